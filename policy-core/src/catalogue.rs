@@ -1,0 +1,346 @@
+//! The one list of everything Policy can object to: stable codes, messages and fixes.
+//!
+//! Macro errors, const panics, start-up errors, logs and problem+json answers all take their
+//! words from here, so one rule has one wording everywhere. A code never changes its meaning.
+
+/// What a violated rule does to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The policy is refused: a compile error, or the start stops.
+    Error,
+    /// The policy is legal but odd: a compiler warning, or a notice at start.
+    Warning,
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal;)*) => {
+        /// A rule about a policy, checked at compile time, at start, and when data is replaced.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Rule { $($(#[$doc])* $name,)* }
+
+        impl Rule {
+            /// Every rule there is.
+            pub const ALL: &[Rule] = &[$(Rule::$name,)*];
+
+            /// The stable code, for programs and for searching the documentation.
+            pub const fn code(self) -> &'static str {
+                match self { $(Rule::$name => $code,)* }
+            }
+
+            /// What is wrong: lower case, no full stop, reads on after the value it is about.
+            pub const fn message(self) -> &'static str {
+                match self { $(Rule::$name => $message,)* }
+            }
+
+            /// What to write instead.
+            pub const fn help(self) -> &'static str {
+                match self { $(Rule::$name => $help,)* }
+            }
+
+            /// Whether the rule refuses or only remarks.
+            pub const fn severity(self) -> Severity {
+                match self { $(Rule::$name => Severity::$severity,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A policy without origins.
+    OriginsMissing Error "cors.origins-missing",
+        "the list of origins is empty",
+        "name at least one origin, such as `https://app.example.com`, or write `*` for everybody";
+    /// `*` next to other origins.
+    AnyOriginNotAlone Error "cors.any-origin-not-alone",
+        "`*` already covers the other origins in this list",
+        "keep `*` alone, or list only the origins that may read the answer";
+    /// `*` with credentials.
+    AnyOriginWithCredentials Error "cors.any-origin-with-credentials",
+        "`*` cannot be combined with `credentials`",
+        "list the origins that may send cookies";
+    /// `*` in a list that comes at run time.
+    AnyOriginAtRunTime Error "cors.any-origin-at-run-time",
+        "`*` cannot come from a list given at run time",
+        "write `origins = [\"*\"]` in the attribute, where a reader of the code sees it";
+    /// The origin `null`.
+    NullOrigin Error "cors.null-origin",
+        "`null` is the origin of every sandboxed frame and `data:` URL, so it admits anybody",
+        "serve the page from a real origin and list that one";
+    /// The scheme `file`.
+    FileOrigin Error "cors.file-origin",
+        "browsers send `null` for pages opened from a file, never a `file:` origin",
+        "serve the page from `http://localhost` while developing";
+    /// An origin that is longer than any origin can be.
+    OriginTooLong Error "cors.origin-too-long",
+        "an origin has at most 326 bytes",
+        "write scheme, host and port only";
+    /// No `://`, or a scheme that is none.
+    OriginScheme Error "cors.origin-scheme",
+        "an origin begins with a lower-case scheme and `://`",
+        "write it in full, such as `https://app.example.com`";
+    /// Something behind host and port.
+    OriginPath Error "cors.origin-path",
+        "an origin is scheme, host and port only",
+        "remove everything from the first `/`, `?` or `#` after the host";
+    /// A user name or password.
+    OriginUserInfo Error "cors.origin-userinfo",
+        "an origin has no user name or password",
+        "remove everything up to and including the `@`";
+    /// White space inside or around.
+    OriginSpace Error "cors.origin-space",
+        "an origin has no white space",
+        "remove the blanks";
+    /// Upper-case letters.
+    OriginUpperCase Error "cors.origin-upper-case",
+        "an origin is compared byte for byte, and browsers send scheme and host in lower case",
+        "write it in lower case";
+    /// Bytes outside ASCII.
+    OriginNotAscii Error "cors.origin-not-ascii",
+        "browsers send international names in their ASCII form",
+        "write the `xn--` form of the name";
+    /// A host that is no host.
+    OriginHost Error "cors.origin-host",
+        "the host is not a name or address that a browser would send",
+        "write labels of letters, digits, `-` and `_` with single dots between them, or an IP address";
+    /// A malformed `xn--` label.
+    OriginPunycode Error "cors.origin-punycode",
+        "the host has an `xn--` label that decodes to nothing",
+        "write the `xn--` form that a browser shows for the name";
+    /// An IP address in another form than the one browsers send.
+    OriginAddress Error "cors.origin-address",
+        "an IP address is compared byte for byte, and this is not the form that browsers send",
+        "write IPv4 as four decimal numbers, IPv6 in brackets, lower case and shortest form";
+    /// `*` where it stands for nothing.
+    OriginWildcard Error "cors.origin-wildcard",
+        "`*` stands for whole labels in front of a name, or for a whole port, and nothing else",
+        "write `https://*.example.com` or `https://example.com:*`";
+    /// A port that is none.
+    OriginPort Error "cors.origin-port",
+        "the port is not a number from 1 to 65535 without leading zeros",
+        "write the port in decimal, or `:*` for any port";
+    /// The default port of the scheme.
+    OriginDefaultPort Error "cors.origin-default-port",
+        "browsers never send the default port of a scheme",
+        "leave the port out";
+    /// Plain text origin with credentials.
+    InsecureOriginWithCredentials Error "cors.insecure-origin-with-credentials",
+        "anybody on the network can put a script into a page that is not `https`, and it would act with the user's cookies",
+        "use `https://`, or state the risk with `dangerous_insecure_origins`";
+    /// A wildcard that covers a public suffix, with credentials.
+    PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
+        "anybody can register a name under this public suffix, and would read with the user's cookies",
+        "name your own domain below it, or state the risk with `dangerous_public_suffix`";
+    /// An origin twice.
+    OriginRepeated Warning "cors.origin-repeated",
+        "this origin stands in the list twice",
+        "remove one of them";
+    /// An origin that another entry covers.
+    OriginCovered Warning "cors.origin-covered",
+        "another entry of the list already covers this origin",
+        "remove it";
+    /// Run-time origins without a bound, with credentials.
+    BoundMissing Error "cors.bound-missing",
+        "origins that come at run time need a bound when they may send cookies",
+        "add `within = [\"https://*.your-domain.example\"]`";
+    /// A run-time origin outside of its bound.
+    OriginOutsideBound Error "cors.origin-outside-bound",
+        "this origin is outside of the bound that the route states with `within`",
+        "remove it, or widen the bound in the attribute";
+    /// A run-time list nobody gave.
+    OriginListMissing Error "cors.origin-list-missing",
+        "no list of origins of this name was given to the app",
+        "give it with `App::origins`, `App::origins_from_env` or a configuration file";
+    /// A run-time list nobody uses.
+    OriginListUnused Error "cors.origin-list-unused",
+        "no route names this list of origins",
+        "use it as `origins = config(\"..\")`, or remove it";
+    /// Not a method token.
+    MethodInvalid Error "cors.method-invalid",
+        "this is not a method name",
+        "write a method such as `PUT`";
+    /// Methods that browsers refuse.
+    MethodForbidden Error "cors.method-forbidden",
+        "browsers never send CONNECT, TRACE or TRACK for a page",
+        "remove it";
+    /// `*` for methods, with credentials.
+    AnyMethodWithCredentials Error "cors.any-method-with-credentials",
+        "`*` for methods means nothing when cookies are sent",
+        "list the methods, or leave `methods` out to allow what the router serves";
+    /// Not a field name.
+    HeaderInvalid Error "cors.header-invalid",
+        "this is not a header name",
+        "write a name such as `x-request-id`";
+    /// Request headers that scripts cannot set.
+    HeaderForbidden Error "cors.header-forbidden",
+        "browsers never let a script set this request header",
+        "remove it";
+    /// A response header among the request headers.
+    HeaderOfResponse Error "cors.header-of-response",
+        "this is a response header of CORS itself, not a header that a request carries",
+        "remove it";
+    /// `*` for request headers, with credentials.
+    AnyHeaderWithCredentials Error "cors.any-header-with-credentials",
+        "`*` for request headers means nothing when cookies are sent",
+        "list the request headers";
+    /// A request header that needs no permission.
+    HeaderSafelisted Warning "cors.header-safelisted",
+        "browsers let every page send this request header",
+        "remove it, unless pages send unusual values in it";
+    /// Not a field name, in `expose`.
+    ExposeInvalid Error "cors.expose-invalid",
+        "this is not a header name",
+        "write a name such as `etag`";
+    /// Response headers that scripts never see.
+    ExposeForbidden Error "cors.expose-forbidden",
+        "browsers never show this response header to a script",
+        "remove it";
+    /// A request header in `expose`.
+    ExposeOfRequest Error "cors.expose-of-request",
+        "this header belongs to requests and preflights, there is nothing to expose",
+        "remove it";
+    /// `*` for exposed headers, with credentials.
+    AnyExposeWithCredentials Error "cors.any-expose-with-credentials",
+        "`*` for exposed headers means nothing when cookies are sent",
+        "list the response headers that the page may read";
+    /// A response header that is readable anyway.
+    ExposeSafelisted Warning "cors.expose-safelisted",
+        "browsers show this response header to every page that may read the answer",
+        "remove it";
+    /// A max-age that no browser honours.
+    MaxAgeOutOfBounds Error "cors.max-age-out-of-bounds",
+        "no browser keeps a preflight longer than 86400 seconds",
+        "write seconds from 0 (do not keep) to 86400";
+    /// A max-age that Chromium cuts.
+    MaxAgeCapped Warning "cors.max-age-capped",
+        "Chromium keeps a preflight for 7200 seconds at the most, WebKit for 600",
+        "write 7200 or less";
+    /// A path that does not begin with `/`.
+    PathStart Error "route.path-start",
+        "a path begins with `/`",
+        "put a `/` in front";
+    /// A byte that a path cannot have.
+    PathByte Error "route.path-byte",
+        "a path has letters, digits and the signs `-._~!$&'()*+,;=:@` in its segments; a query is no part of it",
+        "remove the other signs; a parameter matches segments that were sent percent-encoded";
+    /// `//`, `.` or `..`.
+    PathSegment Error "route.path-segment",
+        "a path has no empty segments and no `.` or `..`",
+        "write the path as clients send it after resolving them";
+    /// A parameter that is none.
+    PathParameter Error "route.path-parameter",
+        "a parameter is a whole segment: `{name}`, or `{*name}` for the rest of the path",
+        "write `/users/{id}`, and parse what stands around a value in the handler";
+    /// `{*rest}` before the end.
+    PathRest Error "route.path-rest",
+        "`{*name}` takes the rest of the path, so nothing can follow it",
+        "move it to the end";
+    /// One name for two parameters.
+    PathParameterRepeated Error "route.path-parameter-repeated",
+        "two parameters of this path have the same name",
+        "rename one of them";
+    /// A parameter where only fixed text can stand.
+    PathPrefix Error "route.path-prefix",
+        "a prefix has no parameters and does not end with `/`",
+        "write a prefix such as `/api`, and put parameters into the paths of the routes";
+    /// Two routes for the same requests.
+    RouteConflict Error "route.conflict",
+        "another route takes the same requests",
+        "change the path or the method of one of them";
+    /// A route for methods that are not for handlers.
+    RouteMethod Error "route.method",
+        "a handler cannot serve this method",
+        "write another method; CONNECT and TRACE are the server's own";
+    /// An own origin that is none.
+    PublicOrigin Error "app.public-origin",
+        "this is not an origin that the server could have in public",
+        "write the `https` origin that browsers see, such as `https://api.example.com`";
+    /// A public origin that is not https.
+    PublicOriginInsecure Error "app.public-origin-insecure",
+        "the public origin of a service is `https`",
+        "write it with `https://`, or leave `public_origin` out while developing on loopback";
+}
+
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $name:ident $status:literal $code:literal, $title:literal;)*) => {
+        /// A reason to refuse one request, with the status and the words of the answer.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Refusal { $($(#[$doc])* $name,)* }
+
+        impl Refusal {
+            /// Every refusal there is.
+            pub const ALL: &[Refusal] = &[$(Refusal::$name,)*];
+
+            /// The stable code, for clients and logs.
+            pub const fn code(self) -> &'static str {
+                match self { $(Refusal::$name => $code,)* }
+            }
+
+            /// The title of the problem+json answer (RFC 9457 3.1.3).
+            pub const fn title(self) -> &'static str {
+                match self { $(Refusal::$name => $title,)* }
+            }
+
+            /// The status code of the answer.
+            pub const fn status(self) -> u16 {
+                match self { $(Refusal::$name => $status,)* }
+            }
+        }
+    };
+}
+
+refusals! {
+    /// RFC 9112 3.2: a request without Host.
+    HostMissing 400 "wire.host-missing", "The request names no host";
+    /// RFC 9112 3.2: more than one Host.
+    HostRepeated 400 "wire.host-repeated", "The request names more than one host";
+    /// RFC 9112 3.2: a Host that is no authority, or two that differ.
+    HostMalformed 400 "wire.host-malformed", "The host of the request is malformed";
+    /// RFC 9112 3.2.4: `*` with another method than OPTIONS, or an authority with one than CONNECT.
+    TargetForm 400 "wire.target-form", "The request target has a form that its method does not allow";
+    /// RFC 3986 2.1: `%` without two hexadecimal digits, or one that decodes to NUL or no UTF-8.
+    PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";
+    /// RFC 3986 3.3: `.` or `..` as a whole segment, also encoded.
+    PathDotSegment 400 "wire.path-dot-segment", "The path has a dot segment";
+    /// RFC 9110 7.4: not one of the configured names.
+    HostUnknown 421 "origin.host-unknown", "This server does not serve the requested host";
+    /// RFC 9110 7.4: not a loopback name, in the development profile.
+    HostNotLoopback 421 "origin.host-not-loopback", "A server without a public origin answers loopback hosts only";
+    /// A forwarding field, in the development profile.
+    ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
+    /// No route has the path.
+    RouteNotFound 404 "route.not-found", "There is nothing here";
+    /// The path has routes, none of the method.
+    MethodNotAllowed 405 "route.method-not-allowed", "The method is not served here";
+    /// Fetch, CORS check: the preflight's origin is not granted.
+    PreflightOrigin 403 "cors.origin-not-granted", "The policy of this route does not grant the origin";
+    /// Fetch: more than one Origin in a preflight.
+    PreflightOriginRepeated 403 "cors.origin-repeated", "The preflight names more than one origin";
+    /// Fetch: a requested method that is repeated, empty or no token.
+    PreflightMethod 403 "cors.request-method-malformed", "The preflight does not ask for exactly one method";
+    /// RFC 6455 10.2: a WebSocket from an origin that may not read the route.
+    WebSocketOrigin 403 "cors.websocket-origin-not-granted", "The policy of this route does not grant the origin";
+    /// A path parameter that its type does not parse.
+    ParameterInvalid 400 "request.parameter-invalid", "A parameter in the path is invalid";
+    /// A query string that its type does not parse.
+    QueryInvalid 400 "request.query-invalid", "The query is invalid";
+    /// Another media type than the one that is read.
+    MediaType 415 "request.media-type", "The media type of the request is not the expected one";
+    /// A body that is not JSON.
+    JsonMalformed 400 "request.json-malformed", "The body is not valid JSON";
+    /// JSON of another shape.
+    JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
+    /// A form that its type does not parse.
+    FormInvalid 422 "request.form-invalid", "The form is invalid";
+    /// A body over its limit.
+    BodyTooLarge 413 "request.body-too-large", "The body is over its limit";
+    /// A body that broke off.
+    BodyIncomplete 400 "request.body-incomplete", "The body could not be read to its end";
+    /// The client did not send its body in time.
+    BodyTimedOut 408 "request.timed-out", "The request did not arrive in time";
+    /// The handler did not answer in time.
+    HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
+    /// The handler panicked, or gave an error of its own up.
+    Internal 500 "handler.failed", "The server failed";
+}

@@ -1,0 +1,170 @@
+//! A policy as it is asked by every request: checked once more, with its header values made.
+
+use http::HeaderValue;
+
+use super::{
+    config::CorsConfig,
+    names,
+    policy::CorsPolicy,
+    shared::{OriginLists, SharedOrigins},
+    spec::{CorsSpec, Origins},
+    violation::PolicyErrors,
+};
+use crate::origin::OriginSet;
+
+/// A CORS policy, ready to decide.
+///
+/// It answers preflights by [`preflight`](Self::preflight) and everything else by
+/// [`grant`](Self::grant) and [`finish`](Self::finish).
+#[derive(Clone, Debug)]
+pub struct Cors {
+    pub(super) audience: Audience,
+    pub(super) credentials: bool,
+    pub(super) methods: Option<Names>,
+    /// Declared request headers, lower case, sorted.
+    pub(super) headers: Names,
+    pub(super) expose: Option<HeaderValue>,
+    pub(super) max_age: Option<HeaderValue>,
+    /// The bound of run-time origins, and their name; tells policies apart.
+    run_time: Option<(String, Option<OriginSet>)>,
+}
+
+/// Who may read.
+#[derive(Clone, Debug)]
+pub(super) enum Audience {
+    /// `*`: the answer is the same for everybody.
+    Any,
+    /// These origins.
+    Listed(OriginSet),
+    /// The origins of a list that can change.
+    Shared(SharedOrigins),
+}
+
+/// A list of names for a header, or `*`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    pub(super) any: bool,
+    pub(super) listed: Vec<String>,
+}
+
+impl Cors {
+    /// Compiles a policy for `place`, which error messages name, such as `GET /orders/{id}`.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong: public suffixes, which constants cannot check, and run-time
+    /// lists that are missing or break a rule.
+    pub fn new(
+        place: &str,
+        policy: &CorsPolicy,
+        lists: &OriginLists,
+    ) -> Result<Self, PolicyErrors> {
+        Self::compile(place, policy.spec(), lists)
+    }
+
+    /// Compiles a policy that came from a configuration file.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn from_config(place: &str, config: &CorsConfig) -> Result<Self, PolicyErrors> {
+        config.with_spec(|spec| Self::compile(place, spec, &OriginLists::new()))
+    }
+
+    fn compile(
+        place: &str,
+        spec: &CorsSpec<'_>,
+        lists: &OriginLists,
+    ) -> Result<Self, PolicyErrors> {
+        PolicyErrors::from_violations(place, spec.violations())?;
+        let (audience, run_time) = match spec.origins {
+            Origins::Listed(["*"]) => (Audience::Any, None),
+            Origins::Listed(list) => (Audience::Listed(set(list)), None),
+            Origins::AtRunTime { name, within } => {
+                // A bound of `*` is none.
+                let within = within.filter(|list| !matches!(list, ["*"])).map(set);
+                let list = lists.resolve(place, spec, name, within.clone())?;
+                (Audience::Shared(list), Some((name.to_owned(), within)))
+            }
+        };
+        let expose = Names::of_headers(spec.expose);
+        Ok(Self {
+            audience,
+            credentials: spec.credentials,
+            methods: spec.methods.map(Names::of_methods),
+            headers: Names::of_headers(spec.headers),
+            expose: expose.without(names::is_safelisted_response_header).value(),
+            max_age: spec.max_age.map(|seconds| HeaderValue::from(seconds.max(0))),
+            run_time,
+        })
+    }
+
+    /// Whether the answer is the same for every origin, so that no `Vary` is needed.
+    pub fn is_any_origin(&self) -> bool {
+        matches!(self.audience, Audience::Any)
+    }
+
+    /// Whether a preflight for one of the two policies says the truth about the other: the
+    /// declared origins, credentials and request headers are the same. Browsers keep what a
+    /// preflight allows for every method of a URL (Fetch, CORS-preflight cache).
+    pub fn shares_preflight(&self, other: &Self) -> bool {
+        let same_audience = match (&self.audience, &other.audience) {
+            (Audience::Any, Audience::Any) => true,
+            (Audience::Listed(one), Audience::Listed(two)) => one == two,
+            (Audience::Shared(_), Audience::Shared(_)) => self.run_time == other.run_time,
+            _ => false,
+        };
+        same_audience && self.credentials == other.credentials && self.headers == other.headers
+    }
+
+    /// Whether the listed origins have one on this machine, which only developers need.
+    pub fn grants_loopback(&self) -> bool {
+        match &self.audience {
+            Audience::Any => false,
+            Audience::Listed(set) => set.patterns().any(|pattern| pattern.is_loopback()),
+            Audience::Shared(list) => list.load().patterns().any(|pattern| pattern.is_loopback()),
+        }
+    }
+}
+
+/// The set of a list that passed the rules.
+fn set(list: &[&str]) -> OriginSet {
+    OriginSet::new(list.iter().copied()).unwrap_or_default()
+}
+
+impl Names {
+    fn of_methods(list: &[&str]) -> Self {
+        Self::new(list.iter().map(|name| names::normalized_method(name).to_owned()))
+    }
+
+    fn of_headers(list: &[&str]) -> Self {
+        Self::new(list.iter().map(|name| name.to_ascii_lowercase()))
+    }
+
+    pub(super) fn new(names: impl Iterator<Item = String>) -> Self {
+        let mut this = Self::default();
+        for name in names {
+            if name == "*" {
+                this.any = true;
+            } else {
+                this.listed.push(name);
+            }
+        }
+        this.listed.sort_unstable();
+        this.listed.dedup();
+        this
+    }
+
+    fn without(mut self, is_needless: impl Fn(&[u8]) -> bool) -> Self {
+        self.listed.retain(|name| !is_needless(name.as_bytes()));
+        self
+    }
+
+    /// The header value; none for an empty list.
+    pub(super) fn value(&self) -> Option<HeaderValue> {
+        let any = self.any.then_some("*");
+        let names: Vec<_> = any.into_iter().chain(self.listed.iter().map(String::as_str)).collect();
+        // Names are tokens, which are valid in every header value.
+        (!names.is_empty()).then(|| HeaderValue::from_str(&names.join(",")).ok()).flatten()
+    }
+}

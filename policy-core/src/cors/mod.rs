@@ -1,0 +1,35 @@
+//! Cross-origin resource sharing as data and decisions (Fetch, 3.3).
+//!
+//! [`CorsSpec`] is what somebody wrote. [`CorsPolicy`] is a spec that passed every rule and
+//! lives in constants; [`CorsConfig`] is the owned form, for configuration files. Both become
+//! one [`Cors`], which decides requests.
+
+#[cfg(feature = "engine")]
+mod actual;
+mod check;
+#[cfg(feature = "engine")]
+mod compiled;
+mod config;
+mod names;
+mod policy;
+#[cfg(feature = "engine")]
+mod preflight;
+#[cfg(feature = "engine")]
+mod shared;
+mod spec;
+mod violation;
+
+#[cfg(feature = "engine")]
+pub use actual::Grant;
+#[cfg(feature = "engine")]
+pub(crate) use actual::remove_cors;
+#[cfg(feature = "engine")]
+pub use compiled::Cors;
+pub use config::CorsConfig;
+pub use policy::{CorsPolicy, CorsPolicyBuilder};
+#[cfg(feature = "engine")]
+pub use preflight::Preflight;
+#[cfg(feature = "engine")]
+pub use shared::{OriginLists, SharedOrigins};
+pub use spec::{CorsSpec, Field, Origins};
+pub use violation::{PolicyError, PolicyErrors, Violation};

@@ -1,0 +1,143 @@
+//! Policies that live in constants.
+
+use super::{
+    spec::{CorsSpec, Origins},
+    violation::Violation,
+};
+
+/// A CORS policy that passed every rule: a value to share between routes.
+///
+/// ```
+/// use policy_core::cors::CorsPolicy;
+///
+/// const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"])
+///     .credentials()
+///     .expose(&["etag"])
+///     .max_age(600)
+///     .build();
+/// assert!(PARTNERS.spec().credentials);
+/// ```
+///
+/// A wrong one does not compile:
+///
+/// ```compile_fail
+/// # use policy_core::cors::CorsPolicy;
+/// const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).credentials().build();
+/// # OPEN.spec();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorsPolicy(CorsSpec<'static>);
+
+impl CorsPolicy {
+    /// Begins a policy that grants these origins: exact ones, patterns, or `*` alone.
+    pub const fn origins(origins: &'static [&'static str]) -> CorsPolicyBuilder {
+        CorsPolicyBuilder(CorsSpec::new(Origins::Listed(origins)))
+    }
+
+    /// Begins a policy whose origins are given to the app at start under this name.
+    pub const fn origins_at_run_time(name: &'static str) -> CorsPolicyBuilder {
+        CorsPolicyBuilder(CorsSpec::new(Origins::AtRunTime { name, within: None }))
+    }
+
+    /// Checks a spec, as the macros do.
+    ///
+    /// # Errors
+    ///
+    /// The first violation. Public suffixes are left to the start, where every policy is checked
+    /// once more.
+    pub const fn checked(spec: CorsSpec<'static>) -> Result<Self, Violation<'static>> {
+        match spec.first_error() {
+            None => Ok(Self(spec)),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// What the policy says.
+    pub const fn spec(&self) -> &CorsSpec<'static> {
+        &self.0
+    }
+}
+
+/// Builds a [`CorsPolicy`]; both ways out check it.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy exists once `build` or `try_build` has checked it"]
+pub struct CorsPolicyBuilder(CorsSpec<'static>);
+
+impl CorsPolicyBuilder {
+    /// States the bound outside of which no run-time list of origins may reach. Without effect
+    /// on listed origins.
+    pub const fn within(mut self, bound: &'static [&'static str]) -> Self {
+        if let Origins::AtRunTime { name, .. } = self.0.origins {
+            self.0.origins = Origins::AtRunTime { name, within: Some(bound) };
+        }
+        self
+    }
+
+    /// Lets cookies and TLS certificates of the granted origins' users come along.
+    pub const fn credentials(mut self) -> Self {
+        self.0.credentials = true;
+        self
+    }
+
+    /// Allows these methods, in place of those that the router serves.
+    pub const fn methods(mut self, methods: &'static [&'static str]) -> Self {
+        self.0.methods = Some(methods);
+        self
+    }
+
+    /// Allows these request headers, beyond those that follow from the route.
+    pub const fn headers(mut self, headers: &'static [&'static str]) -> Self {
+        self.0.headers = headers;
+        self
+    }
+
+    /// Lets pages read these response headers, beyond the safelisted ones.
+    pub const fn expose(mut self, headers: &'static [&'static str]) -> Self {
+        self.0.expose = headers;
+        self
+    }
+
+    /// Lets browsers keep a preflight for so many seconds, 86400 at the most; 0 and -1 mean not
+    /// at all.
+    pub const fn max_age(mut self, seconds: i64) -> Self {
+        self.0.max_age = Some(seconds);
+        self
+    }
+
+    /// Accepts that anybody on the network can act with the cookies of a page that is not
+    /// `https`.
+    pub const fn dangerous_insecure_origins(mut self) -> Self {
+        self.0.dangerous_insecure_origins = true;
+        self
+    }
+
+    /// Accepts that anybody who registers a name under a public suffix can act with the cookies
+    /// of its visitors.
+    pub const fn dangerous_public_suffix(mut self) -> Self {
+        self.0.dangerous_public_suffix = true;
+        self
+    }
+
+    /// The checked policy.
+    ///
+    /// # Errors
+    ///
+    /// The first violation, see [`CorsPolicy::checked`].
+    pub const fn try_build(self) -> Result<CorsPolicy, Violation<'static>> {
+        CorsPolicy::checked(self.0)
+    }
+
+    /// The checked policy; in a `const`, a violation is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
+    pub const fn build(self) -> CorsPolicy {
+        match self.try_build() {
+            Ok(policy) => policy,
+            Err(violation) => panic!("{}", violation.text().as_str()),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Origins that are known at run time only, and can be replaced while the app runs.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use arc_swap::{ArcSwap, Guard};
+
+use super::{
+    spec::{CorsSpec, Field, Origins},
+    violation::{PolicyError, PolicyErrors},
+};
+use crate::{
+    catalogue::{Rule, Severity},
+    origin::{OriginPattern, OriginSet},
+};
+
+/// A list of origins behind a name, shared by all routes that use it. Cloning gives another
+/// handle to the same list.
+///
+/// [`replace`](Self::replace) is atomic: a request sees the old list or the new one. A list that
+/// breaks a rule of any route that uses it is refused whole, and the old one stays.
+#[derive(Clone, Default)]
+pub struct SharedOrigins(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    current: ArcSwap<OriginSet>,
+    /// What the routes that use the list demand of it; also held while a list is replaced.
+    uses: Mutex<Vec<Use>>,
+}
+
+/// The demands of one policy on a list.
+#[derive(Clone)]
+struct Use {
+    place: String,
+    credentials: bool,
+    dangerous_insecure_origins: bool,
+    dangerous_public_suffix: bool,
+    within: Option<OriginSet>,
+}
+
+impl SharedOrigins {
+    /// An empty list, which grants nobody.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts another list in place.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the new list; the old one stays then.
+    pub fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
+        let uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut set = OriginSet::default();
+        let mut errors = Vec::new();
+        for text in origins {
+            let text = text.as_ref();
+            match OriginPattern::parse(text) {
+                Ok(pattern) => {
+                    errors.extend(uses.iter().filter_map(|demand| demand.check(text, &pattern)));
+                    set.insert(&pattern);
+                }
+                Err(rule) => {
+                    let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
+                    errors.push(PolicyError::new("list of origins", rule, Field::Origins, text));
+                }
+            }
+        }
+        PolicyErrors::from_iter(errors).into_result()?;
+        self.0.current.store(Arc::new(set));
+        Ok(())
+    }
+
+    /// The list as it is now.
+    pub(super) fn load(&self) -> Guard<Arc<OriginSet>> {
+        self.0.current.load()
+    }
+
+    /// Registers the demands of a policy, and checks the present list against them.
+    fn add_use(&self, demand: Use) -> Result<(), PolicyErrors> {
+        let mut uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.load();
+        current
+            .patterns()
+            .filter_map(|pattern| demand.check(&pattern.to_string(), &pattern))
+            .collect::<PolicyErrors>()
+            .into_result()?;
+        uses.push(demand);
+        Ok(())
+    }
+
+    fn is_used(&self) -> bool {
+        !self.0.uses.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+impl Use {
+    /// The rule that one origin of the list breaks here, if any.
+    fn check(&self, text: &str, pattern: &OriginPattern<'_>) -> Option<PolicyError> {
+        let list = [text];
+        let spec = CorsSpec {
+            credentials: self.credentials,
+            dangerous_insecure_origins: self.dangerous_insecure_origins,
+            dangerous_public_suffix: self.dangerous_public_suffix,
+            ..CorsSpec::new(Origins::Listed(&list))
+        };
+        let broken = spec.violations().find(|found| found.rule.severity() == Severity::Error);
+        let outside = || self.within.as_ref().is_some_and(|bound| !bound.includes_pattern(pattern));
+        let rule = broken
+            .map(|found| found.rule)
+            .or_else(|| outside().then_some(Rule::OriginOutsideBound))?;
+        Some(PolicyError::new(&self.place, rule, Field::Origins, text))
+    }
+}
+
+impl fmt::Debug for SharedOrigins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedOrigins").field(&*self.load()).finish()
+    }
+}
+
+/// The lists of origins that an app was given, by name.
+#[derive(Clone, Debug, Default)]
+pub struct OriginLists(BTreeMap<String, SharedOrigins>);
+
+impl OriginLists {
+    /// No lists.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives a list its name; a later one of the same name takes its place.
+    pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
+        self.0.insert(name.into(), origins);
+    }
+
+    /// The names that no policy asked for.
+    pub fn unused(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, list)| !list.is_used()).map(|(name, _)| name.as_str())
+    }
+
+    /// The list that a policy names, after its demands were registered.
+    pub(super) fn resolve(
+        &self,
+        place: &str,
+        spec: &CorsSpec<'_>,
+        name: &str,
+        within: Option<OriginSet>,
+    ) -> Result<SharedOrigins, PolicyErrors> {
+        let Some(list) = self.0.get(name) else {
+            let missing = PolicyError::new(place, Rule::OriginListMissing, Field::Origins, name);
+            return Err(PolicyErrors::from_iter([missing]));
+        };
+        list.add_use(Use {
+            place: place.to_owned(),
+            credentials: spec.credentials,
+            dangerous_insecure_origins: spec.dangerous_insecure_origins,
+            dangerous_public_suffix: spec.dangerous_public_suffix,
+            within,
+        })?;
+        Ok(list.clone())
+    }
+}

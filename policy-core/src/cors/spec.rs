@@ -1,0 +1,105 @@
+//! What a CORS policy says, before anybody checked it.
+
+/// Where the origins of a policy come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origins<'a> {
+    /// Named where the policy is written.
+    Listed(&'a [&'a str]),
+    /// Given to the app at start under a name, and replaceable while it runs.
+    AtRunTime {
+        /// The name of the list.
+        name: &'a str,
+        /// Patterns outside of which no list may reach.
+        within: Option<&'a [&'a str]>,
+    },
+}
+
+/// A part of a CORS policy, by the name it has in the attribute and in configuration files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// `origins`
+    Origins,
+    /// `within`, the bound of run-time origins
+    Within,
+    /// `methods`
+    Methods,
+    /// `headers`
+    Headers,
+    /// `expose`
+    Expose,
+    /// `max_age`
+    MaxAge,
+}
+
+impl Field {
+    /// Every part, in the order in which violations are reported.
+    pub const ALL: [Self; 6] =
+        [Self::Origins, Self::Within, Self::Methods, Self::Headers, Self::Expose, Self::MaxAge];
+
+    /// The name as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Origins => "origins",
+            Self::Within => "within",
+            Self::Methods => "methods",
+            Self::Headers => "headers",
+            Self::Expose => "expose",
+            Self::MaxAge => "max_age",
+        }
+    }
+}
+
+/// The text of a CORS policy, unchecked: macros fill it from an attribute, configuration files
+/// from their tables. Only [`CorsPolicy`](super::CorsPolicy) and [`Cors`](super::Cors) are
+/// policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorsSpec<'a> {
+    /// Who may read the answers.
+    pub origins: Origins<'a>,
+    /// Whether their cookies and TLS certificates may come along.
+    pub credentials: bool,
+    /// Methods that a preflight allows; `None` for those that the router serves.
+    pub methods: Option<&'a [&'a str]>,
+    /// Request headers that a preflight allows beyond the derived ones.
+    pub headers: &'a [&'a str],
+    /// Response headers that a page may read beyond the safelisted ones.
+    pub expose: &'a [&'a str],
+    /// Seconds for which a browser may keep a preflight; `None` for its default (5), 0 and -1
+    /// for not at all.
+    pub max_age: Option<i64>,
+    /// Allows credentials for origins that are not `https`.
+    pub dangerous_insecure_origins: bool,
+    /// Allows credentials for every name under a public suffix.
+    pub dangerous_public_suffix: bool,
+}
+
+impl<'a> CorsSpec<'a> {
+    /// A spec that names its origins and nothing else.
+    pub const fn new(origins: Origins<'a>) -> Self {
+        Self {
+            origins,
+            credentials: false,
+            methods: None,
+            headers: &[],
+            expose: &[],
+            max_age: None,
+            dangerous_insecure_origins: false,
+            dangerous_public_suffix: false,
+        }
+    }
+
+    /// The entries of a part; `MaxAge` has one that is no text.
+    pub(super) const fn entries(&self, field: Field) -> &'a [&'a str] {
+        match (field, self.origins) {
+            (Field::Origins, Origins::Listed(list)) => list,
+            (Field::Within, Origins::AtRunTime { within: Some(list), .. }) => list,
+            (Field::Methods, _) => match self.methods {
+                Some(list) => list,
+                None => &[],
+            },
+            (Field::Headers, _) => self.headers,
+            (Field::Expose, _) => self.expose,
+            _ => &[],
+        }
+    }
+}

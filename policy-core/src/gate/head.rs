@@ -1,0 +1,101 @@
+//! The fields of a request that gates ask about, found in one pass.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
+    header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, FORWARDED, HOST, ORIGIN, UPGRADE},
+};
+
+/// A field that may stand in a request once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Single<'a> {
+    /// It is not there.
+    #[default]
+    Absent,
+    /// It is there once.
+    One(&'a HeaderValue),
+    /// It is there more than once, so it says nothing.
+    Repeated,
+}
+
+impl<'a> Single<'a> {
+    /// The field `name` of `headers`.
+    pub fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
+        headers.get_all(name).iter().fold(Self::Absent, Self::and)
+    }
+
+    fn and(self, value: &'a HeaderValue) -> Self {
+        match self {
+            Self::Absent => Self::One(value),
+            Self::One(_) | Self::Repeated => Self::Repeated,
+        }
+    }
+}
+
+/// What the gates need of the head of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The request target.
+    pub uri: &'a Uri,
+    /// The version of HTTP.
+    pub version: Version,
+    /// `Host`
+    pub host: Single<'a>,
+    /// `Origin`
+    pub origin: Single<'a>,
+    /// `Access-Control-Request-Method`
+    pub request_method: Single<'a>,
+    /// `Content-Length`
+    pub content_length: Single<'a>,
+    /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
+    pub is_forwarded: bool,
+    /// Whether an `Upgrade` field is there.
+    pub has_upgrade: bool,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the head of a request in one pass over its fields.
+    pub fn read<B>(request: &'a http::Request<B>) -> Self {
+        let mut head = Self {
+            method: request.method(),
+            uri: request.uri(),
+            version: request.version(),
+            host: Single::Absent,
+            origin: Single::Absent,
+            request_method: Single::Absent,
+            content_length: Single::Absent,
+            is_forwarded: false,
+            has_upgrade: false,
+        };
+        for (name, value) in request.headers() {
+            if name == HOST {
+                head.host = head.host.and(value);
+            } else if name == ORIGIN {
+                head.origin = head.origin.and(value);
+            } else if name == ACCESS_CONTROL_REQUEST_METHOD {
+                head.request_method = head.request_method.and(value);
+            } else if name == CONTENT_LENGTH {
+                head.content_length = head.content_length.and(value);
+            } else if name == UPGRADE {
+                head.has_upgrade = true;
+            } else if name == FORWARDED || name.as_str().starts_with("x-forwarded-") {
+                head.is_forwarded = true;
+            }
+        }
+        head
+    }
+
+    /// Whether this is a CORS preflight (Fetch, 3.3.2): OPTIONS that names an origin and asks
+    /// about a method. A malformed one is a preflight still, and refused.
+    pub fn is_preflight(&self) -> bool {
+        self.method == Method::OPTIONS
+            && self.origin != Single::Absent
+            && self.request_method != Single::Absent
+    }
+
+    /// Whether this opens a WebSocket from a page (RFC 6455 4.1), over HTTP/1.1 or HTTP/2.
+    pub fn is_upgrade(&self) -> bool {
+        self.has_upgrade || (self.version == Version::HTTP_2 && self.method == Method::CONNECT)
+    }
+}

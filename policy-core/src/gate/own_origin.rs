@@ -1,0 +1,238 @@
+//! The server's own origin: the one place that says under which names it answers.
+
+use std::fmt;
+
+use http::{HeaderValue, uri::Authority};
+
+use super::head::{Head, Single};
+use crate::{
+    catalogue::{Refusal, Rule},
+    origin::{OriginPattern, Port},
+};
+
+/// The `https` origin that browsers see, such as `https://api.example.com`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PublicOrigin {
+    text: String,
+    /// What a Host field says for it: without the default port.
+    authority: String,
+}
+
+impl PublicOrigin {
+    /// Checks an own origin.
+    ///
+    /// # Errors
+    ///
+    /// The rule that it breaks.
+    ///
+    /// ```
+    /// use policy_core::{Rule, gate::PublicOrigin};
+    ///
+    /// assert!(PublicOrigin::parse("https://api.example.com").is_ok());
+    /// assert_eq!(PublicOrigin::parse("http://api.example.com"), Err(Rule::PublicOriginInsecure));
+    /// assert_eq!(PublicOrigin::parse("https://*.example.com"), Err(Rule::PublicOrigin));
+    /// assert_eq!(PublicOrigin::parse("https://api.example.com/"), Err(Rule::OriginPath));
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, Rule> {
+        let pattern = OriginPattern::parse(text)?;
+        if pattern.is_wildcard() || pattern.port() == Port::Any {
+            return Err(Rule::PublicOrigin);
+        }
+        let authority = text.strip_prefix("https://").ok_or(Rule::PublicOriginInsecure)?.to_owned();
+        Ok(Self { text: text.to_owned(), authority })
+    }
+
+    /// The origin as browsers serialise it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Host, and port unless it is the default one.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+}
+
+impl fmt::Debug for PublicOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PublicOrigin").field(&self.text).finish()
+    }
+}
+
+/// Under which names a server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnOrigin {
+    /// The development profile: no public origin. Only loopback hosts are answered, and nothing
+    /// that came through a proxy, so neither DNS rebinding nor a forgotten set-up behind a public
+    /// proxy reaches a handler.
+    Development,
+    /// A deployment.
+    Public(PublicOrigin),
+}
+
+impl OwnOrigin {
+    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2).
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse the request.
+    pub fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        let host = requested_host(head)?;
+        match self {
+            Self::Development if head.is_forwarded => Err(Refusal::ForwardedInDevelopment),
+            Self::Development if is_loopback(host)? => Ok(()),
+            Self::Development => Err(Refusal::HostNotLoopback),
+            Self::Public(own) if host.eq_ignore_ascii_case(own.authority.as_bytes()) => Ok(()),
+            Self::Public(own) => {
+                let (name, port) = split(host)?;
+                let same = port == Some(443) && name.eq_ignore_ascii_case(own.authority.as_bytes());
+                if same { Ok(()) } else { Err(Refusal::HostUnknown) }
+            }
+        }
+    }
+
+    /// Whether an Origin value is the server's own: in development, the loopback host that the
+    /// request names.
+    pub fn is_own(&self, head: &Head<'_>, origin: &HeaderValue) -> bool {
+        match self {
+            Self::Public(own) => origin.as_bytes() == own.text.as_bytes(),
+            Self::Development => {
+                let named = origin.as_bytes().strip_prefix(b"http://");
+                named.is_some_and(|named| requested_host(head).is_ok_and(|host| named == host))
+            }
+        }
+    }
+}
+
+/// The authority that the request is for: that of an absolute target, else the Host field.
+fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
+    let authority = head.uri.authority().map(Authority::as_str);
+    match (head.host, authority) {
+        (Single::Repeated, _) => Err(Refusal::HostRepeated),
+        // RFC 9112 3.2.2: an absolute target decides, whatever Host says. One that differs is
+        // made to confuse, so it is refused.
+        (Single::One(host), Some(authority))
+            if !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()) =>
+        {
+            Err(Refusal::HostMalformed)
+        }
+        (_, Some(authority)) => Ok(authority.as_bytes()),
+        (Single::One(host), None) => Ok(host.as_bytes()),
+        (Single::Absent, None) => Err(Refusal::HostMissing),
+    }
+}
+
+fn is_loopback(host: &[u8]) -> Result<bool, Refusal> {
+    // The two that nearly every request says need no parser.
+    if let Some(b"" | [b':', b'0'..=b'9', ..]) =
+        host.strip_prefix(b"localhost").or_else(|| host.strip_prefix(b"127.0.0.1"))
+    {
+        return split(host).map(|_| true);
+    }
+    let (name, _) = split(host)?;
+    Ok(crate::origin::is_loopback_host(&name.to_ascii_lowercase()))
+}
+
+/// Name and port of a Host value: `uri-host [ ":" port ]` (RFC 9110 7.2).
+fn split(host: &[u8]) -> Result<(&[u8], Option<u16>), Refusal> {
+    let malformed = Refusal::HostMalformed;
+    let name_len = if host.first() == Some(&b'[') {
+        host.iter().position(|byte| *byte == b']').ok_or(malformed)? + 1
+    } else {
+        host.iter().position(|byte| *byte == b':').unwrap_or(host.len())
+    };
+    let (name, port) = host.split_at_checked(name_len).ok_or(malformed)?;
+    let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._[]:%".contains(byte);
+    if name.is_empty() || !name.iter().all(valid) {
+        return Err(malformed);
+    }
+    let port = match port {
+        [] => None,
+        [b':', digits @ ..] => {
+            let digits = std::str::from_utf8(digits).map_err(|_not_text| malformed)?;
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(malformed);
+            }
+            Some(digits.parse().map_err(|_too_large| malformed)?)
+        }
+        _ => return Err(malformed),
+    };
+    Ok((name, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Uri};
+
+    use super::*;
+
+    fn admit(own: &OwnOrigin, uri: &str, fields: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut request = Request::builder().uri(uri.parse::<Uri>().unwrap());
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        own.admit(&Head::read(&request.body(()).unwrap()))
+    }
+
+    #[test]
+    fn development_answers_loopback_hosts_only() {
+        let own = OwnOrigin::Development;
+        for host in
+            ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:80", "a.localhost"]
+        {
+            assert_eq!(admit(&own, "/", &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in [
+            "evil.test",
+            "localhost.evil.test",
+            "127.0.0.1.evil.test",
+            "192.168.0.1",
+            "[::2]",
+            "localhostevil",
+        ] {
+            assert_eq!(
+                admit(&own, "/", &[("host", host)]),
+                Err(Refusal::HostNotLoopback),
+                "{host}"
+            );
+        }
+        for host in [
+            "",
+            ":80",
+            "localhost:",
+            "localhost:x",
+            "localhost:99999",
+            "local host",
+            "a@localhost",
+            "[::1",
+        ] {
+            assert_eq!(
+                admit(&own, "/", &[("host", host)]),
+                Err(Refusal::HostMalformed),
+                "{host:?}"
+            );
+        }
+        assert_eq!(admit(&own, "/", &[]), Err(Refusal::HostMissing));
+        assert_eq!(
+            admit(&own, "/", &[("host", "localhost"), ("host", "localhost")]),
+            Err(Refusal::HostRepeated)
+        );
+        for name in ["forwarded", "x-forwarded-for", "x-forwarded-host"] {
+            let fields = [("host", "localhost"), (name, "x")];
+            assert_eq!(admit(&own, "/", &fields), Err(Refusal::ForwardedInDevelopment), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_deployment_answers_its_own_name_only() {
+        let own = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
+        assert_eq!(admit(&own, "/", &[("host", "api.example")]), Ok(()));
+        assert_eq!(admit(&own, "/", &[("host", "API.example:443")]), Ok(()));
+        assert_eq!(admit(&own, "https://api.example/", &[]), Ok(()));
+        for host in ["api.example:8443", "localhost", "evil.example", "api.example.evil"] {
+            assert_eq!(admit(&own, "/", &[("host", host)]), Err(Refusal::HostUnknown), "{host}");
+        }
+        let differs = admit(&own, "https://api.example/", &[("host", "evil.example")]);
+        assert_eq!(differs, Err(Refusal::HostMalformed));
+    }
+}

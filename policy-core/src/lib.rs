@@ -1,0 +1,32 @@
+//! The engine of Policy: what the attributes on a handler mean, as pure data and decisions.
+//!
+//! Nothing here waits, opens, reads a clock or draws a random number. The macros of
+//! `policy-macros` call the rules of this crate on what a programmer wrote; `policy-server`
+//! compiles the data at start and asks the decisions for every request. To build a service, use
+//! `policy-server`, which re-exports what is needed of this crate.
+//!
+//! - [`origin`]: origins, patterns and sets of them
+//! - [`cors`]: cross-origin sharing: policies, their rules, their decisions
+//! - [`auth`]: who may call
+//! - [`path`]: the paths of routes
+//! - [`route`]: the facets of one route, and how levels compose
+//! - `gate`: what is asked of every request before its handler runs
+//! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
+//!
+//! Without the default feature `engine` only the rules are built, which is all that the macros
+//! need.
+
+pub mod auth;
+mod catalogue;
+mod const_text;
+pub mod cors;
+#[cfg(feature = "engine")]
+pub mod gate;
+mod grammar;
+pub mod origin;
+pub mod path;
+pub mod route;
+
+pub use catalogue::{Refusal, Rule, Severity};
+pub use const_text::ConstText;
+pub use grammar::is_token;

@@ -1,0 +1,24 @@
+//! Origins: what a browser says a page comes from, and the sets of them that a policy grants.
+//!
+//! [`OriginPattern`] is one entry of a policy, checked by the one strict parser of this crate.
+//! [`Origin`] is what a request says, cut into its parts and never normalised. [`OriginSet`]
+//! holds patterns and answers both questions about them: is this origin in, and is that set
+//! inside.
+
+mod host;
+mod pattern;
+mod public_suffix;
+mod request;
+#[cfg(feature = "engine")]
+mod set;
+
+#[cfg(feature = "engine")]
+pub(crate) use host::is_loopback as is_loopback_host;
+pub use pattern::{OriginPattern, Port};
+pub(crate) use public_suffix::covers_public_suffix;
+pub use request::Origin;
+#[cfg(feature = "engine")]
+pub use set::OriginSet;
+
+/// No origin is longer: a scheme of 64 bytes, `://`, a host of 253 and a port of 6.
+pub const MAX_ORIGIN_LEN: usize = 326;

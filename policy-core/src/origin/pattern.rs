@@ -1,0 +1,318 @@
+//! One entry of a list of origins.
+
+use std::fmt;
+
+use super::{MAX_ORIGIN_LEN, host};
+use crate::{
+    catalogue::Rule,
+    grammar::{contains, eq, strip_prefix},
+};
+
+/// The port of an origin or of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Port {
+    /// The default port of the scheme, which is never written.
+    Default,
+    /// This port.
+    Number(u16),
+    /// Any port, the default one too: `:*`, in patterns only.
+    Any,
+}
+
+/// An origin, or a family of origins, that a policy names: `https://app.example.com`,
+/// `https://*.example.com` (one label or more in front), `http://localhost:*` (any port).
+///
+/// `*` alone is no pattern: it is a policy of its own kind, see
+/// [`CorsSpec`](crate::cors::CorsSpec).
+///
+/// ```
+/// use policy_core::{Rule, origin::{OriginPattern, Port}};
+///
+/// const PARTNER: OriginPattern<'_> = match OriginPattern::parse("https://*.partner.example") {
+///     Ok(pattern) => pattern,
+///     Err(rule) => panic!("{}", rule.message()),
+/// };
+/// assert_eq!(PARTNER.host(), "partner.example");
+/// assert!(PARTNER.is_wildcard());
+/// assert_eq!(PARTNER.port(), Port::Default);
+/// assert_eq!(OriginPattern::parse("https://app.example/"), Err(Rule::OriginPath));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OriginPattern<'a> {
+    scheme: &'a str,
+    host: &'a str,
+    wildcard: bool,
+    port: Port,
+}
+
+impl<'a> OriginPattern<'a> {
+    /// Reads a pattern exactly as browsers serialise origins (HTML, 7.1.1; Fetch, 3.2).
+    ///
+    /// # Errors
+    ///
+    /// The rule that the text breaks: it could never equal an origin that a browser sends, or
+    /// it would grant more than it seems to.
+    pub const fn parse(text: &'a str) -> Result<Self, Rule> {
+        let bytes = text.as_bytes();
+        if bytes.len() > MAX_ORIGIN_LEN {
+            return Err(Rule::OriginTooLong);
+        }
+        if eq(bytes, b"null") {
+            return Err(Rule::NullOrigin);
+        }
+        if let Err(rule) = check_bytes(bytes) {
+            return Err(rule);
+        }
+        let (scheme, rest) = match split_scheme(text) {
+            Ok(parts) => parts,
+            Err(rule) => return Err(rule),
+        };
+        let (wildcard, rest) = match strip_prefix(rest.as_bytes(), b"*.") {
+            Some(_) => (true, rest.split_at(2).1),
+            None => (false, rest),
+        };
+        let (host, port) = rest.split_at(host_len(rest.as_bytes()));
+        if let Err(rule) = host::check(host, wildcard) {
+            return Err(rule);
+        }
+        match parse_port(scheme, port.as_bytes()) {
+            Ok(port) => Ok(Self { scheme, host, wildcard, port }),
+            Err(rule) => Err(rule),
+        }
+    }
+
+    /// The scheme, without `://`.
+    pub const fn scheme(&self) -> &'a str {
+        self.scheme
+    }
+
+    /// The host, without `*.`; an IPv6 address keeps its brackets.
+    pub const fn host(&self) -> &'a str {
+        self.host
+    }
+
+    /// Whether the pattern stands for every name below its host, and not for the host itself.
+    pub const fn is_wildcard(&self) -> bool {
+        self.wildcard
+    }
+
+    /// The port.
+    pub const fn port(&self) -> Port {
+        self.port
+    }
+
+    /// Whether the host is this machine: `localhost`, a name below it, or a loopback address.
+    pub const fn is_loopback(&self) -> bool {
+        host::is_loopback(self.host.as_bytes())
+    }
+
+    /// Whether a script from there travelled where others could change it.
+    pub const fn is_insecure(&self) -> bool {
+        !eq(self.scheme.as_bytes(), b"https") && !self.is_loopback()
+    }
+}
+
+/// The owned form of a pattern, for sets.
+#[cfg(feature = "engine")]
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct OwnedPattern {
+    /// Scheme and host, one behind the other.
+    text: Box<str>,
+    scheme_len: u8,
+    wildcard: bool,
+    port: Port,
+}
+
+#[cfg(feature = "engine")]
+impl OwnedPattern {
+    pub(super) fn borrow(&self) -> OriginPattern<'_> {
+        let (scheme, host) = self.text.split_at(usize::from(self.scheme_len));
+        OriginPattern { scheme, host, wildcard: self.wildcard, port: self.port }
+    }
+}
+
+#[cfg(feature = "engine")]
+impl From<&OriginPattern<'_>> for OwnedPattern {
+    fn from(pattern: &OriginPattern<'_>) -> Self {
+        Self {
+            text: [pattern.scheme, pattern.host].concat().into(),
+            // A scheme has 64 bytes at the most.
+            scheme_len: pattern.scheme.len() as u8,
+            wildcard: pattern.wildcard,
+            port: pattern.port,
+        }
+    }
+}
+
+#[cfg(feature = "engine")]
+impl fmt::Debug for OwnedPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.borrow().fmt(f)
+    }
+}
+
+/// The pattern as it is written in a policy.
+impl fmt::Display for OriginPattern<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wildcard = if self.wildcard { "*." } else { "" };
+        write!(f, "{}://{wildcard}{}", self.scheme, self.host)?;
+        match self.port {
+            Port::Default => Ok(()),
+            Port::Number(port) => write!(f, ":{port}"),
+            Port::Any => f.write_str(":*"),
+        }
+    }
+}
+
+/// Refuses, with the best words, bytes that occur nowhere in a pattern.
+const fn check_bytes(bytes: &[u8]) -> Result<(), Rule> {
+    let mut rest = bytes;
+    let mut upper_case = false;
+    while let [byte, tail @ ..] = rest {
+        match *byte {
+            b' ' | b'\t' | b'\r' | b'\n' => return Err(Rule::OriginSpace),
+            0x80.. => return Err(Rule::OriginNotAscii),
+            b'A'..=b'Z' => upper_case = true,
+            _ => (),
+        }
+        rest = tail;
+    }
+    if upper_case { Err(Rule::OriginUpperCase) } else { Ok(()) }
+}
+
+const fn split_scheme(text: &str) -> Result<(&str, &str), Rule> {
+    let mut rest = text.as_bytes();
+    let mut len = 0;
+    while let [byte, tail @ ..] = rest {
+        let letter = byte.is_ascii_lowercase();
+        if !(letter || (len > 0 && (byte.is_ascii_digit() || contains(b"+-.", *byte)))) {
+            break;
+        }
+        len += 1;
+        rest = tail;
+    }
+    if len == 0 || len > 64 {
+        return Err(Rule::OriginScheme);
+    }
+    let (scheme, behind) = text.split_at(len);
+    if eq(scheme.as_bytes(), b"file") {
+        return Err(Rule::FileOrigin);
+    }
+    match strip_prefix(behind.as_bytes(), b"://") {
+        Some(_) => Ok((scheme, behind.split_at(3).1)),
+        None => Err(Rule::OriginScheme),
+    }
+}
+
+/// Where the host ends: at the colon before the port, or behind the bracket of an IPv6 address.
+const fn host_len(text: &[u8]) -> usize {
+    let stop = if matches!(text, [b'[', ..]) { b']' } else { b':' };
+    let mut rest = text;
+    let mut len = 0;
+    while let [byte, tail @ ..] = rest {
+        if *byte == stop {
+            return if stop == b']' { len + 1 } else { len };
+        }
+        len += 1;
+        rest = tail;
+    }
+    len
+}
+
+/// Reads what stands behind the host.
+const fn parse_port(scheme: &str, text: &[u8]) -> Result<Port, Rule> {
+    let digits = match text {
+        [] => return Ok(Port::Default),
+        [b':', b'*'] => return Ok(Port::Any),
+        [b':', digits @ ..] => digits,
+        _ => return Err(host::rule_of_stray(text)),
+    };
+    match port_number(digits) {
+        Some(port) if is_default_port(scheme.as_bytes(), port) => Err(Rule::OriginDefaultPort),
+        Some(port) => Ok(Port::Number(port)),
+        None => match host::rule_of_stray(digits) {
+            Rule::OriginHost => Err(Rule::OriginPort),
+            rule => Err(rule),
+        },
+    }
+}
+
+/// A port as browsers write it: decimal, no leading zero, 1 to 65535.
+pub(super) const fn port_number(digits: &[u8]) -> Option<u16> {
+    if digits.is_empty() || digits.len() > 5 || matches!(digits, [b'0', ..]) {
+        return None;
+    }
+    let mut number = 0_u32;
+    let mut rest = digits;
+    while let [digit, tail @ ..] = rest {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + (*digit - b'0') as u32;
+        rest = tail;
+    }
+    if number <= u16::MAX as u32 { Some(number as u16) } else { None }
+}
+
+const fn is_default_port(scheme: &[u8], port: u16) -> bool {
+    (eq(scheme, b"http") && port == 80) || (eq(scheme, b"https") && port == 443)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_what_is_wrong() {
+        for (text, rule) in [
+            ("", Rule::OriginScheme),
+            ("null", Rule::NullOrigin),
+            ("example.com", Rule::OriginScheme),
+            ("https:example.com", Rule::OriginScheme),
+            ("HTTPS://example.com", Rule::OriginUpperCase),
+            ("https://Example.com", Rule::OriginUpperCase),
+            ("https://example.com/", Rule::OriginPath),
+            ("https://example.com/path", Rule::OriginPath),
+            ("https://example.com?q", Rule::OriginPath),
+            ("https://example.com#f", Rule::OriginPath),
+            ("https://example.com:80/x", Rule::OriginPath),
+            ("https://u:p@example.com", Rule::OriginUserInfo),
+            ("https://u@example.com", Rule::OriginUserInfo),
+            (" https://example.com", Rule::OriginSpace),
+            ("https://exämple.com", Rule::OriginNotAscii),
+            ("https://", Rule::OriginHost),
+            ("https://.example.com", Rule::OriginHost),
+            ("https://example..com", Rule::OriginHost),
+            ("https://xn--.com", Rule::OriginPunycode),
+            ("https://*", Rule::OriginWildcard),
+            ("https://*example.com", Rule::OriginWildcard),
+            ("https://a.*.com", Rule::OriginWildcard),
+            ("https://example.com:8*", Rule::OriginWildcard),
+            ("https://*.1.2.3.4", Rule::OriginWildcard),
+            ("https://*.[::1]", Rule::OriginWildcard),
+            ("*://example.com", Rule::OriginScheme),
+            ("https://example.com:", Rule::OriginPort),
+            ("https://example.com:0", Rule::OriginPort),
+            ("https://example.com:65536", Rule::OriginPort),
+            ("https://example.com:0443", Rule::OriginPort),
+            ("https://example.com:443", Rule::OriginDefaultPort),
+            ("http://example.com:80", Rule::OriginDefaultPort),
+            ("https://1.2.3", Rule::OriginAddress),
+            ("https://1.2.3.256", Rule::OriginAddress),
+            ("https://01.2.3.4", Rule::OriginAddress),
+            ("https://[::1", Rule::OriginAddress),
+            ("https://[0::1]", Rule::OriginAddress),
+            ("https://[::ffff:1.2.3.4]", Rule::OriginAddress),
+            ("https://[::1]x", Rule::OriginHost),
+            ("file://x", Rule::FileOrigin),
+        ] {
+            assert_eq!(OriginPattern::parse(text), Err(rule), "{text}");
+        }
+    }
+
+    #[test]
+    fn default_ports_are_those_of_the_scheme() {
+        assert!(OriginPattern::parse("https://a.example:80").is_ok());
+        assert!(OriginPattern::parse("tauri://a.example:443").is_ok());
+    }
+}

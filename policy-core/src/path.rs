@@ -1,0 +1,167 @@
+//! Paths of routes: fixed segments and parameters.
+
+use crate::{
+    catalogue::Rule,
+    grammar::{contains, eq},
+};
+
+/// One segment of a route's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// Text that a request sends byte for byte.
+    Fixed(&'a str),
+    /// `{name}`: one segment, whatever it says.
+    Parameter(&'a str),
+    /// `{*name}`: the rest of the path, at least one byte.
+    Rest(&'a str),
+}
+
+impl<'a> Segment<'a> {
+    /// The name of a parameter.
+    pub const fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Parameter(name) | Self::Rest(name) => Some(name),
+        }
+    }
+}
+
+/// The path of a route, such as `/users/{id}` or `/files/{*path}`.
+///
+/// A request matches segment by segment, before anything is decoded; what a parameter takes is
+/// decoded once, afterwards, so that `%2F` is a `/` in a value and never cuts a segment.
+///
+/// ```
+/// use policy_core::{Rule, path::{PathTemplate, Segment}};
+///
+/// let path = PathTemplate::parse("/users/{id}").unwrap();
+/// assert_eq!(path.segments().collect::<Vec<_>>(), [Segment::Fixed("users"), Segment::Parameter("id")]);
+/// assert_eq!(PathTemplate::parse("/users/:id?x"), Err(Rule::PathByte));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathTemplate<'a>(&'a str);
+
+impl<'a> PathTemplate<'a> {
+    /// Checks a path.
+    ///
+    /// # Errors
+    ///
+    /// The rule that it breaks.
+    pub fn parse(text: &'a str) -> Result<Self, Rule> {
+        let path = Self(text);
+        let Some(inner) = text.strip_prefix('/') else { return Err(Rule::PathStart) };
+        let mut names = Vec::new();
+        let count = inner.split('/').count();
+        for (index, segment) in inner.split('/').enumerate() {
+            let last = index + 1 == count;
+            // `/` alone, and a trailing slash, are paths of their own.
+            if segment.is_empty() && last {
+                continue;
+            }
+            match parse_segment(segment)? {
+                Segment::Rest(_) if !last => return Err(Rule::PathRest),
+                Segment::Parameter(name) | Segment::Rest(name) if names.contains(&name) => {
+                    return Err(Rule::PathParameterRepeated);
+                }
+                segment => names.extend(segment.name()),
+            }
+        }
+        Ok(path)
+    }
+
+    /// Checks a prefix of paths: fixed segments, no `/` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The rule that it breaks.
+    pub fn parse_prefix(text: &'a str) -> Result<Self, Rule> {
+        let path = Self::parse(text)?;
+        let fixed = path.segments().all(|segment| segment.name().is_none());
+        if fixed && !text.ends_with('/') { Ok(path) } else { Err(Rule::PathPrefix) }
+    }
+
+    /// The path as it was written.
+    pub const fn as_str(&self) -> &'a str {
+        self.0
+    }
+
+    /// Its segments; one that is empty at the end is left out.
+    pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> + use<'a> {
+        self.0
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .filter_map(|segment| parse_segment(segment).ok())
+    }
+
+    /// The names of its parameters, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.segments().filter_map(Segment::name)
+    }
+}
+
+fn parse_segment(text: &str) -> Result<Segment<'_>, Rule> {
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    match inner.map(|inner| (inner.strip_prefix('*'), inner)) {
+        Some((Some(name), _)) if is_name(name) => Ok(Segment::Rest(name)),
+        Some((None, name)) if is_name(name) => Ok(Segment::Parameter(name)),
+        _ if text.bytes().any(|byte| matches!(byte, b'{' | b'}')) => Err(Rule::PathParameter),
+        _ if text.is_empty() || eq(text.as_bytes(), b".") || eq(text.as_bytes(), b"..") => {
+            Err(Rule::PathSegment)
+        }
+        _ if text.bytes().all(is_path_byte) => Ok(Segment::Fixed(text)),
+        _ => Err(Rule::PathByte),
+    }
+}
+
+/// A Rust identifier, since it names an argument.
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
+}
+
+/// `pchar` without percent codes (RFC 3986 3.3): what clients never need to encode.
+fn is_path_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || contains(b"-._~!$&'()*+,;=:@", byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_what_is_wrong() {
+        for (text, rule) in [
+            ("", Rule::PathStart),
+            ("users", Rule::PathStart),
+            ("/users?x", Rule::PathByte),
+            ("/users/%41", Rule::PathByte),
+            ("/a b", Rule::PathByte),
+            ("/ä", Rule::PathByte),
+            ("//a", Rule::PathSegment),
+            ("/a//b", Rule::PathSegment),
+            ("/a/../b", Rule::PathSegment),
+            ("/{}", Rule::PathParameter),
+            ("/{id", Rule::PathParameter),
+            ("/{id}.png", Rule::PathParameter),
+            ("/{1d}", Rule::PathParameter),
+            ("/{*rest}/x", Rule::PathRest),
+            ("/{*rest}/", Rule::PathRest),
+            ("/{a}/{a}", Rule::PathParameterRepeated),
+        ] {
+            assert_eq!(PathTemplate::parse(text), Err(rule), "{text}");
+        }
+        for text in ["/", "/a", "/a/", "/{id}", "/{id}/", "/a/{*rest}", "/a/:id", "/@a~b"] {
+            assert!(PathTemplate::parse(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn prefixes_are_fixed() {
+        assert!(PathTemplate::parse_prefix("/api/v1").is_ok());
+        for text in ["/api/", "/", "/{tenant}"] {
+            assert_eq!(PathTemplate::parse_prefix(text), Err(Rule::PathPrefix), "{text}");
+        }
+        assert_eq!(PathTemplate::parse_prefix("api"), Err(Rule::PathStart));
+    }
+}

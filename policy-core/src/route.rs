@@ -1,0 +1,64 @@
+//! The policy of one route: its facets, and how levels compose.
+
+use crate::{auth::AuthPolicy, cors::CorsPolicy};
+
+/// What a level (route, scope or app) says about one facet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Facet<T> {
+    /// Nothing: the next outer level decides.
+    #[default]
+    Inherit,
+    /// None at all, whatever the outer levels say.
+    None,
+    /// This, in place of whatever the outer levels say.
+    Set(T),
+}
+
+/// The level of an app that decided a facet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// The route's own attribute.
+    Route,
+    /// The default of the scope that the route stands in.
+    Scope,
+    /// The default of the app.
+    App,
+}
+
+impl Level {
+    /// The level in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Route => "route",
+            Self::Scope => "scope",
+            Self::App => "app",
+        }
+    }
+}
+
+/// The nearest level that says something decides; nothing is ever merged.
+///
+/// ```
+/// use policy_core::route::{Facet, Level, nearest};
+///
+/// let levels = [(Level::Route, Facet::Inherit), (Level::Scope, Facet::Set("scope's")), (Level::App, Facet::Set("app's"))];
+/// assert_eq!(nearest(levels), Some(("scope's", Level::Scope)));
+/// assert_eq!(nearest([(Level::Route, Facet::None), (Level::App, Facet::Set("app's"))]), None);
+/// ```
+pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option<(T, Level)> {
+    levels.into_iter().find(|(_, facet)| !matches!(facet, Facet::Inherit)).and_then(
+        |(level, facet)| match facet {
+            Facet::Set(value) => Some((value, level)),
+            Facet::None | Facet::Inherit => None,
+        },
+    )
+}
+
+/// What the attributes of a handler say, as constant data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoutePolicy {
+    /// `#[cors(..)]`
+    pub cors: Facet<CorsPolicy>,
+    /// `#[auth(..)]`
+    pub auth: AuthPolicy,
+}
