@@ -49,7 +49,7 @@ impl Cors {
             remove_cors(headers);
         }
         let shared = match grant {
-            Grant::Unasked if self.is_any_origin() => Some(HeaderValue::from_static("*")),
+            Grant::Unasked if self.is_any_origin() => Some(ANY),
             Grant::Origin(origin) => Some(origin),
             Grant::Unasked | Grant::Refused => None,
         };
@@ -57,14 +57,13 @@ impl Cors {
             if before.has_vary {
                 add_vary_origin(headers);
             } else {
-                headers.insert(VARY, HeaderValue::from_static("origin"));
+                headers.insert(VARY, ORIGIN);
             }
         }
         if let Some(origin) = shared {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             if self.credentials {
-                let yes = HeaderValue::from_static("true");
-                headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
+                headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
             }
             if let Some(expose) = &self.expose {
                 headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, expose.clone());
@@ -73,13 +72,24 @@ impl Cors {
     }
 }
 
-/// Removes the headers of CORS, which belong to the policy alone: also from answers of routes
-/// that have none.
-pub(crate) fn remove_cors(headers: &mut HeaderMap) {
+/// Finishes the answer of a route without a CORS policy: what a handler wrote into the headers
+/// of CORS does not leave the server.
+pub fn finish_without_cors(headers: &mut HeaderMap) {
+    if Before::of(headers).has_cors {
+        remove_cors(headers);
+    }
+}
+
+fn remove_cors(headers: &mut HeaderMap) {
     for name in &CORS_HEADERS {
         headers.remove(name);
     }
 }
+
+// As constants, since `from_static` looks at every byte.
+const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
+const ANY: HeaderValue = HeaderValue::from_static("*");
+const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 const CORS_HEADERS: [HeaderName; 6] = [
     ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -91,13 +101,13 @@ const CORS_HEADERS: [HeaderName; 6] = [
 ];
 
 /// What an answer already has, found in one pass: most have neither.
-pub(crate) struct Before {
-    pub(crate) has_cors: bool,
-    pub(crate) has_vary: bool,
+struct Before {
+    has_cors: bool,
+    has_vary: bool,
 }
 
 impl Before {
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    fn of(headers: &HeaderMap) -> Self {
         let mut before = Self { has_cors: false, has_vary: false };
         for name in headers.keys() {
             before.has_vary |= name == VARY;
@@ -117,7 +127,7 @@ fn add_vary_origin(headers: &mut HeaderMap) {
     if !headers.get_all(VARY).iter().any(tokens)
         && let Entry::Occupied(mut entry) = headers.entry(VARY)
     {
-        entry.append(HeaderValue::from_static("origin"));
+        entry.append(ORIGIN);
     }
 }
 

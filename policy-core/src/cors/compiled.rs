@@ -4,11 +4,11 @@ use http::HeaderValue;
 
 use super::{
     config::CorsConfig,
+    errors::PolicyErrors,
     names,
     policy::CorsPolicy,
     shared::{OriginLists, SharedOrigins},
     spec::{CorsSpec, Origins},
-    violation::PolicyErrors,
 };
 use crate::origin::OriginSet;
 
@@ -115,6 +115,20 @@ impl Cors {
             _ => false,
         };
         same_audience && self.credentials == other.credentials && self.headers == other.headers
+    }
+
+    /// Who may read, in words for a person: `*`, the origins, or the name of their list.
+    pub fn audience(&self) -> String {
+        let credentials = if self.credentials { ", with credentials" } else { "" };
+        let origins = match (&self.audience, &self.run_time) {
+            (Audience::Any, _) => "*".to_owned(),
+            (_, Some((name, _))) => format!("list `{name}`"),
+            (Audience::Listed(set), None) => {
+                set.patterns().map(|pattern| pattern.to_string()).collect::<Vec<_>>().join(" ")
+            }
+            (Audience::Shared(_), None) => String::new(),
+        };
+        origins + credentials
     }
 
     /// Whether the listed origins have one on this machine, which only developers need.

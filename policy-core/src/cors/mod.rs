@@ -10,6 +10,8 @@ mod check;
 #[cfg(feature = "engine")]
 mod compiled;
 mod config;
+#[cfg(feature = "engine")]
+mod errors;
 mod names;
 mod policy;
 #[cfg(feature = "engine")]
@@ -20,16 +22,16 @@ mod spec;
 mod violation;
 
 #[cfg(feature = "engine")]
-pub use actual::Grant;
-#[cfg(feature = "engine")]
-pub(crate) use actual::remove_cors;
+pub use actual::{Grant, finish_without_cors};
 #[cfg(feature = "engine")]
 pub use compiled::Cors;
 pub use config::CorsConfig;
+#[cfg(feature = "engine")]
+pub use errors::{PolicyError, PolicyErrors};
 pub use policy::{CorsPolicy, CorsPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use preflight::Preflight;
 #[cfg(feature = "engine")]
 pub use shared::{OriginLists, SharedOrigins};
 pub use spec::{CorsSpec, Field, Origins};
-pub use violation::{PolicyError, PolicyErrors, Violation};
+pub use violation::Violation;

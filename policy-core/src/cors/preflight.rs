@@ -63,9 +63,7 @@ impl Cors {
         if self.credentials {
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
-        if let Some(methods) = self.allowed_methods(served).value() {
-            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-        }
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, self.allowed_methods(served));
         if let Some(names) = self.allowed_headers(served).value() {
             headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names);
         }
@@ -75,11 +73,15 @@ impl Cors {
         Preflight { headers }
     }
 
-    fn allowed_methods(&self, served: &[Method]) -> Names {
-        self.methods.clone().unwrap_or_else(|| {
-            let sent = |method: &&Method| !names::is_forbidden_method(method.as_str().as_bytes());
-            Names::new(served.iter().filter(sent).map(|method| method.as_str().to_owned()))
-        })
+    /// Never an empty list: without the header, a page that watches an upload may send whatever
+    /// method it asked for (Fetch, CORS-preflight fetch, 7.3). The methods that need no
+    /// permission stand for none.
+    fn allowed_methods(&self, served: &[Method]) -> HeaderValue {
+        let sent = |method: &&Method| !names::is_forbidden_method(method.as_str().as_bytes());
+        let served =
+            || Names::new(served.iter().filter(sent).map(|method| method.as_str().to_owned()));
+        let names = self.methods.clone().unwrap_or_else(served);
+        names.value().unwrap_or(HeaderValue::from_static("GET,HEAD,POST"))
     }
 
     /// The declared headers, and `content-type` where a served method carries a body. A policy

@@ -9,8 +9,8 @@ use std::{
 use arc_swap::{ArcSwap, Guard};
 
 use super::{
+    errors::{PolicyError, PolicyErrors},
     spec::{CorsSpec, Field, Origins},
-    violation::{PolicyError, PolicyErrors},
 };
 use crate::{
     catalogue::{Rule, Severity},

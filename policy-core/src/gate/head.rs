@@ -20,7 +20,12 @@ pub enum Single<'a> {
 impl<'a> Single<'a> {
     /// The field `name` of `headers`.
     pub fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
-        headers.get_all(name).iter().fold(Self::Absent, Self::and)
+        match headers.get(name) {
+            None => Self::Absent,
+            // Nothing at all is repeated: the rule.
+            Some(value) if headers.len() == headers.keys_len() => Self::One(value),
+            Some(_) => headers.get_all(name).iter().fold(Self::Absent, Self::and),
+        }
     }
 
     fn and(self, value: &'a HeaderValue) -> Self {

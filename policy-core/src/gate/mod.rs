@@ -4,22 +4,12 @@
 //! The order is fixed, and a server calls: [`Head::read`] (one pass over the fields), then
 //! [`Head::target`] and [`OwnOrigin::admit`] (gates 1 and 2), its router (3), [`Head::is_preflight`]
 //! and [`Cors::preflight`](crate::cors::Cors::preflight)'s answer (4), its handler, and
-//! [`Cors::finish`](crate::cors::Cors::finish) or [`finish_without_cors`] on every answer (13).
+//! [`Cors::finish`](crate::cors::Cors::finish) or [`finish_without_cors`](crate::cors::finish_without_cors) on every answer (13).
 
 mod head;
 mod own_origin;
 mod target;
 
-use http::HeaderMap;
-
 pub use head::{Head, Single};
 pub use own_origin::{OwnOrigin, PublicOrigin};
 pub use target::{decode_parameter, is_plain};
-
-use crate::cors::remove_cors;
-
-/// Finishes the answer of a route without a CORS policy: nothing that a handler wrote into the
-/// headers of CORS leaves the server.
-pub fn finish_without_cors(headers: &mut HeaderMap) {
-    remove_cors(headers);
-}

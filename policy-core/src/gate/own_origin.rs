@@ -123,11 +123,13 @@ fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
 }
 
 fn is_loopback(host: &[u8]) -> Result<bool, Refusal> {
-    // The two that nearly every request says need no parser.
-    if let Some(b"" | [b':', b'0'..=b'9', ..]) =
-        host.strip_prefix(b"localhost").or_else(|| host.strip_prefix(b"127.0.0.1"))
-    {
-        return split(host).map(|_| true);
+    // What nearly every request says is compared before anything is parsed.
+    for known in [&b"127.0.0.1"[..], b"localhost"] {
+        match host.strip_prefix(known) {
+            Some([]) => return Ok(true),
+            Some([b':', port @ ..]) if parse_port(port).is_some() => return Ok(true),
+            _ => (),
+        }
     }
     let (name, _) = split(host)?;
     Ok(crate::origin::is_loopback_host(&name.to_ascii_lowercase()))
@@ -136,28 +138,35 @@ fn is_loopback(host: &[u8]) -> Result<bool, Refusal> {
 /// Name and port of a Host value: `uri-host [ ":" port ]` (RFC 9110 7.2).
 fn split(host: &[u8]) -> Result<(&[u8], Option<u16>), Refusal> {
     let malformed = Refusal::HostMalformed;
-    let name_len = if host.first() == Some(&b'[') {
-        host.iter().position(|byte| *byte == b']').ok_or(malformed)? + 1
-    } else {
-        host.iter().position(|byte| *byte == b':').unwrap_or(host.len())
+    let end = if host.first() == Some(&b'[') { b']' } else { b':' };
+    let at = host.iter().position(|byte| *byte == end);
+    let name_len = match (at, end) {
+        (Some(at), b':') => at,
+        (Some(at), _) => at + 1,
+        (None, b':') => host.len(),
+        (None, _) => return Err(malformed),
     };
     let (name, port) = host.split_at_checked(name_len).ok_or(malformed)?;
-    let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._[]:%".contains(byte);
+    let valid = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'[' | b']' | b':')
+    };
     if name.is_empty() || !name.iter().all(valid) {
         return Err(malformed);
     }
-    let port = match port {
-        [] => None,
-        [b':', digits @ ..] => {
-            let digits = std::str::from_utf8(digits).map_err(|_not_text| malformed)?;
-            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                return Err(malformed);
-            }
-            Some(digits.parse().map_err(|_too_large| malformed)?)
-        }
-        _ => return Err(malformed),
+    match port {
+        [] => Ok((name, None)),
+        [b':', digits @ ..] => parse_port(digits).map(|port| (name, Some(port))).ok_or(malformed),
+        _ => Err(malformed),
+    }
+}
+
+/// `*DIGIT` (RFC 3986 3.2.3) up to 65535; an empty one says nothing and is refused.
+fn parse_port(digits: &[u8]) -> Option<u16> {
+    let add = |port: u16, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
+        port.checked_mul(10)?.checked_add(digit)
     };
-    Ok((name, port))
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, add) }
 }
 
 #[cfg(test)]

@@ -101,6 +101,11 @@ impl<'a> OriginPattern<'a> {
         self.port
     }
 
+    /// Whether the pattern is one origin.
+    pub const fn is_single(&self) -> bool {
+        !self.wildcard && !matches!(self.port, Port::Any)
+    }
+
     /// Whether the host is this machine: `localhost`, a name below it, or a loopback address.
     pub const fn is_loopback(&self) -> bool {
         host::is_loopback(self.host.as_bytes())
@@ -116,17 +121,28 @@ impl<'a> OriginPattern<'a> {
 #[cfg(feature = "engine")]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct OwnedPattern {
-    /// Scheme and host, one behind the other.
+    /// As it is written in a policy; that of a single origin is what a request says.
     text: Box<str>,
     scheme_len: u8,
+    host_len: u8,
     wildcard: bool,
     port: Port,
 }
 
 #[cfg(feature = "engine")]
 impl OwnedPattern {
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        self.borrow().is_single()
+    }
+
     pub(super) fn borrow(&self) -> OriginPattern<'_> {
-        let (scheme, host) = self.text.split_at(usize::from(self.scheme_len));
+        let (scheme, rest) = self.text.split_at(usize::from(self.scheme_len));
+        let host_start = if self.wildcard { "://*.".len() } else { "://".len() };
+        let (host, _) = rest.split_at(host_start).1.split_at(usize::from(self.host_len));
         OriginPattern { scheme, host, wildcard: self.wildcard, port: self.port }
     }
 }
@@ -135,9 +151,10 @@ impl OwnedPattern {
 impl From<&OriginPattern<'_>> for OwnedPattern {
     fn from(pattern: &OriginPattern<'_>) -> Self {
         Self {
-            text: [pattern.scheme, pattern.host].concat().into(),
-            // A scheme has 64 bytes at the most.
+            text: pattern.to_string().into(),
+            // A scheme has 64 bytes at the most, a host 253.
             scheme_len: pattern.scheme.len() as u8,
+            host_len: pattern.host.len() as u8,
             wildcard: pattern.wildcard,
             port: pattern.port,
         }

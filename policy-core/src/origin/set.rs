@@ -4,15 +4,18 @@ use std::{
     collections::HashMap,
     fmt,
     hash::{BuildHasherDefault, Hasher},
+    iter::successors,
 };
 
-use super::{Origin, OriginPattern, Port, pattern::OwnedPattern};
+use super::{MAX_ORIGIN_LEN, Origin, OriginPattern, Port, pattern::OwnedPattern};
 use crate::catalogue::Rule;
 
 /// A set of origins, built once from patterns.
 ///
-/// A look-up walks the host once from its end and asks one table at every label, so its time
-/// grows with the length of the origin and not with the set. Nothing is allocated.
+/// An origin that is listed as it is costs one hash and one comparison. For wildcards and any
+/// port the host is walked once from its end, and one table is asked at every label. So the time
+/// of a look-up grows with the length of the origin and not with the set, and nothing is
+/// allocated.
 ///
 /// ```
 /// use policy_core::origin::OriginSet;
@@ -29,12 +32,18 @@ use crate::catalogue::Rule;
 #[derive(Clone, Default)]
 pub struct OriginSet {
     patterns: Vec<OwnedPattern>,
-    /// Indices into `patterns` by key; patterns whose keys collide hang on `next`.
-    index: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
+    /// The pattern before, with the same key in the same index.
     next: Vec<Option<u32>>,
+    /// Single origins, by their whole text.
+    single: Index,
+    /// Patterns that stand for many origins, by their parts.
+    families: Index,
     has_wildcard: bool,
     has_any_port: bool,
 }
+
+/// Places in a list of patterns.
+type Index = HashMap<u64, u32, BuildHasherDefault<KeyHasher>>;
 
 impl OriginSet {
     /// Builds a set of patterns; `*` alone is none and is refused.
@@ -52,32 +61,36 @@ impl OriginSet {
 
     /// Adds what a pattern stands for.
     pub fn insert(&mut self, pattern: &OriginPattern<'_>) {
-        let key = Key::of(pattern);
-        if self.find(&key, pattern.scheme().as_bytes(), pattern.host().as_bytes()) {
+        let Ok(place) = u32::try_from(self.patterns.len()) else { return };
+        if self.has(pattern) {
             return;
         }
-        let Ok(place) = u32::try_from(self.patterns.len()) else { return };
-        self.patterns.push(OwnedPattern::from(pattern));
-        self.next.push(self.index.insert(key.number, place));
+        let owned = OwnedPattern::from(pattern);
+        let before = if pattern.is_single() {
+            self.single.insert(hash_text(owned.text().as_bytes()), place)
+        } else {
+            self.families.insert(key_of(pattern), place)
+        };
+        self.patterns.push(owned);
+        self.next.push(before);
         self.has_wildcard |= pattern.is_wildcard();
         self.has_any_port |= pattern.port() == Port::Any;
     }
 
     /// Whether the value of an Origin header is in the set, byte for byte.
     pub fn matches(&self, value: &[u8]) -> bool {
-        Origin::parse(value)
-            .is_some_and(|origin| self.covers(origin.scheme(), origin.host(), origin.port(), false))
+        self.has_single(value)
+            || (!self.families.is_empty()
+                && Origin::parse(value).is_some_and(|origin| {
+                    self.covers(origin.scheme(), origin.host(), origin.port(), false)
+                }))
     }
 
     /// Whether everything that `pattern` stands for is in the set. It is decided against one
     /// entry at a time, which misses no case but one: all 65535 ports listed one by one.
     pub fn includes_pattern(&self, pattern: &OriginPattern<'_>) -> bool {
-        self.covers(
-            pattern.scheme().as_bytes(),
-            pattern.host().as_bytes(),
-            pattern.port(),
-            pattern.is_wildcard(),
-        )
+        let (scheme, host) = (pattern.scheme().as_bytes(), pattern.host().as_bytes());
+        self.has(pattern) || self.covers(scheme, host, pattern.port(), pattern.is_wildcard())
     }
 
     /// Whether every origin of `other` is in this set.
@@ -100,65 +113,72 @@ impl OriginSet {
         self.patterns.is_empty()
     }
 
-    /// Walks from the top-level label to the whole host, and asks at every dot for a wildcard
-    /// and at the end for the host itself.
-    fn covers(&self, scheme: &[u8], host: &[u8], port: Port, wildcard: bool) -> bool {
-        let salt = hash(0, scheme);
+    /// Whether the set was given this very pattern.
+    fn has(&self, pattern: &OriginPattern<'_>) -> bool {
+        if pattern.is_single() {
+            self.has_single(pattern.to_string().as_bytes())
+        } else {
+            self.chain(&self.families, key_of(pattern)).any(|known| known.borrow() == *pattern)
+        }
+    }
+
+    fn has_single(&self, value: &[u8]) -> bool {
+        let is_value = |known: &OwnedPattern| known.text().as_bytes() == value;
+        // Comparing a few lengths costs less than a hash. The text of a family, such as
+        // `https://*.test`, is no origin, but a header can say it.
+        if self.patterns.len() <= 8 {
+            return self.patterns.iter().any(|known| is_value(known) && known.is_single());
+        }
+        value.len() <= MAX_ORIGIN_LEN && self.chain(&self.single, hash_text(value)).any(is_value)
+    }
+
+    /// Whether a family of the set has every origin of such parts. Walks from the top-level
+    /// label to the whole host, and asks at every dot for a wildcard and at the end for the host.
+    fn covers(&self, scheme: &[u8], host: &[u8], port: Port, is_wildcard: bool) -> bool {
+        let salt = hash_from_end(0, scheme);
+        let is_family = |state: u64, name: &[u8], wildcard: bool| {
+            let ports = [Some(port), self.has_any_port.then_some(Port::Any)];
+            ports.into_iter().flatten().any(|port| {
+                self.chain(&self.families, key(state ^ salt, port, wildcard)).any(|known| {
+                    let known = known.borrow();
+                    known.host().as_bytes() == name
+                        && known.scheme().as_bytes() == scheme
+                        && known.port() == port
+                        && known.is_wildcard() == wildcard
+                })
+            })
+        };
         let mut state = 0;
         if self.has_wildcard {
             for (at, byte) in host.iter().enumerate().rev() {
                 // A dot at the very front leaves no label for the `*`.
                 if *byte == b'.'
                     && at > 0
-                    && let Some(suffix) = host.get(at + 1..)
-                    && self.has(state ^ salt, port, true, scheme, suffix)
+                    && let Some(name) = host.get(at + 1..)
+                    && is_family(state, name, true)
                 {
                     return true;
                 }
-                state = hash_byte(state, *byte);
+                state = step(state, u64::from(*byte));
             }
         } else {
-            state = hash(0, host);
+            state = hash_from_end(0, host);
         }
-        self.has(state ^ salt, port, wildcard, scheme, host)
+        is_family(state, host, is_wildcard)
     }
 
-    fn has(&self, name: u64, port: Port, wildcard: bool, scheme: &[u8], host: &[u8]) -> bool {
-        self.find(&Key::new(name, port, wildcard), scheme, host)
-            || (self.has_any_port
-                && port != Port::Any
-                && self.find(&Key::new(name, Port::Any, wildcard), scheme, host))
-    }
-
-    fn find(&self, key: &Key, scheme: &[u8], host: &[u8]) -> bool {
-        let mut place = self.index.get(&key.number).copied();
-        while let Some(at) = place {
-            let at = at as usize;
-            if self.patterns.get(at).is_some_and(|pattern| {
-                let pattern = pattern.borrow();
-                pattern.host().as_bytes() == host
-                    && pattern.scheme().as_bytes() == scheme
-                    && pattern.port() == key.port
-                    && pattern.is_wildcard() == key.wildcard
-            }) {
-                return true;
-            }
-            place = self.next.get(at).copied().flatten();
-        }
-        false
+    /// The patterns under a key, those too that have it by chance.
+    fn chain(&self, index: &Index, key: u64) -> impl Iterator<Item = &OwnedPattern> {
+        let first = index.get(&key).copied();
+        let places = successors(first, |place| self.next.get(*place as usize).copied().flatten());
+        places.filter_map(|place| self.patterns.get(place as usize))
     }
 }
 
 impl PartialEq for OriginSet {
     /// Sets are equal if they have the same patterns, in whatever order.
     fn eq(&self, other: &Self) -> bool {
-        let holds_all = |outer: &Self, inner: &Self| {
-            inner.patterns().all(|pattern| {
-                let key = Key::of(&pattern);
-                outer.find(&key, pattern.scheme().as_bytes(), pattern.host().as_bytes())
-            })
-        };
-        self.len() == other.len() && holds_all(self, other)
+        self.len() == other.len() && other.patterns().all(|pattern| self.has(&pattern))
     }
 }
 
@@ -170,38 +190,39 @@ impl fmt::Debug for OriginSet {
     }
 }
 
-struct Key {
-    number: u64,
-    port: Port,
-    wildcard: bool,
+fn key_of(pattern: &OriginPattern<'_>) -> u64 {
+    let name = hash_from_end(0, pattern.host().as_bytes());
+    let salt = hash_from_end(0, pattern.scheme().as_bytes());
+    key(name ^ salt, pattern.port(), pattern.is_wildcard())
 }
 
-impl Key {
-    fn of(pattern: &OriginPattern<'_>) -> Self {
-        let name = hash(0, pattern.host().as_bytes()) ^ hash(0, pattern.scheme().as_bytes());
-        Self::new(name, pattern.port(), pattern.is_wildcard())
-    }
-
-    fn new(name: u64, port: Port, wildcard: bool) -> Self {
-        let port_number = match port {
-            Port::Default => 0,
-            Port::Number(number) => u64::from(number),
-            Port::Any => 1 << 16,
-        };
-        let number = hash_byte(name ^ (port_number << 40) ^ (u64::from(wildcard) << 57), 0);
-        Self { number, port, wildcard }
-    }
+fn key(name: u64, port: Port, is_wildcard: bool) -> u64 {
+    let port = match port {
+        Port::Default => 0,
+        Port::Number(number) => u64::from(number),
+        Port::Any => 1 << 16,
+    };
+    step(name, port << 1 | u64::from(is_wildcard))
 }
 
 /// Hashes from the last byte to the first, so that a suffix of a host has its hash on the way.
-fn hash(state: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(state, |state, byte| hash_byte(state, *byte))
+fn hash_from_end(state: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(state, |state, byte| step(state, u64::from(*byte)))
+}
+
+/// Hashes eight bytes at a time; the last eight may be some of those before.
+fn hash_text(bytes: &[u8]) -> u64 {
+    let Some(last) = bytes.last_chunk::<8>() else { return hash_from_end(0, bytes) };
+    let (chunks, _) = bytes.as_chunks::<8>();
+    let chunks = chunks.iter().chain([last]);
+    chunks.fold(bytes.len() as u64, |state, chunk| step(state, u64::from_le_bytes(*chunk)))
 }
 
 /// One step of a multiplicative hash. It need not resist an adversary: only a policy's own
 /// origins are ever stored, and a request that finds one by its hash is compared byte by byte.
-fn hash_byte(state: u64, byte: u8) -> u64 {
-    (state.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+fn step(state: u64, input: u64) -> u64 {
+    let mixed = (state.rotate_left(5) ^ input).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed ^ (mixed >> 32)
 }
 
 /// Passes a key on that is a hash already.
@@ -210,7 +231,7 @@ struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = hash(self.0, bytes);
+        self.0 = hash_from_end(self.0, bytes);
     }
 
     fn write_u64(&mut self, key: u64) {
@@ -279,13 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn the_text_of_a_family_is_no_origin() {
+        let set = set(&["https://*.a.test", "http://localhost:*"]);
+        assert!(!set.matches(b"https://*.a.test"));
+        assert!(!set.matches(b"http://localhost:*"));
+    }
+
+    #[test]
     fn keys_that_collide_are_told_apart() {
-        let mut set = set(&["https://a.test", "https://b.test", "https://c.test"]);
-        // As if all three had one key: a chain through `next`.
-        let key = Key::of(&OriginPattern::parse("https://a.test").unwrap()).number;
-        set.index.clear();
-        set.index.insert(key, 2);
-        set.next = vec![None, Some(0), Some(1)];
+        let names: Vec<_> = ('a'..='z').map(|name| format!("https://{name}.test")).collect();
+        let mut set = OriginSet::new(names.iter().map(String::as_str)).unwrap();
+        // As if all of them had one key: a chain through `next`.
+        set.single.clear();
+        set.single.insert(hash_text(b"https://a.test"), 25);
+        set.next = (0..26).map(|place: u32| place.checked_sub(1)).collect();
         assert!(set.matches(b"https://a.test"));
     }
 }

@@ -1,0 +1,108 @@
+//! Violations of the rules, as a start or a replacement reports them: all at once, with where
+//! they were found.
+
+use std::{error::Error, fmt};
+
+use super::{spec::Field, violation::Violation};
+use crate::catalogue::{Rule, Severity};
+
+/// One entry of a policy that breaks a rule, with where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    place: String,
+    rule: Rule,
+    field: Field,
+    value: String,
+}
+
+impl PolicyError {
+    /// An error about `value` in a part of the policy of `place`, such as `GET /orders/{id}`.
+    pub fn new(place: &str, rule: Rule, field: Field, value: &str) -> Self {
+        Self { place: place.to_owned(), rule, field, value: value.to_owned() }
+    }
+
+    /// Where the policy stands.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The rule that is broken.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The part of the policy.
+    pub fn field(&self) -> Field {
+        self.field
+    }
+
+    /// The offending entry.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, rule, field, value } = self;
+        write!(f, "{place}: {}", field.name())?;
+        if !value.is_empty() {
+            // Values may come from files and environments: nothing in them may forge a line.
+            write!(f, " `{}`", value.escape_debug())?;
+        }
+        write!(f, ": {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())
+    }
+}
+
+/// Everything that is wrong with a policy or a list of origins, never the first only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyErrors(Vec<PolicyError>);
+
+impl PolicyErrors {
+    /// The single errors.
+    pub fn errors(&self) -> &[PolicyError] {
+        &self.0
+    }
+
+    pub(crate) fn from_violations<'a>(
+        place: &str,
+        violations: impl Iterator<Item = Violation<'a>>,
+    ) -> Result<(), Self> {
+        violations
+            .filter(|violation| violation.rule.severity() == Severity::Error)
+            .map(|found| PolicyError::new(place, found.rule, found.field, found.value))
+            .collect::<Self>()
+            .into_result()
+    }
+
+    pub(crate) fn into_result(self) -> Result<(), Self> {
+        if self.0.is_empty() { Ok(()) } else { Err(self) }
+    }
+}
+
+impl FromIterator<PolicyError> for PolicyErrors {
+    fn from_iter<I: IntoIterator<Item = PolicyError>>(errors: I) -> Self {
+        Self(errors.into_iter().collect())
+    }
+}
+
+impl IntoIterator for PolicyErrors {
+    type Item = PolicyError;
+    type IntoIter = std::vec::IntoIter<PolicyError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for PolicyErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for PolicyErrors {}

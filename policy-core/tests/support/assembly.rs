@@ -1,0 +1,75 @@
+//! The smallest server around the engine: the gates in the order that [`policy_core::gate`]
+//! names, and a router of one path.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ALLOW};
+use policy_core::{
+    Refusal,
+    cors::{Cors, Grant, finish_without_cors},
+    gate::Head,
+};
+
+use crate::exchange::{Answer, App, Request, World};
+
+/// Answers a request. Nothing is kept between calls.
+pub(crate) fn answer(world: &World, request: &Request) -> Answer {
+    let mut asked = http::Request::new(());
+    *asked.method_mut() = request.method.clone();
+    *asked.uri_mut() = request.path.parse().expect("a path");
+    *asked.headers_mut() = request.headers.clone();
+    let head = Head::read(&asked);
+    let policy = world.policy_at(&request.path).map(|policy| {
+        Cors::from_config("the route", &policy.config()).expect("a policy without errors")
+    });
+    if head.is_preflight() && request.path == world.app.path {
+        let answered = match &policy {
+            Some(cors) => {
+                let plan = cors.preflight(&world.app.served());
+                plan.answer(cors, head.origin, head.request_method)
+            }
+            None => Err(Refusal::PreflightOrigin),
+        };
+        let (status, headers) = answered.unwrap_or_else(|refusal| {
+            let mut headers = HeaderMap::new();
+            if let Some(cors) = &policy {
+                cors.finish(Grant::Refused, &mut headers);
+            }
+            (StatusCode::from_u16(refusal.status()).expect("a status"), headers)
+        });
+        return made(status, headers, 0);
+    }
+    let (status, mut headers, calls) = route(&world.app, request);
+    match &policy {
+        Some(cors) => cors.finish(cors.grant(head.origin), &mut headers),
+        None => finish_without_cors(&mut headers),
+    }
+    made(status, headers, calls)
+}
+
+fn route(app: &App, request: &Request) -> (StatusCode, HeaderMap, usize) {
+    let mut headers = HeaderMap::new();
+    if request.path != app.path {
+        return (StatusCode::NOT_FOUND, headers, 0);
+    }
+    if !app.serves(&request.method) {
+        let allow = app.methods.join(", ");
+        headers.insert(ALLOW, HeaderValue::from_str(&allow).expect("a list of tokens"));
+        let asks = request.method == Method::OPTIONS;
+        let status = if asks { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
+        return (status, headers, 0);
+    }
+    if app.panic {
+        return (StatusCode::INTERNAL_SERVER_ERROR, headers, 1);
+    }
+    if app.auth.is_some() && !request.headers.contains_key("authorization") {
+        return (StatusCode::UNAUTHORIZED, headers, 1);
+    }
+    for (name, value) in &app.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
+        headers.append(name, HeaderValue::from_str(value).expect("a header value"));
+    }
+    (StatusCode::from_u16(app.status).expect("a status"), headers, 1)
+}
+
+fn made(status: StatusCode, headers: HeaderMap, handler_calls: usize) -> Answer {
+    Answer { status: status.as_u16(), headers, body: Vec::new(), handler_calls }
+}

@@ -1,0 +1,292 @@
+//! Putting an app together.
+
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+
+use axum_core::{BoxError, extract::Request, response::IntoResponse};
+use bytes::Bytes;
+use policy_core::{cors::SharedOrigins, route::Facet};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::{
+    error::Error,
+    mount::{Mount, SharedService},
+    route::Route,
+    scope::Scope,
+    serve::{Server, Settings},
+    service::AppService,
+    source::CorsSource,
+    test_client::TestClient,
+};
+
+/// An HTTP service in the making: its state, its routes and what holds for all of them.
+///
+/// Building one opens nothing. [`serve`](Self::serve) and [`build`](Self::build) check
+/// everything, report every problem at once, and only then listen.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/hello/{name}")]
+/// #[cors(origins = ["https://app.shop.example"])]
+/// #[auth(public)]
+/// async fn hello(name: String) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![hello]).test();
+/// let response = client.get("/hello/Ada").origin("https://app.shop.example").send().await;
+/// assert_eq!(response.text(), "Hello, Ada!");
+/// assert_eq!(response.header("access-control-allow-origin"), Some("https://app.shop.example"));
+/// # });
+/// ```
+#[must_use = "an app does nothing until it is served"]
+pub struct App<S> {
+    pub(crate) state: S,
+    pub(crate) public_origin: Option<String>,
+    pub(crate) cors: Facet<CorsSource>,
+    pub(crate) routes: Vec<Route<S>>,
+    pub(crate) prefixes: Vec<String>,
+    pub(crate) mounts: Vec<(String, Mount)>,
+    pub(crate) fallback: Option<SharedService>,
+    pub(crate) origins: Vec<(String, OriginsFrom)>,
+    pub(crate) config_file: Option<PathBuf>,
+    pub(crate) settings: Settings,
+    pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+}
+
+/// Where a run-time list of origins comes from.
+pub(crate) enum OriginsFrom {
+    Code(Vec<String>),
+    Handle(SharedOrigins),
+    Environment(String),
+}
+
+impl<S> App<S> {
+    /// An app without routes. `state` is what [`State`](crate::extract::State) extracts.
+    pub fn new(state: S) -> Self {
+        Self {
+            state,
+            public_origin: None,
+            cors: Facet::Inherit,
+            routes: Vec::new(),
+            prefixes: Vec::new(),
+            mounts: Vec::new(),
+            fallback: None,
+            origins: Vec::new(),
+            config_file: None,
+            settings: Settings::default(),
+            layers: Vec::new(),
+        }
+    }
+
+    /// The `https` origin under which browsers reach the app, such as
+    /// `https://api.shop.example`; requests for any other host get 421.
+    ///
+    /// Without it the app runs in the development profile: it listens on loopback only and
+    /// answers nothing that names another host or came through a proxy.
+    pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
+        self.public_origin = Some(origin.into());
+        self
+    }
+
+    /// The CORS policy of routes that have none of their own, and of unknown paths.
+    pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
+        self.cors = Facet::Set(policy.into());
+        self
+    }
+
+    /// Adds handlers.
+    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+        self.routes.extend(routes);
+        self
+    }
+
+    /// Adds handlers below a prefix, with a default policy of their own.
+    pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
+        let prefix = prefix.into();
+        self.routes.extend(scope.into_routes(&prefix));
+        self.prefixes.push(prefix);
+        self
+    }
+
+    /// Adds a service for a prefix and every path below it.
+    pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
+        self.mounts.push((prefix.into(), mount));
+        self
+    }
+
+    /// Answers requests for paths that no route has, in place of a 404. The app's default policy
+    /// holds for these answers.
+    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output: IntoResponse> + Send + 'static,
+    {
+        self.fallback = Some(SharedService::from_fn(handler));
+        self
+    }
+
+    /// Wraps the whole app into a `tower` layer. A later one wraps the earlier ones.
+    ///
+    /// A layer sees requests before any gate, and answers after the policy was written onto
+    /// them. What it answers by itself has no policy.
+    pub fn layer<L, B>(mut self, layer: L) -> Self
+    where
+        L: Layer<SharedService> + Send + 'static,
+        L::Service: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<Request>>::Future: Send,
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        self.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
+        self
+    }
+
+    /// Gives the list of origins that routes name by `origins = config("name")`.
+    pub fn origins<T: Into<String>>(
+        mut self,
+        name: impl Into<String>,
+        origins: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let origins = origins.into_iter().map(Into::into).collect();
+        self.origins.push((name.into(), OriginsFrom::Code(origins)));
+        self
+    }
+
+    /// Gives a list of origins by a handle, through which it can be replaced while the app runs.
+    ///
+    /// ```
+    /// use policy_server::{SharedOrigins, prelude::*};
+    ///
+    /// #[get("/prices")]
+    /// #[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+    /// #[auth(public)]
+    /// async fn prices() -> &'static str {
+    ///     "prices"
+    /// }
+    ///
+    /// let partners = SharedOrigins::new();
+    /// let client = App::new(()).shared_origins("partners", &partners).routes(routes![prices]).test();
+    /// assert!(partners.replace(&["https://a.partner.example"]).is_ok());
+    /// // Outside of the bound: refused whole, and the list stays as it is.
+    /// assert!(partners.replace(&["https://evil.example"]).is_err());
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = client.get("/prices").origin("https://a.partner.example").send().await;
+    /// assert!(response.header("access-control-allow-origin").is_some());
+    /// # });
+    /// ```
+    pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
+        self.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+        self
+    }
+
+    /// Gives a list of origins by an environment variable: separated by commas or blanks.
+    pub fn origins_from_env(
+        mut self,
+        name: impl Into<String>,
+        variable: impl Into<String>,
+    ) -> Self {
+        self.origins.push((name.into(), OriginsFrom::Environment(variable.into())));
+        self
+    }
+
+    /// Reads lists of origins from a TOML file when the app starts:
+    ///
+    /// ```toml
+    /// [origins]
+    /// partners = ["https://a.partner.example", "https://b.partner.example"]
+    /// ```
+    pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config_file = Some(path.into());
+        self
+    }
+
+    /// The most bytes that a body may have; 2 MiB unless set. More is answered with 413.
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.settings.body_limit = bytes;
+        self
+    }
+
+    /// How long a handler may take, its request's body included; 30 seconds unless set. A
+    /// handler over it is dropped and answered for with 503, or 408 where it waited for the body.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = timeout;
+        self
+    }
+
+    /// The limits of connections.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+}
+
+impl<S: Send + Sync + 'static> App<S> {
+    /// Checks everything and makes the app a `tower::Service`.
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once.
+    pub fn build(self) -> Result<AppService<S>, Error> {
+        crate::assemble::assemble(self)
+    }
+
+    /// Binds `address`, checks everything, and serves until ctrl-c or SIGTERM; requests in
+    /// flight are finished then. Without a port it is 80.
+    ///
+    /// # Errors
+    ///
+    /// Every problem with the app at once, or the reason why the address cannot be listened on.
+    pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
+        self.bind(address).await?.run().await
+    }
+
+    /// Binds `address` without serving yet, to learn the port that was chosen or to stop the
+    /// server by other means.
+    ///
+    /// # Errors
+    ///
+    /// As [`serve`](Self::serve).
+    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server<S>, Error> {
+        Server::bind(self, address.as_ref()).await
+    }
+
+    /// A client that calls the app without a socket. Requests name the public origin's host,
+    /// or `localhost`.
+    ///
+    /// # Panics
+    ///
+    /// If the app has problems, with all of them; use [`build`](Self::build) to test for them.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
+    pub fn test(self) -> TestClient {
+        match self.build() {
+            Ok(service) => {
+                let host = service.authority().unwrap_or("localhost").to_owned();
+                TestClient::new(service, host)
+            }
+            Err(error) => panic!("the app does not start\n{error}"),
+        }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for App<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App")
+            .field("state", &self.state)
+            .field("public_origin", &self.public_origin)
+            .field("routes", &self.routes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The address of the other side of a connection, as `serve` notes it for layers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);

@@ -1,0 +1,258 @@
+//! From an [`App`] to what serves requests: everything is checked here, and every problem is
+//! found before anything is said.
+
+use std::{fmt, sync::Arc};
+
+use http::Method;
+use policy_core::{
+    Rule,
+    cors::{Cors, Field, OriginLists, PolicyError},
+    gate::{OwnOrigin, PublicOrigin},
+    path::PathTemplate,
+    route::{Facet, Level, nearest},
+};
+
+use crate::{
+    app::App,
+    config_file::read_lists,
+    error::{Error, StartProblem},
+    handler::{BoxFuture, Call},
+    mount::{Mount, SharedService},
+    route::Route,
+    router::{Router, RouterBuilder},
+    serve::Settings,
+    service::AppService,
+    source::CorsSource,
+    telemetry::RefusalLog,
+};
+
+/// An app that passed every check.
+pub(crate) struct Assembled<S> {
+    state: S,
+    pub(crate) own_origin: OwnOrigin,
+    pub(crate) router: Router,
+    routes: Vec<AssembledRoute<S>>,
+    /// The policy of unknown paths.
+    pub(crate) default_cors: Option<Arc<Cors>>,
+    pub(crate) fallback: Option<SharedService>,
+    pub(crate) settings: Settings,
+    pub(crate) refusals: RefusalLog,
+}
+
+/// One route of an app that passed every check.
+pub(crate) struct AssembledRoute<S> {
+    path: Arc<str>,
+    handler: &'static str,
+    pub(crate) methods: Vec<Method>,
+    pub(crate) cors: Option<(Arc<Cors>, Level)>,
+    pub(crate) auth: &'static str,
+    pub(crate) target: Target<S>,
+}
+
+/// What answers for a route.
+pub(crate) enum Target<S> {
+    Handler(fn(Call<S>) -> BoxFuture),
+    Service(SharedService),
+}
+
+impl<S> Assembled<S> {
+    pub(crate) fn state(&self) -> &S {
+        &self.state
+    }
+
+    pub(crate) fn route(&self, index: usize) -> Option<&AssembledRoute<S>> {
+        self.routes.get(index)
+    }
+
+    pub(crate) fn routes(&self) -> &[AssembledRoute<S>] {
+        &self.routes
+    }
+}
+
+impl<S> AssembledRoute<S> {
+    /// The template of the path, prefix included.
+    pub(crate) fn path(&self) -> &Arc<str> {
+        &self.path
+    }
+
+    /// The path of the handler's function; empty for a mounted service.
+    pub(crate) fn handler(&self) -> &'static str {
+        self.handler
+    }
+
+    /// The name of a parameter.
+    pub(crate) fn parameter(&self, index: usize) -> Option<String> {
+        let template = PathTemplate::parse(&self.path).ok()?;
+        template.parameters().nth(index).map(str::to_owned)
+    }
+}
+
+impl<S> fmt::Debug for Assembled<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths: Vec<_> = self.routes.iter().map(|route| &*route.path).collect();
+        f.debug_struct("Assembled")
+            .field("own_origin", &self.own_origin)
+            .field("routes", &paths)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Checks an app and puts it together.
+pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppService<S>, Error> {
+    let mut assembler =
+        Assembler { problems: Vec::new(), lists: OriginLists::new(), default: app.cors };
+    assembler.lists = read_lists(app.origins, app.config_file.as_deref(), &mut assembler.problems);
+    let own_origin = assembler.own_origin(app.public_origin.as_deref());
+    assembler.prefixes(app.prefixes.iter().chain(app.mounts.iter().map(|(prefix, _)| prefix)));
+
+    let mut router = RouterBuilder::default();
+    let mut routes = Vec::new();
+    for route in app.routes {
+        assembler.handler(route, &mut router, &mut routes);
+    }
+    for (prefix, mount) in app.mounts {
+        assembler.mount(&prefix, mount, &mut router, &mut routes);
+    }
+    let default_cors = assembler.app_default();
+    let unused: Vec<_> = assembler.lists.unused().map(str::to_owned).collect();
+    assembler.problems.extend(unused.iter().map(|name| {
+        StartProblem::Policy(PolicyError::new("app", Rule::OriginListUnused, Field::Origins, name))
+    }));
+    if !assembler.problems.is_empty() {
+        return Err(Error::Start(assembler.problems));
+    }
+
+    let assembled = Assembled {
+        state: app.state,
+        own_origin,
+        router: router.finish(),
+        routes,
+        default_cors,
+        fallback: app.fallback,
+        settings: app.settings,
+        refusals: RefusalLog::default(),
+    };
+    Ok(AppService::new(assembled, app.layers))
+}
+
+struct Assembler {
+    problems: Vec<StartProblem>,
+    lists: OriginLists,
+    default: Facet<CorsSource>,
+}
+
+impl Assembler {
+    fn rule(&mut self, place: &str, rule: Rule, value: &str) {
+        let (place, value) = (place.to_owned(), value.to_owned());
+        self.problems.push(StartProblem::Rule { place, rule, value });
+    }
+
+    fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
+        match public.map(PublicOrigin::parse) {
+            None => OwnOrigin::Development,
+            Some(Ok(origin)) => OwnOrigin::Public(origin),
+            Some(Err(rule)) => {
+                self.rule("public origin", rule, public.unwrap_or_default());
+                OwnOrigin::Development
+            }
+        }
+    }
+
+    fn prefixes<'a>(&mut self, prefixes: impl Iterator<Item = &'a String>) {
+        for prefix in prefixes {
+            if let Err(rule) = PathTemplate::parse_prefix(prefix) {
+                self.rule("prefix", rule, prefix);
+            }
+        }
+    }
+
+    fn handler<S>(
+        &mut self,
+        route: Route<S>,
+        router: &mut RouterBuilder,
+        routes: &mut Vec<AssembledRoute<S>>,
+    ) {
+        let description = route.description;
+        // A handler with several route attributes has one policy, which is compiled once.
+        let place = format!("{} ({}:{})", description.handler, description.file, description.line);
+        let cors = self.compile(&place, route.cors_levels(&self.default));
+        for (method, path) in description.routes {
+            let path = match *path {
+                "/" if !route.prefix.is_empty() => route.prefix.clone(),
+                path => format!("{}{path}", route.prefix),
+            };
+            let Ok(method) = Method::from_bytes(method.as_bytes()) else {
+                self.rule(&place, Rule::RouteMethod, method);
+                continue;
+            };
+            let route_text = format!("{method} {path}");
+            let methods = vec![method];
+            if let Err(rule) =
+                router.add(&path, &methods, routes.len(), cors.as_ref().map(|(cors, _)| cors))
+            {
+                self.rule(&place, rule, &route_text);
+            }
+            routes.push(AssembledRoute {
+                path: path.into(),
+                handler: description.handler,
+                methods,
+                cors: cors.clone(),
+                auth: description.policy.auth.name(),
+                target: Target::Handler(route.call),
+            });
+        }
+    }
+
+    fn mount<S>(
+        &mut self,
+        prefix: &str,
+        mount: Mount,
+        router: &mut RouterBuilder,
+        routes: &mut Vec<AssembledRoute<S>>,
+    ) {
+        let place = format!("mount {prefix}");
+        let levels = [(Level::Route, mount.cors), (Level::App, self.default.clone())];
+        let cors = self.compile(&place, levels);
+        let below = format!("{prefix}/{{*path}}");
+        for path in [prefix, &format!("{prefix}/"), &below] {
+            if let Err(rule) =
+                router.add(path, &mount.methods, routes.len(), cors.as_ref().map(|(cors, _)| cors))
+            {
+                self.rule(&place, rule, path);
+            }
+        }
+        routes.push(AssembledRoute {
+            path: below.into(),
+            handler: "",
+            methods: mount.methods,
+            cors,
+            auth: "public",
+            target: Target::Service(mount.service),
+        });
+    }
+
+    fn app_default(&mut self) -> Option<Arc<Cors>> {
+        let levels = [(Level::App, self.default.clone())];
+        self.compile("app", levels).map(|(cors, _)| cors)
+    }
+
+    fn compile(
+        &mut self,
+        place: &str,
+        levels: impl IntoIterator<Item = (Level, Facet<CorsSource>)>,
+    ) -> Option<(Arc<Cors>, Level)> {
+        let (source, level) = nearest(levels)?;
+        // A default is checked, and complained about, once: where it is written.
+        if level == Level::App && place != "app" {
+            let cors = source.compile(place, &self.lists).ok()?;
+            return Some((Arc::new(cors), level));
+        }
+        match source.compile(place, &self.lists) {
+            Ok(cors) => Some((Arc::new(cors), level)),
+            Err(errors) => {
+                self.problems.extend(errors.into_iter().map(StartProblem::Policy));
+                None
+            }
+        }
+    }
+}

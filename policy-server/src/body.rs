@@ -1,0 +1,72 @@
+//! Bodies of requests, cut at their limit.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use axum_core::{BoxError, body::Body};
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::Limited;
+
+/// Whether a request's body was read to its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BodyProgress(Option<Arc<AtomicBool>>);
+
+impl BodyProgress {
+    /// Whether the handler may still wait for the client.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.0.as_ref().is_some_and(|done| !done.load(Ordering::Relaxed))
+    }
+}
+
+/// Puts a limit on a body: a reader gets an error at the byte that is too many. A request
+/// without a body costs no allocation.
+pub(crate) fn limit<B>(body: B, limit: usize) -> (Body, BodyProgress)
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    if body.is_end_stream() {
+        return (Body::empty(), BodyProgress(None));
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let body = Tracked { inner: Box::pin(Limited::new(body, limit)), done: Arc::clone(&done) };
+    (Body::new(body), BodyProgress(Some(done)))
+}
+
+struct Tracked<B> {
+    inner: Pin<Box<Limited<B>>>,
+    done: Arc<AtomicBool>,
+}
+
+impl<B> HttpBody for Tracked<B>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let frame = ready!(self.inner.as_mut().poll_frame(context));
+        if !matches!(frame, Some(Ok(_))) || self.inner.is_end_stream() {
+            self.done.store(true, Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

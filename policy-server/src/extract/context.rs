@@ -1,0 +1,58 @@
+//! What the dispatcher leaves in a request for extractors.
+
+use std::{error::Error, fmt, net::SocketAddr, sync::Arc};
+
+use http::Extensions;
+
+use super::rejection::rejection;
+use crate::problem::Problem;
+
+/// The route that was found for a request and the connection that brought it; an extension of
+/// every request that reaches a handler with extractors.
+///
+/// Where it is, the body is already limited to what the app allows.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// The other end of the connection; none where there is no connection, as in tests.
+    pub(crate) peer: Option<SocketAddr>,
+    /// The path template, with the prefix of its scope.
+    pub(crate) route: Arc<str>,
+    /// The path of the handler function.
+    pub(crate) handler: &'static str,
+}
+
+impl Context {
+    pub(super) fn of(extensions: &Extensions) -> Result<&Self, ContextRejection> {
+        extensions.get().ok_or(ContextRejection::OutsideOfApp)
+    }
+}
+
+/// Why there is no [`MatchedRoute`](super::MatchedRoute) or [`PeerAddr`](super::PeerAddr): an
+/// error in how the service is put together, answered with 500 and logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContextRejection {
+    /// The request did not come to the extractor through an annotated handler of an app.
+    OutsideOfApp,
+    /// The request did not come over a socket whose address is known.
+    NoPeer,
+}
+
+impl ContextRejection {
+    fn problem(self) -> Problem {
+        Problem::internal(self)
+    }
+}
+
+rejection!(ContextRejection);
+
+impl fmt::Display for ContextRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OutsideOfApp => "the request did not come through a route of an app",
+            Self::NoPeer => "the request did not come over a socket",
+        })
+    }
+}
+
+impl Error for ContextRejection {}

@@ -1,0 +1,66 @@
+//! Which route a request was found to be for.
+
+use std::sync::Arc;
+
+use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use http::request::Parts;
+
+use super::context::{Context, ContextRejection};
+
+/// The route that took the request: a name for metrics and logs that does not grow with what
+/// clients send.
+///
+/// It is there in the handlers of an [`App`](crate::App). Elsewhere, such as in a mounted
+/// service, it fails with 500, and `Option<MatchedRoute>` is `None`.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/users/{id}")]
+/// #[auth(public)]
+/// async fn user(id: u64, route: MatchedRoute) -> String {
+///     format!("{id} of {}", route.path())
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![user]).test();
+/// assert_eq!(client.get("/users/7").send().await.text(), "7 of /users/{id}");
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MatchedRoute {
+    path: Arc<str>,
+    handler: &'static str,
+}
+
+impl MatchedRoute {
+    /// The path as the attribute writes it, behind the prefix of its scope.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The handler function with its modules, such as `shop::orders::order`.
+    pub fn handler(&self) -> &'static str {
+        self.handler
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
+        let context = Context::of(&parts.extensions)?;
+        Ok(Self { path: Arc::clone(&context.route), handler: context.handler })
+    }
+}
+
+impl<S: Send + Sync> OptionalFromRequestParts<S> for MatchedRoute {
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &S,
+    ) -> Result<Option<Self>, ContextRejection> {
+        Ok(<Self as FromRequestParts<S>>::from_request_parts(parts, state).await.ok())
+    }
+}

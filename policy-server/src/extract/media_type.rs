@@ -1,0 +1,95 @@
+//! The media type that a request says its body has.
+
+use http::{HeaderMap, header::CONTENT_TYPE};
+use policy_core::{gate::Single, is_token};
+
+/// Whether the body is JSON: `application/json`, or another name that ends with `+json`
+/// (RFC 6839 3.1).
+///
+/// A browser sends none of these across origins without a preflight, so this is no formality:
+/// it keeps forms of other sites from reaching handlers that read JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    essence(headers).and_then(|essence| subtype_of(essence, b"application")).is_some_and(
+        |subtype| {
+            let suffix = subtype.len().checked_sub(5).and_then(|at| subtype.get(at..));
+            subtype.eq_ignore_ascii_case(b"json")
+                || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
+        },
+    )
+}
+
+/// Whether the body is a form as HTML sends it by default.
+pub(super) fn is_form(headers: &HeaderMap) -> bool {
+    essence(headers)
+        .and_then(|essence| subtype_of(essence, b"application"))
+        .is_some_and(|subtype| subtype.eq_ignore_ascii_case(b"x-www-form-urlencoded"))
+}
+
+/// Type and subtype without parameters (RFC 9110 8.3.1). A field that is repeated says nothing.
+fn essence(headers: &HeaderMap) -> Option<&[u8]> {
+    let Single::One(value) = Single::of(headers, &CONTENT_TYPE) else {
+        return None;
+    };
+    value.as_bytes().split(|byte| *byte == b';').next().map(<[u8]>::trim_ascii)
+}
+
+/// The subtype, where the type is `expected`.
+fn subtype_of<'a>(essence: &'a [u8], expected: &[u8]) -> Option<&'a [u8]> {
+    let (kind, rest) = essence.split_at_checked(expected.len())?;
+    let subtype = rest.strip_prefix(b"/")?;
+    (kind.eq_ignore_ascii_case(expected) && is_token(subtype)).then_some(subtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn with(values: &[&str]) -> HeaderMap {
+        let value = |value: &&str| (CONTENT_TYPE, HeaderValue::from_str(value).unwrap());
+        values.iter().map(value).collect()
+    }
+
+    #[test]
+    fn json_has_several_names() {
+        for value in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/json ;x",
+            "application/problem+json",
+            "application/vnd.api+JSON",
+        ] {
+            assert!(is_json(&with(&[value])), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_a_page_can_send_without_a_preflight_is_no_json() {
+        for value in [
+            "text/plain",
+            "text/plain; application/json",
+            "text/plain,application/json",
+            "application/x-www-form-urlencoded",
+            "application/x-www-form-urlencoded,a+json",
+            "application/json,text/plain",
+            "application/",
+            "application",
+            "json",
+            "",
+            "application/jsonp",
+        ] {
+            assert!(!is_json(&with(&[value])), "{value}");
+        }
+        assert!(!is_json(&with(&[])));
+        assert!(!is_json(&with(&["application/json", "text/plain"])));
+    }
+
+    #[test]
+    fn a_form_has_one_name() {
+        assert!(is_form(&with(&["application/X-WWW-form-urlencoded;charset=utf-8"])));
+        for value in ["multipart/form-data; boundary=x", "application/json", ""] {
+            assert!(!is_form(&with(&[value])), "{value}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a handler takes from a request, and gives back.
+//!
+//! These implement axum-core's traits, as axum's and axum-extra's extractors do: all of them
+//! can stand side by side in one handler. What differs is how they fail: an extractor of this
+//! module answers with a [`Problem`](crate::Problem), whose code says what was wrong.
+//!
+//! | argument | takes | fails with |
+//! |---|---|---|
+//! | [`Json`] | the body | 400, 408, 413, 415, 422 |
+//! | [`Form`] | the body, or the query of GET and HEAD | 400, 408, 413, 415, 422 |
+//! | [`Query`] | the query | 400 |
+//! | [`State`] | a part of the app's state | |
+//! | [`MatchedRoute`] | which route it is | |
+//! | [`PeerAddr`] | who holds the other end of the connection | |
+//!
+//! A handler that wants to answer a failure itself takes `Result<Json<T>, JsonRejection>`.
+
+mod body;
+mod context;
+mod form;
+mod json;
+mod matched_route;
+mod media_type;
+mod mismatch;
+mod peer_addr;
+mod printable;
+mod query;
+mod rejection;
+mod state;
+mod wrapper;
+
+pub use body::BodyRejection;
+pub(crate) use context::Context;
+pub use context::ContextRejection;
+pub use form::{Form, FormRejection};
+pub use json::{Json, JsonRejection};
+pub use matched_route::MatchedRoute;
+pub use mismatch::Mismatch;
+pub use peer_addr::PeerAddr;
+pub(crate) use printable::printable;
+pub use query::{Query, QueryRejection};
+pub use state::State;

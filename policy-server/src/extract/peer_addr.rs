@@ -1,0 +1,54 @@
+//! Who holds the other end of the connection.
+
+use std::net::SocketAddr;
+
+use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use http::request::Parts;
+
+use super::context::{Context, ContextRejection};
+
+/// The address at the other end of the connection: the client's, or that of the proxy in front
+/// of the server. No header of the request is asked for it.
+///
+/// Requests of the test client come over no socket, and neither do those to an app that runs
+/// inside of another server; there it fails with 500, and `Option<PeerAddr>` is `None`.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/whoami")]
+/// #[auth(public)]
+/// async fn whoami(peer: Option<PeerAddr>) -> String {
+///     match peer {
+///         Some(PeerAddr(address)) => address.ip().to_string(),
+///         None => "somebody".to_owned(),
+///     }
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![whoami]).test();
+/// assert_eq!(client.get("/whoami").send().await.text(), "somebody");
+/// # });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerAddr(pub SocketAddr);
+
+impl<S: Send + Sync> FromRequestParts<S> for PeerAddr {
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
+        let context = Context::of(&parts.extensions)?;
+        context.peer.map(Self).ok_or(ContextRejection::NoPeer)
+    }
+}
+
+impl<S: Send + Sync> OptionalFromRequestParts<S> for PeerAddr {
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &S,
+    ) -> Result<Option<Self>, ContextRejection> {
+        Ok(<Self as FromRequestParts<S>>::from_request_parts(parts, state).await.ok())
+    }
+}

@@ -1,0 +1,47 @@
+//! Text that may quote a request, made fit for logs and answers.
+
+/// The most characters of a quoting text that are shown.
+const LONGEST: usize = 400;
+
+/// The text on one line and cut to a length: control characters and what else changes how text
+/// is displayed is escaped, so that nothing a client sends can forge a line of a log.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(LONGEST));
+    for (count, character) in text.chars().enumerate() {
+        if count == LONGEST {
+            shown.push_str("..");
+            break;
+        }
+        match character {
+            // Escaping these would only make the text harder to read.
+            '"' | '\'' | '\\' => shown.push(character),
+            other if is_direction(other) => shown.extend(other.escape_unicode()),
+            other => shown.extend(other.escape_debug()),
+        }
+    }
+    shown
+}
+
+/// Whether the character turns the direction in which text is displayed (UAX #9 2).
+fn is_direction(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_can_be_forged() {
+        assert_eq!(
+            printable("a\r\nb\u{1b}[31m\u{202e}c\u{2028}"),
+            "a\\r\\nb\\u{1b}[31m\\u{202e}c\\u{2028}"
+        );
+        assert_eq!(printable("say \"hü\" 'x' \\"), "say \"hü\" 'x' \\");
+    }
+
+    #[test]
+    fn long_text_is_cut() {
+        assert_eq!(printable(&"ü".repeat(100_000)).chars().count(), LONGEST + 2);
+    }
+}

@@ -1,0 +1,28 @@
+//! What all extractors around one public value have in common.
+
+/// Lets a wrapper be used as the value in it.
+macro_rules! wrapper {
+    ($wrapper:ident) => {
+        impl<T> std::ops::Deref for $wrapper<T> {
+            type Target = T;
+
+            fn deref(&self) -> &T {
+                &self.0
+            }
+        }
+
+        impl<T> std::ops::DerefMut for $wrapper<T> {
+            fn deref_mut(&mut self) -> &mut T {
+                &mut self.0
+            }
+        }
+
+        impl<T> From<T> for $wrapper<T> {
+            fn from(value: T) -> Self {
+                Self(value)
+            }
+        }
+    };
+}
+
+pub(super) use wrapper;

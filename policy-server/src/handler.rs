@@ -1,0 +1,112 @@
+//! What a route macro makes of a handler: constant data, and one call into this file.
+
+use std::{net::SocketAddr, pin::Pin, sync::Arc};
+
+use axum_core::{
+    extract::{DefaultBodyLimit, Request},
+    response::{IntoResponse, Response},
+};
+use http_body::Body as _;
+use policy_core::route::RoutePolicy;
+
+use crate::{
+    arguments::Arguments,
+    assemble::Assembled,
+    extract::Context,
+    parameters::{Parameters, Values},
+};
+
+/// A handler on its way to an answer.
+pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A handler as its macro describes it; the macros implement it for the marker type of each
+/// handler, and nobody else does.
+///
+/// `Via` is axum-core's private mark of how the last argument is extracted; it is inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a handler for an app with state `{S}`",
+    label = "not a handler for this app",
+    note = "list functions that have a route attribute, such as `#[get(\"/path\")]`",
+    note = "every argument is a parameter of the path or an extractor for the app's state"
+)]
+pub trait Endpoint<S, Via>: 'static {
+    /// What its attributes say.
+    const DESCRIPTION: Description;
+
+    /// Extracts the arguments and runs the function.
+    fn call(call: Call<S>) -> BoxFuture;
+}
+
+/// The attributes of a handler as constant data.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Method and path template of each route attribute.
+    pub routes: &'static [(&'static str, &'static str)],
+    /// Its policy attributes.
+    pub policy: RoutePolicy,
+    /// The path of the function.
+    pub handler: &'static str,
+    /// The file of the function.
+    pub file: &'static str,
+    /// Its line in the file.
+    pub line: u32,
+    /// Whether it has arguments beside the parameters of the path.
+    pub extracts: bool,
+}
+
+/// One request that passed the gates of its route.
+#[derive(Debug)]
+pub struct Call<S> {
+    pub(crate) request: Request,
+    pub(crate) values: Values,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) app: Arc<Assembled<S>>,
+    /// The place of the route in the app.
+    pub(crate) route: usize,
+}
+
+impl<S> Call<S> {
+    /// Leaves a note about the route for extractors that ask for it, and tells those of axum
+    /// that the body has its limit already.
+    pub(crate) fn insert_context(&mut self) {
+        if !self.request.body().is_end_stream() {
+            DefaultBodyLimit::disable().apply(&mut self.request);
+        }
+        if let Some(route) = self.app.route(self.route) {
+            let path = Arc::clone(route.path());
+            let context = Context { peer: self.peer, route: path, handler: route.handler() };
+            self.request.extensions_mut().insert(context);
+        }
+    }
+}
+
+/// Runs one handler. It is written, and checked by the compiler, once for all of them.
+pub fn invoke<S, Via, P, A, F, Fut>(call: Call<S>, handler: F) -> BoxFuture
+where
+    S: Send + Sync + 'static,
+    P: Parameters,
+    A: Arguments<S, Via>,
+    F: FnOnce(P, A) -> Fut + Send + 'static,
+    Fut: Future<Output: Respond> + Send,
+{
+    match P::parse(&call.values, call.request.uri().path()) {
+        Ok(parameters) => A::call(call, move |arguments| handler(parameters, arguments)),
+        Err(invalid) => {
+            let name = call.app.route(call.route).and_then(|route| route.parameter(invalid.index));
+            let response = invalid.into_problem(name.as_deref()).into_response();
+            Box::pin(std::future::ready(response))
+        }
+    }
+}
+
+/// What a handler may return: [`IntoResponse`], with an error that says so in this crate's
+/// words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a response",
+    label = "this return type does not implement `IntoResponse`",
+    note = "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`"
+)]
+pub trait Respond: IntoResponse {}
+
+#[diagnostic::do_not_recommend]
+impl<T: IntoResponse> Respond for T {}

@@ -1,0 +1,37 @@
+//! What a server prints when it starts in development.
+
+use std::fmt::{self, Write};
+
+use policy_core::gate::OwnOrigin;
+
+use crate::assemble::Assembled;
+
+/// The routes of an app with the policies that hold for them and where each one was stated.
+pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    let profile = match &app.own_origin {
+        OwnOrigin::Development => "development: loopback hosts only".to_owned(),
+        OwnOrigin::Public(origin) => origin.as_str().to_owned(),
+    };
+    writeln!(text, "listening on http://{addresses} ({profile})")?;
+    let rows: Vec<_> = app
+        .routes()
+        .iter()
+        .map(|route| {
+            let methods: Vec<_> = route.methods.iter().map(http::Method::as_str).collect();
+            let cors = match &route.cors {
+                Some((cors, level)) => format!("{} ({})", cors.audience(), level.name()),
+                None => "nobody".to_owned(),
+            };
+            (methods.join(","), route.path().to_string(), format!("auth {}", route.auth), cors)
+        })
+        .collect();
+    let width = |column: fn(&(String, String, String, String)) -> usize| {
+        rows.iter().map(column).max().unwrap_or(0)
+    };
+    let (methods, paths) = (width(|row| row.0.len()), width(|row| row.1.len()));
+    for (method, path, auth, cors) in &rows {
+        writeln!(text, "  {method:methods$}  {path:paths$}  {auth}  shared with {cors}")?;
+    }
+    Ok(text)
+}

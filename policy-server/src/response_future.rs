@@ -1,0 +1,167 @@
+//! The way from a handler to an answer that has its policy.
+
+use std::{
+    any::Any,
+    convert::Infallible,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, Method, header::CONTENT_LENGTH};
+use http_body::Body as _;
+use policy_core::{
+    Refusal,
+    cors::{Cors, Grant, finish_without_cors},
+};
+use tokio::time::{Sleep, sleep};
+use tracing::Span;
+
+use crate::{body::BodyProgress, handler::BoxFuture, problem::Problem};
+
+/// An answer in the making. What a gate answers is ready at once; a handler is run, its panic
+/// caught and its time measured. Either way the answer carries the policy of its route.
+pub struct ResponseFuture(Stage);
+
+enum Stage {
+    Ready(Option<Response>),
+    Running(Running),
+    /// An app inside of layers: the answer is finished already.
+    Layered(BoxFuture),
+}
+
+impl ResponseFuture {
+    pub(crate) fn ready(response: Response) -> Self {
+        Self(Stage::Ready(Some(response)))
+    }
+
+    pub(crate) fn running(running: Running) -> Self {
+        Self(Stage::Running(running))
+    }
+
+    pub(crate) fn boxed(answer: BoxFuture) -> Self {
+        Self(Stage::Layered(answer))
+    }
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Stage::Ready(response) => Poll::Ready(Ok(response.take().unwrap_or_default())),
+            Stage::Running(running) => running.poll(context).map(Ok),
+            Stage::Layered(answer) => answer.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+impl fmt::Debug for ResponseFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseFuture")
+    }
+}
+
+/// A handler at work.
+pub(crate) struct Running {
+    answer: BoxFuture,
+    finish: Option<Finish>,
+    body: BodyProgress,
+    timeout: Duration,
+    /// Armed when the handler first waits: most are done before.
+    deadline: Option<Pin<Box<Sleep>>>,
+    span: Span,
+}
+
+impl Running {
+    pub(crate) fn new(
+        answer: BoxFuture,
+        finish: Finish,
+        body: BodyProgress,
+        timeout: Duration,
+        span: Span,
+    ) -> Self {
+        Self { answer, finish: Some(finish), body, timeout, deadline: None, span }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
+        let _entered = self.span.enter();
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer.as_mut().poll(context)));
+        let response = match answer {
+            Ok(Poll::Ready(response)) => response,
+            Ok(Poll::Pending) => {
+                let timeout = self.timeout;
+                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+                if deadline.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                self.timed_out()
+            }
+            Err(panic) => panicked(&*panic),
+        };
+        self.span.record("status", response.status().as_u16());
+        Poll::Ready(match self.finish.take() {
+            Some(finish) => finish.apply(response),
+            None => response,
+        })
+    }
+
+    fn timed_out(&self) -> Response {
+        let refusal =
+            if self.body.is_pending() { Refusal::BodyTimedOut } else { Refusal::HandlerTimedOut };
+        self.span.record("code", refusal.code());
+        tracing::warn!(code = refusal.code(), "request timed out");
+        Problem::from(refusal).into_response()
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Response {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(
+        code = Refusal::Internal.code(),
+        panic = %text.unwrap_or("no message").escape_debug(),
+        "handler panicked"
+    );
+    Problem::from(Refusal::Internal).into_response()
+}
+
+/// What the last gate writes onto an answer.
+#[derive(Debug)]
+pub(crate) struct Finish {
+    cors: Option<Arc<Cors>>,
+    grant: Grant,
+    is_head: bool,
+}
+
+impl Finish {
+    pub(crate) fn new(method: &Method, cors: Option<&Arc<Cors>>, grant: Grant) -> Self {
+        Self { cors: cors.map(Arc::clone), grant, is_head: method == Method::HEAD }
+    }
+
+    pub(crate) fn apply(self, mut response: Response) -> Response {
+        match &self.cors {
+            Some(cors) => cors.finish(self.grant, response.headers_mut()),
+            None => finish_without_cors(response.headers_mut()),
+        }
+        if self.is_head { without_body(response) } else { response }
+    }
+}
+
+/// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2).
+fn without_body(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact()
+        && !parts.headers.contains_key(CONTENT_LENGTH)
+    {
+        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Response::from_parts(parts, Body::empty())
+}

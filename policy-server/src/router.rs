@@ -1,0 +1,178 @@
+//! From a path and a method to a route. This is the only place where a path is matched.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use http::{HeaderValue, Method};
+use policy_core::{
+    Rule,
+    cors::{Cors, Preflight},
+    path::{PathTemplate, Segment},
+};
+
+use crate::parameters::{MAX_PARAMETERS, Values};
+
+/// The paths of an app.
+#[derive(Debug, Default)]
+pub(crate) struct Router {
+    tree: matchit::Router<usize>,
+    paths: Vec<Path>,
+}
+
+/// One path and what is served there.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    /// In the order of registration.
+    pub(crate) methods: Vec<Served>,
+    /// What `Allow` says.
+    pub(crate) allow: Option<HeaderValue>,
+}
+
+/// One method of a path.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) method: Method,
+    /// The place of the route in the app.
+    pub(crate) route: usize,
+    pub(crate) sharing: Option<Sharing>,
+}
+
+/// The CORS policy of a route, with its answer to preflights.
+#[derive(Clone, Debug)]
+pub(crate) struct Sharing {
+    pub(crate) cors: Arc<Cors>,
+    pub(crate) preflight: Arc<Preflight>,
+}
+
+impl Path {
+    /// The route for a method; GET's for HEAD where HEAD has none of its own.
+    pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
+        let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
+        of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
+    }
+
+    /// The policy that answers which belong to no route of this path carry: 405 and automatic
+    /// OPTIONS. The routes of a path usually have one policy; where they differ, it is that of
+    /// the first that has any.
+    pub(crate) fn sharing(&self) -> Option<&Sharing> {
+        self.methods.iter().find_map(|served| served.sharing.as_ref())
+    }
+}
+
+impl Router {
+    /// Finds a path; the values of its parameters are still encoded.
+    pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+        let found = self.tree.at(path).ok()?;
+        let mut values = Values::default();
+        for (_, value) in found.params.iter() {
+            values.push(path, value);
+        }
+        Some((self.paths.get(*found.value)?, values))
+    }
+}
+
+/// A router in the making.
+#[derive(Debug, Default)]
+pub(crate) struct RouterBuilder {
+    router: Router,
+    /// The places of paths by their form: where parameters stand, not how they are called.
+    places: BTreeMap<String, usize>,
+}
+
+impl RouterBuilder {
+    /// Adds a route for some methods of a path that is written in full.
+    ///
+    /// # Errors
+    ///
+    /// The rule that the path or its company breaks.
+    pub(crate) fn add(
+        &mut self,
+        template: &str,
+        methods: &[Method],
+        route: usize,
+        cors: Option<&Arc<Cors>>,
+    ) -> Result<(), Rule> {
+        let form = form_of(&PathTemplate::parse(template)?);
+        if PathTemplate::parse(template)?.parameters().count() > MAX_PARAMETERS {
+            return Err(Rule::PathParameter);
+        }
+        let place = match self.places.get(&form) {
+            Some(place) => *place,
+            None => {
+                let place = self.router.paths.len();
+                self.router.tree.insert(&form, place).map_err(|_conflict| Rule::RouteConflict)?;
+                self.router.paths.push(Path::default());
+                self.places.insert(form, place);
+                place
+            }
+        };
+        let Some(path) = self.router.paths.get_mut(place) else { return Err(Rule::RouteConflict) };
+        if methods.iter().any(|new| path.methods.iter().any(|served| served.method == *new)) {
+            return Err(Rule::RouteConflict);
+        }
+        for method in methods {
+            let sharing = cors.map(|cors| Sharing {
+                cors: Arc::clone(cors),
+                preflight: Arc::new(cors.preflight(&[])),
+            });
+            path.methods.push(Served { method: method.clone(), route, sharing });
+        }
+        Ok(())
+    }
+
+    /// Completes what depends on all routes of a path: `Allow`, and the answers to preflights.
+    pub(crate) fn finish(mut self) -> Router {
+        for path in &mut self.router.paths {
+            path.allow = allow(&path.methods);
+            let all: Vec<_> = path
+                .methods
+                .iter()
+                .map(|served| (served.method.clone(), served.sharing.clone()))
+                .collect();
+            for served in &mut path.methods {
+                let Some(sharing) = &mut served.sharing else { continue };
+                let same = |other: &Option<Sharing>| {
+                    other.as_ref().is_some_and(|other| other.cors.shares_preflight(&sharing.cors))
+                };
+                let shared = all.iter().filter(|(_, other)| same(other));
+                let methods = with_head(shared.map(|(method, _)| method.clone()).collect());
+                sharing.preflight = Arc::new(sharing.cors.preflight(&methods));
+            }
+        }
+        self.router
+    }
+}
+
+/// The path with its parameters named by their position.
+fn form_of(template: &PathTemplate<'_>) -> String {
+    let mut form = String::with_capacity(template.as_str().len());
+    for (index, segment) in template.segments().enumerate() {
+        form.push('/');
+        match segment {
+            Segment::Fixed(text) => form.push_str(text),
+            Segment::Parameter(_) => form.push_str(&format!("{{p{index}}}")),
+            Segment::Rest(_) => form.push_str(&format!("{{*p{index}}}")),
+        }
+    }
+    if template.as_str().ends_with('/') {
+        form.push('/');
+    }
+    form
+}
+
+fn with_head(mut methods: Vec<Method>) -> Vec<Method> {
+    if methods.contains(&Method::GET) && !methods.contains(&Method::HEAD) {
+        methods.push(Method::HEAD);
+    }
+    methods
+}
+
+/// RFC 9110 10.2.1; OPTIONS is always answered.
+fn allow(methods: &[Served]) -> Option<HeaderValue> {
+    let mut methods = with_head(methods.iter().map(|served| served.method.clone()).collect());
+    if !methods.contains(&Method::OPTIONS) {
+        methods.push(Method::OPTIONS);
+    }
+    let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
+    names.sort_unstable();
+    HeaderValue::from_str(&names.join(", ")).ok()
+}

@@ -1,0 +1,77 @@
+//! Routes that share a prefix and a default policy.
+
+use policy_core::route::Facet;
+
+use crate::{route::Route, source::CorsSource};
+
+/// A group of routes below one prefix.
+///
+/// Its policy is the default of its routes: a route's own attribute replaces it whole, and it
+/// replaces the default of the app whole. Nothing is merged.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://shop.example"]).build();
+///
+/// #[get("/orders")]
+/// #[auth(public)]
+/// async fn orders() -> &'static str {
+///     "orders"
+/// }
+///
+/// let app = App::new(()).scope("/partners", Scope::new().cors(PARTNERS).routes(routes![orders]));
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let response = app.test().get("/partners/orders").origin("https://shop.example").send().await;
+/// assert_eq!(response.header("access-control-allow-origin"), Some("https://shop.example"));
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct Scope<S> {
+    cors: Facet<CorsSource>,
+    routes: Vec<Route<S>>,
+}
+
+impl<S> Scope<S> {
+    /// A scope without routes or policy.
+    pub fn new() -> Self {
+        Self { cors: Facet::Inherit, routes: Vec::new() }
+    }
+
+    /// The CORS policy of routes that have none of their own.
+    #[must_use]
+    pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
+        self.cors = Facet::Set(policy.into());
+        self
+    }
+
+    /// Shares these routes with nobody, whatever the app's default is.
+    #[must_use]
+    pub fn no_cors(mut self) -> Self {
+        self.cors = Facet::None;
+        self
+    }
+
+    /// Adds handlers. A path `/` is the prefix itself.
+    #[must_use]
+    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+        self.routes.extend(routes);
+        self
+    }
+
+    /// The routes with what the scope gives them.
+    pub(crate) fn into_routes(self, prefix: &str) -> impl Iterator<Item = Route<S>> {
+        self.routes.into_iter().map(move |route| Route {
+            prefix: prefix.to_owned(),
+            scope_cors: self.cors.clone(),
+            ..route
+        })
+    }
+}
+
+impl<S> Default for Scope<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a connection is doing, noted without a clock: the timer looks at it once in a while.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+};
+
+/// Shared by the socket, the service and the timer of one connection, which are one task: the
+/// atomics are never contended.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    /// Requests whose answer is not done.
+    open: AtomicU32,
+    /// Grows with every successful read and write.
+    moved: AtomicU32,
+    /// Bytes came in since the last request began or ended.
+    head_begun: AtomicBool,
+    /// The client does not take what is written.
+    write_blocked: AtomicBool,
+}
+
+impl Activity {
+    /// A request's head is complete; it is open until the guard is dropped.
+    pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
+        self.open.fetch_add(1, Relaxed);
+        self.head_begun.store(false, Relaxed);
+        OpenRequest(Arc::clone(self))
+    }
+
+    pub(super) fn read(&self) {
+        self.moved.fetch_add(1, Relaxed);
+        self.head_begun.store(true, Relaxed);
+    }
+
+    pub(super) fn wrote(&self, is_blocked: bool) {
+        if !is_blocked {
+            self.moved.fetch_add(1, Relaxed);
+        }
+        self.write_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// Whether a part of a head is there, and nothing else is going on.
+    pub(super) fn is_reading_head(&self) -> bool {
+        self.head_begun.load(Relaxed) && self.open.load(Relaxed) == 0
+    }
+
+    /// Whether the connection waits for its client, and not for a handler.
+    pub(super) fn waits_for_client(&self) -> bool {
+        self.open.load(Relaxed) == 0 || self.write_blocked.load(Relaxed)
+    }
+
+    /// Differs from an earlier value if bytes moved in between.
+    pub(super) fn moved(&self) -> u32 {
+        self.moved.load(Relaxed)
+    }
+}
+
+/// A request in flight.
+#[derive(Debug)]
+pub(super) struct OpenRequest(Arc<Activity>);
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Relaxed);
+        self.0.head_begun.store(false, Relaxed);
+    }
+}

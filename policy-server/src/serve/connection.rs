@@ -1,0 +1,287 @@
+//! One connection: which protocol it speaks, its timer, and its end.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::Service,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::{
+    net::TcpStream,
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Sleep, sleep},
+};
+
+use super::{
+    activity::{Activity, OpenRequest},
+    settings::Settings,
+    shutdown::{Phase, Shutdown},
+    watched::Watched,
+};
+use crate::{response_future::ResponseFuture, service::AppService};
+
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
+const PREFACE: &[u8] = b"PRI ";
+
+pub(super) async fn serve_connection<S: Send + Sync + 'static>(
+    stream: TcpStream,
+    peer: SocketAddr,
+    service: AppService<S>,
+    shutdown: Shutdown,
+    permit: OwnedSemaphorePermit,
+) {
+    let app = Arc::clone(service.app());
+    let settings = &app.settings;
+    // Answers are written whole; waiting to fill a segment only delays them.
+    let _ = stream.set_nodelay(true);
+    let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
+        return;
+    };
+    let activity = Arc::new(Activity::default());
+    let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
+    let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity), permit));
+    if is_http2 {
+        let timer = Timer::new(settings, None);
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
+            .serve_connection(io, service);
+        // On the heap, so that the many HTTP/1.1 connections do not carry its size.
+        Box::pin(drive(connection, timer, activity, shutdown)).await;
+    } else {
+        let timer = Timer::new(settings, Some(settings.header_timeout));
+        let connection = http1::Builder::new()
+            .keep_alive(settings.keep_alive)
+            .max_buf_size(settings.header_limit)
+            // Ours costs nothing per request.
+            .header_read_timeout(None)
+            .serve_connection(io, service)
+            .with_upgrades();
+        drive(connection, timer, activity, shutdown).await;
+    }
+}
+
+/// Looks at the first bytes without taking them; `None` if they do not come in time.
+async fn speaks_http2(stream: &TcpStream, timeout: Duration, shutdown: &Shutdown) -> Option<bool> {
+    let mut bytes = [0; PREFACE.len()];
+    let first_bytes = async {
+        loop {
+            let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+            let begun = bytes.get(..begun)?;
+            if !PREFACE.starts_with(begun) || begun.len() == PREFACE.len() {
+                return Some(begun == PREFACE);
+            }
+            // What was peeked at stays readable, so there is nothing to wait for but time.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        first = first_bytes => first,
+        () = sleep(timeout) => None,
+        () = shutdown.left(Phase::Serve) => None,
+    }
+}
+
+/// A connection that can be asked to end after the requests in flight.
+trait Graceful: Future<Output = hyper::Result<()>> {
+    fn end(self: Pin<&mut Self>);
+}
+
+impl<S> Graceful for http1::UpgradeableConnection<TokioIo<Watched>, ConnectionService<S>>
+where
+    S: Send + Sync + 'static,
+{
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<S> Graceful for http2::Connection<TokioIo<Watched>, ConnectionService<S>, TokioExecutor>
+where
+    S: Send + Sync + 'static,
+{
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// Runs a connection until it ends, its timer ends it, or the server does.
+async fn drive(
+    connection: impl Graceful,
+    mut timer: Timer,
+    activity: Arc<Activity>,
+    shutdown: Shutdown,
+) {
+    let mut connection = pin!(connection);
+    let mut phase = Phase::Serve;
+    let mut next_phase = pin!(shutdown.left(phase));
+    let mut is_waiting = false;
+    let ended = poll_fn(|context| {
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended.err());
+            }
+            if !is_waiting || shutdown.phase() != phase {
+                is_waiting = next_phase.as_mut().poll(context).is_pending();
+            }
+            if is_waiting {
+                break;
+            }
+            phase = shutdown.phase();
+            if phase == Phase::Cut {
+                return Poll::Ready(None);
+            }
+            next_phase.set(shutdown.left(phase));
+            connection.as_mut().end();
+        }
+        timer.poll(&activity, context).map(|()| None)
+    });
+    if let Some(error) = ended.await {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// Closes a connection whose client leaves it waiting.
+///
+/// The timer is set once and looked at when it fires, not set anew for every request: what
+/// happened in between is in [`Activity`].
+struct Timer {
+    sleep: Pin<Box<Sleep>>,
+    /// Whether this task's waker is with the sleep already. A connection is a task of its own,
+    /// so it never changes.
+    is_registered: bool,
+    header_timeout: Option<Duration>,
+    is_watching_head: bool,
+    look: Duration,
+    seen: u32,
+    quiet_looks: u32,
+}
+
+/// After so many looks without movement a connection is idle.
+const LOOKS: u32 = 4;
+
+impl Timer {
+    fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+        let look = settings.idle_timeout / LOOKS;
+        Self {
+            sleep: Box::pin(sleep(look)),
+            is_registered: false,
+            header_timeout,
+            is_watching_head: false,
+            look,
+            seen: 0,
+            quiet_looks: 0,
+        }
+    }
+
+    /// Ready when the connection should be closed.
+    fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(timeout) = self.header_timeout
+            && activity.is_reading_head() != self.is_watching_head
+        {
+            self.is_watching_head = !self.is_watching_head;
+            self.set(if self.is_watching_head { timeout } else { self.look });
+        }
+        loop {
+            if self.is_registered && !self.sleep.is_elapsed() {
+                return Poll::Pending;
+            }
+            self.is_registered = true;
+            ready!(self.sleep.as_mut().poll(context));
+            if self.is_watching_head || self.is_idle(activity) {
+                return Poll::Ready(());
+            }
+            self.set(self.look);
+        }
+    }
+
+    fn is_idle(&mut self, activity: &Activity) -> bool {
+        let moved = activity.moved();
+        let is_quiet = activity.waits_for_client() && moved == self.seen;
+        self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
+        self.seen = moved;
+        self.quiet_looks >= LOOKS
+    }
+
+    fn set(&mut self, after: Duration) {
+        self.sleep.as_mut().reset(Instant::now() + after);
+        self.is_registered = false;
+    }
+}
+
+/// The app, as one connection calls it.
+struct ConnectionService<S> {
+    app: AppService<S>,
+    peer: SocketAddr,
+    activity: Arc<Activity>,
+}
+
+impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<S> {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = OpenResponse;
+
+    fn call(&self, request: Request<Incoming>) -> OpenResponse {
+        let open = Some(self.activity.begin_request());
+        OpenResponse { response: self.app.respond(request, self.peer), open }
+    }
+}
+
+/// An answer that keeps its request open until it is handed over; a stream until its end.
+struct OpenResponse {
+    response: ResponseFuture,
+    open: Option<OpenRequest>,
+}
+
+impl Future for OpenResponse {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        let open = self.open.take();
+        Poll::Ready(Ok(if response.body().size_hint().exact().is_some() {
+            response
+        } else {
+            response.map(|body| Body::new(OpenBody { body, _open: open }))
+        }))
+    }
+}
+
+struct OpenBody {
+    body: Body,
+    _open: Option<OpenRequest>,
+}
+
+impl HttpBody for OpenBody {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,94 @@
+//! The limits of a server; every one is on by default.
+
+use std::time::Duration;
+
+/// Limits of connections and requests. Each default is a protection, and each has a reason.
+///
+/// ```
+/// use policy_server::{App, Settings};
+/// use std::time::Duration;
+///
+/// let settings = Settings::default().header_timeout(Duration::from_secs(5)).one_request_per_connection();
+/// let app = App::new(()).settings(settings);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "settings hold for the app that they are given to"]
+pub struct Settings {
+    pub(crate) body_limit: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) header_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) header_limit: usize,
+    pub(crate) max_connections: u32,
+    pub(crate) keep_alive: bool,
+    pub(crate) shutdown_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            body_limit: 2 * 1024 * 1024,
+            timeout: Duration::from_secs(30),
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            header_limit: 64 * 1024,
+            max_connections: 25_000,
+            keep_alive: true,
+            shutdown_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Settings {
+    /// The most bytes of a body; 2 MiB, so that many readers at once fit into memory.
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.body_limit = bytes;
+        self
+    }
+
+    /// The most time for a handler and its request's body; 30 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The most time from the first byte of a head to its last; 10 seconds. A client that sends
+    /// a byte a second holds a connection no longer. A connection is closed at most a quarter
+    /// of the time later.
+    pub fn header_timeout(mut self, timeout: Duration) -> Self {
+        self.header_timeout = timeout;
+        self
+    }
+
+    /// How long a connection may be open without a request in flight, or without a byte moving
+    /// while a client does not take its answer; 75 seconds, longer than the pause of a page
+    /// that polls once a minute.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self
+    }
+
+    /// The most bytes of a head; 64 KiB, and never less than 8 KiB.
+    pub fn header_limit(mut self, bytes: usize) -> Self {
+        self.header_limit = bytes.max(8 * 1024);
+        self
+    }
+
+    /// The most connections at once; 25,000. Further ones wait in the kernel's queue.
+    pub fn max_connections(mut self, connections: u32) -> Self {
+        self.max_connections = connections.max(1);
+        self
+    }
+
+    /// Closes every HTTP/1.1 connection after one answer.
+    pub fn one_request_per_connection(mut self) -> Self {
+        self.keep_alive = false;
+        self
+    }
+
+    /// How long requests in flight may take when the server stops; 30 seconds.
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.shutdown_timeout = timeout;
+        self
+    }
+}

@@ -1,0 +1,106 @@
+//! An app as a service.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use axum_core::{BoxError, body::Body, extract::Request};
+use bytes::Bytes;
+use policy_core::gate::OwnOrigin;
+use tower_service::Service;
+
+use crate::{
+    app::Peer, assemble::Assembled, dispatch::dispatch, mount::SharedService,
+    response_future::ResponseFuture,
+};
+
+/// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
+/// `Router::fallback_service` or `nest_service`.
+///
+/// Every gate is part of it, the check of the host too: a request must name the public origin's
+/// host, or a loopback host in the development profile.
+#[derive(Debug)]
+pub struct AppService<S> {
+    app: Arc<Assembled<S>>,
+    /// The app inside of its layers, if it has any.
+    layered: Option<SharedService>,
+}
+
+impl<S: Send + Sync + 'static> AppService<S> {
+    pub(crate) fn new(
+        app: Assembled<S>,
+        layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    ) -> Self {
+        let app = Arc::new(app);
+        if layers.is_empty() {
+            return Self { app, layered: None };
+        }
+        let inner = Arc::clone(&app);
+        let inner = SharedService::from_fn(move |request: Request| {
+            let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+            dispatch(&inner, request, peer)
+        });
+        let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
+        Self { app, layered: Some(layered) }
+    }
+
+    pub(crate) fn app(&self) -> &Arc<Assembled<S>> {
+        &self.app
+    }
+
+    /// The host of the public origin.
+    pub(crate) fn authority(&self) -> Option<&str> {
+        match &self.app.own_origin {
+            OwnOrigin::Development => None,
+            OwnOrigin::Public(origin) => Some(origin.authority()),
+        }
+    }
+
+    /// Answers one request of a connection.
+    pub(crate) fn respond<B>(
+        &self,
+        mut request: http::Request<B>,
+        peer: SocketAddr,
+    ) -> ResponseFuture
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        match &self.layered {
+            None => dispatch(&self.app, request, Some(peer)),
+            Some(layered) => {
+                request.extensions_mut().insert(Peer(peer));
+                ResponseFuture::boxed(layered.run(request.map(Body::new)))
+            }
+        }
+    }
+}
+
+impl<S> Clone for AppService<S> {
+    fn clone(&self) -> Self {
+        Self { app: Arc::clone(&self.app), layered: self.layered.clone() }
+    }
+}
+
+impl<S, B> Service<http::Request<B>> for AppService<S>
+where
+    S: Send + Sync + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = axum_core::response::Response;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
+        match &self.layered {
+            None => dispatch(&self.app, request, None),
+            Some(layered) => ResponseFuture::boxed(layered.run(request.map(Body::new))),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Where a policy was written: in a constant, or in a configuration file.
+
+use policy_core::cors::{Cors, CorsConfig, CorsPolicy, OriginLists, PolicyErrors};
+
+/// A CORS policy for everything that is no annotated handler: a constant or a configuration.
+#[derive(Clone, Debug)]
+pub enum CorsSource {
+    /// A policy that the compiler checked.
+    Policy(CorsPolicy),
+    /// A policy that is checked at start.
+    Config(CorsConfig),
+}
+
+impl CorsSource {
+    pub(crate) fn compile(&self, place: &str, lists: &OriginLists) -> Result<Cors, PolicyErrors> {
+        match self {
+            Self::Policy(policy) => Cors::new(place, policy, lists),
+            Self::Config(config) => Cors::from_config(place, config),
+        }
+    }
+}
+
+impl From<CorsPolicy> for CorsSource {
+    fn from(policy: CorsPolicy) -> Self {
+        Self::Policy(policy)
+    }
+}
+
+impl From<CorsConfig> for CorsSource {
+    fn from(config: CorsConfig) -> Self {
+        Self::Config(config)
+    }
+}

@@ -1,0 +1,100 @@
+//! What is logged of requests.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use policy_core::{
+    Refusal,
+    gate::{Head, Single},
+};
+use tracing::{Span, level_filters::LevelFilter};
+
+/// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
+/// must not become a flood of lines. What a client sent is escaped.
+#[derive(Debug, Default)]
+pub(crate) struct RefusalLog(Mutex<Window>);
+
+#[derive(Debug, Default)]
+struct Window {
+    began: Option<Instant>,
+    lines: u32,
+    suppressed: u64,
+}
+
+impl RefusalLog {
+    const PER_SECOND: u32 = 20;
+
+    pub(crate) fn refused(&self, refusal: Refusal, head: &Head<'_>) {
+        if LevelFilter::current() < LevelFilter::INFO {
+            return;
+        }
+        let Some(suppressed) = self.admit(Instant::now()) else { return };
+        let origin = match head.origin {
+            Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
+            Single::Absent => "none".to_owned(),
+            Single::Repeated => "repeated".to_owned(),
+        };
+        tracing::info!(
+            code = refusal.code(),
+            status = refusal.status(),
+            method = %head.method,
+            path = %cut(head.uri.path()).escape_debug(),
+            origin = %cut(&origin),
+            suppressed,
+            "request refused"
+        );
+    }
+
+    /// The number of lines that were left out since the last one, if this one may be written.
+    fn admit(&self, now: Instant) -> Option<u64> {
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = |began| now.duration_since(began) >= Duration::from_secs(1);
+        if window.began.is_none_or(is_over) {
+            window.began = Some(now);
+            window.lines = 0;
+        }
+        if window.lines == Self::PER_SECOND {
+            window.suppressed += 1;
+            return None;
+        }
+        window.lines += 1;
+        Some(std::mem::take(&mut window.suppressed))
+    }
+}
+
+/// The span of one request; without a subscriber it costs one comparison.
+pub(crate) fn span(head: &Head<'_>) -> Span {
+    if LevelFilter::current() < LevelFilter::INFO {
+        return Span::none();
+    }
+    tracing::info_span!(
+        "request",
+        method = %head.method,
+        path = %cut(head.uri.path()).escape_debug(),
+        route = tracing::field::Empty,
+        code = tracing::field::Empty,
+        status = tracing::field::Empty,
+    )
+}
+
+/// Enough of a text to recognise it.
+fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(256).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_refusals_is_not_a_flood_of_lines() {
+        let log = RefusalLog::default();
+        let start = Instant::now();
+        let written = (0..1000).filter(|_| log.admit(start).is_some()).count();
+        assert_eq!(written, RefusalLog::PER_SECOND as usize);
+        assert_eq!(log.admit(start + Duration::from_secs(1)), Some(980));
+    }
+}

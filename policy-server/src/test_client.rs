@@ -1,0 +1,415 @@
+//! Sends requests to a service in the same process, for tests.
+
+use std::{convert::Infallible, fmt, future::poll_fn, pin::Pin, sync::Arc};
+
+use axum_core::{body::Body, extract::Request, response::Response};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
+    header::{CONTENT_TYPE, HOST, ORIGIN},
+};
+use http_body_util::BodyExt;
+use serde::{Serialize, de::DeserializeOwned};
+use tower_service::Service;
+
+/// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
+/// an app, [`new`](Self::new) for any service, such as an axum router.
+///
+/// It is no browser: it follows no redirect, keeps no cookie, and shows every header of an
+/// answer, whatever the policy says.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/")]
+/// #[cors(origins = ["https://app.example"])]
+/// #[auth(public)]
+/// async fn index() -> &'static str {
+///     "hello"
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![index]).test();
+/// let response = client.get("/").origin("https://app.example").send().await;
+/// assert_eq!(response.status(), 200);
+/// assert_eq!(response.text(), "hello");
+/// assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example"));
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct TestClient {
+    send: Sender,
+    host: String,
+}
+
+type Sender = Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>;
+type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+impl TestClient {
+    /// A client of `service`, whose requests are for `host`.
+    pub fn new<T>(service: T, host: impl Into<String>) -> Self
+    where
+        T: Service<Request, Response = Response, Error = Infallible, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let send = move |request| -> BoxFuture {
+            let mut service = service.clone();
+            Box::pin(async move {
+                let Ok(()) = poll_fn(|context| service.poll_ready(context)).await;
+                let Ok(response) = service.call(request).await;
+                response
+            })
+        };
+        Self { send: Arc::new(send), host: host.into() }
+    }
+
+    /// A GET request for a path, with its query if it has one.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn get(&self, path: &str) -> TestRequest {
+        self.request(Method::GET, path)
+    }
+
+    /// A POST request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn post(&self, path: &str) -> TestRequest {
+        self.request(Method::POST, path)
+    }
+
+    /// A PUT request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn put(&self, path: &str) -> TestRequest {
+        self.request(Method::PUT, path)
+    }
+
+    /// A PATCH request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn patch(&self, path: &str) -> TestRequest {
+        self.request(Method::PATCH, path)
+    }
+
+    /// A DELETE request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn delete(&self, path: &str) -> TestRequest {
+        self.request(Method::DELETE, path)
+    }
+
+    /// A HEAD request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn head(&self, path: &str) -> TestRequest {
+        self.request(Method::HEAD, path)
+    }
+
+    /// An OPTIONS request.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn options(&self, path: &str) -> TestRequest {
+        self.request(Method::OPTIONS, path)
+    }
+
+    /// A request for any target: a path with or without a query, an absolute URI, or `*`.
+    ///
+    /// # Panics
+    ///
+    /// If `target` is none of these.
+    #[track_caller]
+    pub fn request(&self, method: Method, target: &str) -> TestRequest {
+        let uri = valid(target.parse::<Uri>(), "request target", target.as_bytes());
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        TestRequest { request, send: Arc::clone(&self.send), host: self.host.clone() }
+    }
+}
+
+impl fmt::Debug for TestClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestClient").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+/// A request that is about to be sent.
+#[must_use = "it is sent by `send().await`"]
+pub struct TestRequest {
+    request: Request,
+    send: Sender,
+    host: String,
+}
+
+impl TestRequest {
+    /// Adds a header; a second of the same name makes another line. `Host` is that of the
+    /// client where none is added. The value may be any bytes that a header can carry.
+    ///
+    /// # Panics
+    ///
+    /// If the name or the value can stand in no header.
+    #[track_caller]
+    pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        let header = valid(name.parse::<HeaderName>(), "header name", name.as_bytes());
+        let value = valid(HeaderValue::from_bytes(value), "header value", value);
+        self.request.headers_mut().append(header, value);
+        self
+    }
+
+    /// Adds the `Origin` of the page that sends the request.
+    ///
+    /// # Panics
+    ///
+    /// If the origin can stand in no header.
+    #[track_caller]
+    pub fn origin(self, origin: impl AsRef<[u8]>) -> Self {
+        self.header(ORIGIN, origin)
+    }
+
+    /// Sends a value as JSON; `Content-Type` is `application/json` unless one was added before.
+    ///
+    /// # Panics
+    ///
+    /// If the value cannot be written as JSON.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    pub fn json(self, value: &(impl Serialize + ?Sized)) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(body) => self.default_type("application/json").body(body),
+            Err(error) => panic!("the value cannot be written as JSON: {error}"),
+        }
+    }
+
+    /// Sends a value as a form; `Content-Type` is `application/x-www-form-urlencoded` unless one
+    /// was added before.
+    ///
+    /// # Panics
+    ///
+    /// If the value cannot be written as a form.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    pub fn form(self, value: &(impl Serialize + ?Sized)) -> Self {
+        match serde_urlencoded::to_string(value) {
+            Ok(body) => self.default_type("application/x-www-form-urlencoded").body(body),
+            Err(error) => panic!("the value cannot be written as a form: {error}"),
+        }
+    }
+
+    /// Sends this body.
+    pub fn body(mut self, body: impl Into<Body>) -> Self {
+        *self.request.body_mut() = body.into();
+        self
+    }
+
+    /// Makes the value available to `Extension` extractors and layers, as a layer would.
+    pub fn extension<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.request.extensions_mut().insert(value);
+        self
+    }
+
+    /// Sends the request and reads the whole answer.
+    ///
+    /// # Panics
+    ///
+    /// If the body of the answer fails, or the client's host can stand in no header.
+    #[expect(clippy::panic, reason = "a test is told what went wrong")]
+    pub async fn send(mut self) -> TestResponse {
+        if !self.request.headers().contains_key(HOST) {
+            let host = HeaderValue::from_str(&self.host);
+            let host = valid(host, "host", self.host.as_bytes());
+            self.request.headers_mut().insert(HOST, host);
+        }
+        let (head, body) = (self.send)(self.request).await.into_parts();
+        match body.collect().await {
+            Ok(body) => {
+                TestResponse { status: head.status, headers: head.headers, body: body.to_bytes() }
+            }
+            Err(error) => panic!("the body of the answer ({}) failed: {error}", head.status),
+        }
+    }
+
+    fn default_type(mut self, media_type: &'static str) -> Self {
+        let value = HeaderValue::from_static(media_type);
+        self.request.headers_mut().entry(CONTENT_TYPE).or_insert(value);
+        self
+    }
+}
+
+impl fmt::Debug for TestRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TestRequest").field(&self.request).finish()
+    }
+}
+
+/// An answer with its whole body.
+#[derive(Clone, Debug)]
+pub struct TestResponse {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl TestResponse {
+    /// The status; it compares with numbers: `assert_eq!(response.status(), 200)`.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// All headers.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// The first header of that name; `None` also where it is no visible ASCII.
+    pub fn header(&self, name: impl AsRef<str>) -> Option<&str> {
+        self.headers.get(name.as_ref())?.to_str().ok()
+    }
+
+    /// Every header of that name that is visible ASCII, in order.
+    pub fn header_all(&self, name: impl AsRef<str>) -> Vec<&str> {
+        self.headers.get_all(name.as_ref()).iter().filter_map(|value| value.to_str().ok()).collect()
+    }
+
+    /// The body.
+    pub fn bytes(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// The body as text.
+    ///
+    /// # Panics
+    ///
+    /// If it is not UTF-8.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    pub fn text(&self) -> String {
+        match std::str::from_utf8(&self.body) {
+            Ok(text) => text.to_owned(),
+            Err(error) => panic!("the body is not UTF-8: {error}"),
+        }
+    }
+
+    /// The body read as JSON.
+    ///
+    /// # Panics
+    ///
+    /// If it is not JSON, or of another shape.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        match serde_json::from_slice(&self.body) {
+            Ok(value) => value,
+            Err(error) => {
+                let body = String::from_utf8_lossy(&self.body);
+                panic!("the body is not the expected JSON: {error}\n{body}")
+            }
+        }
+    }
+}
+
+#[track_caller]
+#[expect(clippy::panic, reason = "a test is told that it is wrong")]
+fn valid<T, E: fmt::Display>(parsed: Result<T, E>, what: &str, text: &[u8]) -> T {
+    match parsed {
+        Ok(value) => value,
+        Err(error) => panic!("`{}` is no {what}: {error}", text.escape_ascii()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum_core::response::IntoResponse;
+
+    use super::*;
+
+    #[derive(Clone)]
+    struct Echo;
+
+    impl Service<Request> for Echo {
+        type Response = Response;
+        type Error = Infallible;
+        type Future = BoxEcho;
+
+        fn poll_ready(
+            &mut self,
+            _context: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Result<(), Infallible>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request) -> BoxEcho {
+            Box::pin(async move {
+                let (head, body) = request.into_parts();
+                let body = body.collect().await.unwrap().to_bytes();
+                let line = format!("{} {}", head.method, head.uri);
+                Ok((head.headers, [("x-line", line)], body).into_response())
+            })
+        }
+    }
+
+    type BoxEcho = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn client() -> TestClient {
+        TestClient::new(Echo, "localhost")
+    }
+
+    #[tokio::test]
+    async fn a_request_is_sent_as_it_was_described() {
+        let sent = client()
+            .put("/a?b=c")
+            .header("x-a", "1")
+            .header("x-a", b"2\xff")
+            .origin("https://a.example")
+            .json(&[1, 2])
+            .send()
+            .await;
+        assert_eq!(sent.header("x-line"), Some("PUT /a?b=c"));
+        assert_eq!(sent.headers().get_all("x-a").iter().nth(1).unwrap(), &b"2\xff"[..]);
+        assert_eq!(sent.header_all("x-a"), ["1"]);
+        assert_eq!(sent.header("host"), Some("localhost"));
+        assert_eq!(sent.header("origin"), Some("https://a.example"));
+        assert_eq!(sent.header("content-type"), Some("application/json"));
+        assert_eq!(sent.json::<[u8; 2]>(), [1, 2]);
+        assert_eq!(sent.text(), "[1,2]");
+    }
+
+    #[tokio::test]
+    async fn what_the_test_says_is_not_replaced() {
+        let request = client().post("/").header("host", "b.example").header(CONTENT_TYPE, "x/y");
+        let sent = request.form(&[("a", "b c")]).send().await;
+        assert_eq!(sent.header_all("host"), ["b.example"]);
+        assert_eq!(sent.header_all("content-type"), ["x/y"]);
+        assert_eq!(sent.bytes(), "a=b+c");
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "`a\\nb` is no header value")]
+    async fn a_wrong_test_is_told_so() {
+        let _never = client().get("/").header("x", "a\nb");
+    }
+}
