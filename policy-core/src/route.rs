@@ -1,6 +1,6 @@
 //! The policy of one route: its facets, and how levels compose.
 
-use crate::{auth::AuthPolicy, cors::CorsPolicy};
+use crate::{auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, grammar::is_token};
 
 /// What a level (route, scope or app) says about one facet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,4 +61,23 @@ pub struct RoutePolicy {
     pub cors: Facet<CorsPolicy>,
     /// `#[auth(..)]`
     pub auth: AuthPolicy,
+}
+
+/// Checks the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor
+/// TRACE, which asks for an echo (RFC 9110 9.3.6 and 9.3.8): no handler has such a resource.
+///
+/// # Errors
+///
+/// [`Rule::RouteMethod`].
+///
+/// ```
+/// use policy_core::{Rule, route::check_method};
+///
+/// assert_eq!(check_method("PURGE"), Ok(()));
+/// assert_eq!(check_method("TRACE"), Err(Rule::RouteMethod));
+/// assert_eq!(check_method("NOT A METHOD"), Err(Rule::RouteMethod));
+/// ```
+pub fn check_method(method: &str) -> Result<(), Rule> {
+    let is_served = is_token(method.as_bytes()) && !matches!(method, "CONNECT" | "TRACE");
+    if is_served { Ok(()) } else { Err(Rule::RouteMethod) }
 }

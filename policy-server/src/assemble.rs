@@ -9,7 +9,7 @@ use policy_core::{
     cors::{Cors, Field, OriginLists, PolicyError},
     gate::{OwnOrigin, PublicOrigin},
     path::PathTemplate,
-    route::{Facet, Level, nearest},
+    route::{Facet, Level, check_method, nearest},
 };
 
 use crate::{
@@ -107,7 +107,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppServi
 
     let mut router = RouterBuilder::default();
     let mut routes = Vec::new();
-    for route in app.routes {
+    for route in &app.routes {
         assembler.handler(route, &mut router, &mut routes);
     }
     for (prefix, mount) in app.mounts {
@@ -168,7 +168,7 @@ impl Assembler {
 
     fn handler<S>(
         &mut self,
-        route: Route<S>,
+        route: &Route<S>,
         router: &mut RouterBuilder,
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
@@ -181,12 +181,17 @@ impl Assembler {
                 "/" if !route.prefix.is_empty() => route.prefix.clone(),
                 path => format!("{}{path}", route.prefix),
             };
-            let Ok(method) = Method::from_bytes(method.as_bytes()) else {
-                self.rule(&place, Rule::RouteMethod, method);
-                continue;
-            };
             let route_text = format!("{method} {path}");
-            let methods = vec![method];
+            let method = check_method(method).and_then(|()| {
+                Method::from_bytes(method.as_bytes()).map_err(|_too_long| Rule::RouteMethod)
+            });
+            let methods = match method {
+                Ok(method) => vec![method],
+                Err(rule) => {
+                    self.rule(&place, rule, &route_text);
+                    continue;
+                }
+            };
             if let Err(rule) =
                 router.add(&path, &methods, routes.len(), cors.as_ref().map(|(cors, _)| cors))
             {
@@ -213,6 +218,11 @@ impl Assembler {
         let place = format!("mount {prefix}");
         let levels = [(Level::Route, mount.cors), (Level::App, self.default.clone())];
         let cors = self.compile(&place, levels);
+        for method in &mount.methods {
+            if let Err(rule) = check_method(method.as_str()) {
+                self.rule(&place, rule, method.as_str());
+            }
+        }
         let below = format!("{prefix}/{{*path}}");
         for path in [prefix, &format!("{prefix}/"), &below] {
             if let Err(rule) =

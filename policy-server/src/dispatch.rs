@@ -17,12 +17,13 @@ use policy_core::{
 
 use crate::{
     assemble::{Assembled, Target},
-    body::{self, BodyProgress},
+    body,
     handler::{BoxFuture, Call},
+    mount::SharedService,
     parameters::Values,
     problem::Problem,
     response_future::{Finish, ResponseFuture, Running},
-    router::{Path, Served},
+    router::Path,
     telemetry,
 };
 
@@ -38,157 +39,148 @@ where
 {
     let head = Head::read(&request);
     let span = telemetry::span(&head);
-    let _entered = span.enter();
-    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(&head)) {
-        return refuse(app, &head, refusal, None);
-    }
-    if head.is_asterisk() {
-        return ResponseFuture::ready(StatusCode::NO_CONTENT.into_response());
-    }
-    let Some((path, values)) = app.router.find(head.uri.path()) else {
-        return not_found(app, request);
+    let entered = span.enter();
+    let (answerer, finish) = match admit(app, &head) {
+        Admission::Admitted(answerer, finish) => (answerer, finish),
+        Admission::Answered(response) => return ResponseFuture::ready(response),
     };
-    if head.is_preflight() {
-        return preflight(app, path, &head);
-    }
-    let Some(served) = path.served(head.method) else {
-        return not_served(app, path, &head);
-    };
-    let cors = served.sharing.as_ref().map(|sharing| &sharing.cors);
-    let grant = cors.map_or(Grant::Unasked, |cors| cors.grant(head.origin));
-    if head.is_upgrade() && !may_upgrade(app, &head, cors, &grant) {
-        return refuse(app, &head, Refusal::WebSocketOrigin, finish(&head, cors, grant));
-    }
-    let finish = Finish::new(head.method, cors, grant);
-    if let Some(length) = content_length(&head)
-        && length > app.settings.body_limit as u64
-    {
-        return refuse(app, &head, Refusal::BodyTooLarge, Some(finish));
-    }
-    let (answer, body) = start(app, served, values, peer, request);
-    drop(_entered);
-    ResponseFuture::running(Running::new(answer, finish, body, app.settings.timeout, span))
-}
-
-/// Gate 12: the handler, with nothing of it run yet.
-fn start<S, B>(
-    app: &Arc<Assembled<S>>,
-    served: &Served,
-    values: Values,
-    peer: Option<SocketAddr>,
-    request: Request<B>,
-) -> (BoxFuture, BodyProgress)
-where
-    S: Send + Sync + 'static,
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
-{
     let (parts, body) = request.into_parts();
     let (body, progress) = body::limit(body, app.settings.body_limit);
-    let request = Request::from_parts(parts, body);
-    let answer = match app.route(served.route).map(|route| &route.target) {
-        Some(Target::Handler(call)) => {
-            call(Call { request, values, peer, app: Arc::clone(app), route: served.route })
+    let answer = answerer.start(app, Request::from_parts(parts, body), peer);
+    drop(entered);
+    ResponseFuture::running(Running::new(answer, finish, progress, app.settings.timeout, span))
+}
+
+/// What the gates before the handler say.
+enum Admission<'a> {
+    /// Let this answer, and write the policy onto it.
+    Admitted(Answerer<'a>, Finish),
+    /// A gate has answered, with the policy.
+    Answered(Response),
+}
+
+/// What answers an admitted request.
+enum Answerer<'a> {
+    /// The route at this place, with the parameters of its path.
+    Route(usize, Values),
+    Fallback(&'a SharedService),
+}
+
+impl Answerer<'_> {
+    /// Gate 12; nothing of a handler has run when this returns.
+    fn start<S>(
+        self,
+        app: &Arc<Assembled<S>>,
+        request: Request<Body>,
+        peer: Option<SocketAddr>,
+    ) -> BoxFuture {
+        match self {
+            Self::Fallback(service) => service.run(request),
+            Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
+                Some(Target::Service(service)) => service.run(request),
+                Some(Target::Handler(call)) => {
+                    call(Call { request, values, peer, app: Arc::clone(app), route })
+                }
+                // The router names routes of its own app only.
+                None => Box::pin(std::future::ready(StatusCode::NOT_FOUND.into_response())),
+            },
         }
-        Some(Target::Service(service)) => service.run(request),
-        None => Box::pin(std::future::ready(Problem::from(Refusal::RouteNotFound).into_response())),
+    }
+}
+
+/// Gates 1 to 4, the origin of upgrades, and the part of 11 that a head decides.
+fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
+    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
+        return Admission::Answered(refuse(app, head, refusal, None, Grant::Unasked));
+    }
+    if head.is_asterisk() {
+        return Admission::Answered(StatusCode::NO_CONTENT.into_response());
+    }
+    let Some((path, values)) = app.router.find(head.path) else { return unknown_path(app, head) };
+    if head.is_preflight() {
+        return Admission::Answered(preflight(app, path, head));
+    }
+    let Some(served) = path.served(head.method) else {
+        return Admission::Answered(not_served(app, path, head));
     };
-    (answer, progress)
+    let cors = served.sharing.as_ref().map(|sharing| &sharing.cors);
+    let grant = grant(cors, head);
+    if head.is_upgrade() && !may_upgrade(app, head, cors, &grant) {
+        return Admission::Answered(refuse(app, head, Refusal::WebSocketOrigin, cors, grant));
+    }
+    if content_length(head).is_some_and(|length| length > app.settings.body_limit as u64) {
+        return Admission::Answered(refuse(app, head, Refusal::BodyTooLarge, cors, grant));
+    }
+    let answerer = Answerer::Route(served.route, values);
+    Admission::Admitted(answerer, Finish::new(head.method, cors, grant))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.
-fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> ResponseFuture {
-    let asked = match head.request_method {
-        Single::One(method) => Method::from_bytes(method.as_bytes()).ok(),
+fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
+    let served = match head.request_method {
+        Single::One(method) => path.asked(method.as_bytes()),
         Single::Absent | Single::Repeated => None,
     };
-    let served = asked.and_then(|method| path.served(&method));
     let sharing = match served {
         Some(served) => served.sharing.as_ref(),
         None => path.sharing(),
     };
     let Some(sharing) = sharing else {
-        return refuse(app, head, Refusal::PreflightOrigin, None);
+        return refuse(app, head, Refusal::PreflightOrigin, None, Grant::Unasked);
     };
     match sharing.preflight.answer(&sharing.cors, head.origin, head.request_method) {
         Ok((status, headers)) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = status;
             *response.headers_mut() = headers;
-            ResponseFuture::ready(response)
+            response
         }
-        Err(refusal) => {
-            refuse(app, head, refusal, finish(head, Some(&sharing.cors), Grant::Refused))
-        }
+        Err(refusal) => refuse(app, head, refusal, Some(&sharing.cors), Grant::Refused),
     }
 }
 
 /// A path that no route has: the app's default policy holds.
-fn not_found<S, B>(app: &Arc<Assembled<S>>, request: Request<B>) -> ResponseFuture
-where
-    S: Send + Sync + 'static,
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
-{
-    let head = Head::read(&request);
+fn unknown_path<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
     let cors = app.default_cors.as_ref();
-    let grant = cors.map_or(Grant::Unasked, |cors| cors.grant(head.origin));
-    if head.is_preflight() {
-        let refusal = match (&grant, cors) {
-            (Grant::Refused, Some(_)) => Refusal::PreflightOrigin,
-            _ => Refusal::RouteNotFound,
-        };
-        return refuse(app, &head, refusal, finish(&head, cors, grant));
-    }
-    let finish = Finish::new(head.method, cors, grant);
-    match &app.fallback {
-        None => refuse(app, &head, Refusal::RouteNotFound, Some(finish)),
-        Some(fallback) => {
-            let span = telemetry::span(&head);
-            let (parts, body) = request.into_parts();
-            let (body, progress) = body::limit(body, app.settings.body_limit);
-            let answer = fallback.run(Request::from_parts(parts, body));
-            ResponseFuture::running(Running::new(
-                answer,
-                finish,
-                progress,
-                app.settings.timeout,
-                span,
-            ))
+    let grant = grant(cors, head);
+    let refusal = match &app.fallback {
+        _ if head.is_preflight() && grant == Grant::Refused => Refusal::PreflightOrigin,
+        Some(service) if !head.is_preflight() => {
+            let finish = Finish::new(head.method, cors, grant);
+            return Admission::Admitted(Answerer::Fallback(service), finish);
         }
-    }
+        _ => Refusal::RouteNotFound,
+    };
+    Admission::Answered(refuse(app, head, refusal, cors, grant))
 }
 
 /// A path without a route for the method: automatic OPTIONS, or 405 (RFC 9110 9.3.7, 15.5.6).
-fn not_served<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> ResponseFuture {
+fn not_served<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
     let cors = path.sharing().map(|sharing| &sharing.cors);
-    let grant = cors.map_or(Grant::Unasked, |cors| cors.grant(head.origin));
-    let finish = Finish::new(head.method, cors, grant);
+    let grant = grant(cors, head);
     let mut response = if head.method == Method::OPTIONS {
-        StatusCode::NO_CONTENT.into_response()
+        Finish::new(head.method, cors, grant).apply(StatusCode::NO_CONTENT.into_response())
     } else {
-        app.refusals.refused(Refusal::MethodNotAllowed, head);
-        Problem::from(Refusal::MethodNotAllowed).into_response()
+        refuse(app, head, Refusal::MethodNotAllowed, cors, grant)
     };
     let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
     response.headers_mut().insert(ALLOW, allow);
-    ResponseFuture::ready(finish.apply(response))
+    response
 }
 
-fn finish(head: &Head<'_>, cors: Option<&Arc<Cors>>, grant: Grant) -> Option<Finish> {
-    Some(Finish::new(head.method, cors, grant))
+fn grant(cors: Option<&Arc<Cors>>, head: &Head<'_>) -> Grant {
+    cors.map_or(Grant::Unasked, |cors| cors.grant(head.origin))
 }
 
 fn refuse<S>(
     app: &Assembled<S>,
     head: &Head<'_>,
     refusal: Refusal,
-    finish: Option<Finish>,
-) -> ResponseFuture {
+    cors: Option<&Arc<Cors>>,
+    grant: Grant,
+) -> Response {
     app.refusals.refused(refusal, head);
-    let response = Problem::from(refusal).into_response();
-    ResponseFuture::ready(match finish {
-        Some(finish) => finish.apply(response),
-        None => response,
-    })
+    Finish::new(head.method, cors, grant).apply(Problem::from(refusal).into_response())
 }
 
 /// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the

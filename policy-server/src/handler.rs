@@ -50,8 +50,6 @@ pub struct Description {
     pub file: &'static str,
     /// Its line in the file.
     pub line: u32,
-    /// Whether it has arguments beside the parameters of the path.
-    pub extracts: bool,
 }
 
 /// One request that passed the gates of its route.

@@ -38,6 +38,7 @@ pub trait FromParam: Sized + Send {
     fn from_param(text: &str) -> Result<Self, String>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: FromStr<Err: Display> + Send> FromParam for T {
     fn from_param(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: T::Err| error.to_string())

@@ -1,6 +1,10 @@
 //! From a path and a method to a route. This is the only place where a path is matched.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
+};
 
 use http::{HeaderValue, Method};
 use policy_core::{
@@ -14,6 +18,9 @@ use crate::parameters::{MAX_PARAMETERS, Values};
 /// The paths of an app.
 #[derive(Debug, Default)]
 pub(crate) struct Router {
+    /// Paths without parameters, which need no walk.
+    fixed: HashMap<Box<str>, usize, BuildHasherDefault<PathHasher>>,
+    /// All paths.
     tree: matchit::Router<usize>,
     paths: Vec<Path>,
 }
@@ -50,6 +57,14 @@ impl Path {
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
     }
 
+    /// The route for the method that a preflight names.
+    pub(crate) fn asked(&self, name: &[u8]) -> Option<&Served> {
+        let of = |name: &[u8]| {
+            self.methods.iter().find(|served| served.method.as_str().as_bytes() == name)
+        };
+        of(name).or_else(|| if name == b"HEAD" { of(b"GET") } else { None })
+    }
+
     /// The policy that answers which belong to no route of this path carry: 405 and automatic
     /// OPTIONS. The routes of a path usually have one policy; where they differ, it is that of
     /// the first that has any.
@@ -61,6 +76,9 @@ impl Path {
 impl Router {
     /// Finds a path; the values of its parameters are still encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+        if let Some(place) = self.fixed.get(path) {
+            return Some((self.paths.get(*place)?, Values::default()));
+        }
         let found = self.tree.at(path).ok()?;
         let mut values = Values::default();
         for (_, value) in found.params.iter() {
@@ -101,6 +119,9 @@ impl RouterBuilder {
                 let place = self.router.paths.len();
                 self.router.tree.insert(&form, place).map_err(|_conflict| Rule::RouteConflict)?;
                 self.router.paths.push(Path::default());
+                if PathTemplate::parse(template)?.parameters().next().is_none() {
+                    self.router.fixed.insert(form.as_str().into(), place);
+                }
                 self.places.insert(form, place);
                 place
             }
@@ -175,4 +196,32 @@ fn allow(methods: &[Served]) -> Option<HeaderValue> {
     let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
     names.sort_unstable();
     HeaderValue::from_str(&names.join(", ")).ok()
+}
+
+/// A quick hash for paths. Only those of the app are stored, so nobody can fill a bucket.
+#[derive(Default)]
+struct PathHasher(u64);
+
+impl PathHasher {
+    fn add(&mut self, word: u64) {
+        let mixed = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+impl Hasher for PathHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        chunks.iter().for_each(|chunk| self.add(u64::from_le_bytes(*chunk)));
+        let rest = rest.iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
+        self.add(rest);
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.add(u64::from(byte));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }

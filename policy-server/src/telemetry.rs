@@ -40,7 +40,7 @@ impl RefusalLog {
             code = refusal.code(),
             status = refusal.status(),
             method = %head.method,
-            path = %cut(head.uri.path()).escape_debug(),
+            path = %cut(head.path).escape_debug(),
             origin = %cut(&origin),
             suppressed,
             "request refused"
@@ -72,7 +72,7 @@ pub(crate) fn span(head: &Head<'_>) -> Span {
     tracing::info_span!(
         "request",
         method = %head.method,
-        path = %cut(head.uri.path()).escape_debug(),
+        path = %cut(head.path).escape_debug(),
         route = tracing::field::Empty,
         code = tracing::field::Empty,
         status = tracing::field::Empty,

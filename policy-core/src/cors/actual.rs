@@ -12,7 +12,7 @@ use http::{
 use super::compiled::{Audience, Cors};
 use crate::gate::Single;
 
-/// The verdict on the origin of a request; it keeps the request's own bytes for the answer.
+/// The verdict on the origin of a request, with the bytes for the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "the verdict is due on the answer: pass it to `Cors::finish`"]
 pub enum Grant {
@@ -28,17 +28,18 @@ impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It looks at nothing else: a
     /// handler runs whether or not a page may read its answer.
     pub fn grant(&self, origin: Single<'_>) -> Grant {
-        let granted = |value: &HeaderValue| match &self.audience {
-            Audience::Any => true,
-            Audience::Listed(set) => set.matches(value.as_bytes()),
-            Audience::Shared(list) => list.load().matches(value.as_bytes()),
+        let value = match origin {
+            _ if self.is_any_origin() => return Grant::Unasked,
+            Single::Absent => return Grant::Unasked,
+            Single::Repeated => return Grant::Refused,
+            Single::One(value) => value,
         };
-        match origin {
-            _ if self.is_any_origin() => Grant::Unasked,
-            Single::Absent => Grant::Unasked,
-            Single::One(value) if granted(value) => Grant::Origin(value.clone()),
-            Single::One(_) | Single::Repeated => Grant::Refused,
-        }
+        let echo = match &self.audience {
+            Audience::Any => None,
+            Audience::Listed(set) => set.echo(value),
+            Audience::Shared(list) => list.load().echo(value),
+        };
+        echo.map_or(Grant::Refused, Grant::Origin)
     }
 
     /// Writes the policy onto an answer, whoever made it. What a handler wrote into the headers
@@ -110,8 +111,9 @@ impl Before {
     fn of(headers: &HeaderMap) -> Self {
         let mut before = Self { has_cors: false, has_vary: false };
         for name in headers.keys() {
-            before.has_vary |= name == VARY;
-            before.has_cors |= CORS_HEADERS.contains(name);
+            let name = name.as_str();
+            before.has_vary |= name == "vary";
+            before.has_cors |= name.starts_with("access-control-");
         }
         before
     }

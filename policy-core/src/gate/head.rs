@@ -43,6 +43,8 @@ pub struct Head<'a> {
     pub method: &'a Method,
     /// The request target.
     pub uri: &'a Uri,
+    /// Its path.
+    pub path: &'a str,
     /// The version of HTTP.
     pub version: Version,
     /// `Host`
@@ -65,6 +67,7 @@ impl<'a> Head<'a> {
         let mut head = Self {
             method: request.method(),
             uri: request.uri(),
+            path: request.uri().path(),
             version: request.version(),
             host: Single::Absent,
             origin: Single::Absent,

@@ -12,4 +12,4 @@ mod target;
 
 pub use head::{Head, Single};
 pub use own_origin::{OwnOrigin, PublicOrigin};
-pub use target::{decode_parameter, is_plain};
+pub use target::decode_parameter;

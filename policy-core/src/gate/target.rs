@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{Method, Uri};
+use http::Method;
 
 use super::head::Head;
 use crate::catalogue::Refusal;
@@ -15,30 +15,25 @@ impl Head<'_> {
     ///
     /// The reason to refuse the request.
     pub fn target(&self) -> Result<(), Refusal> {
-        let path = self.uri.path();
-        if !path.starts_with('/') {
-            let allowed = is_asterisk(self.uri) && self.method == Method::OPTIONS;
+        if !self.path.starts_with('/') {
+            let allowed = self.is_asterisk() && self.method == Method::OPTIONS;
             return if allowed { Ok(()) } else { Err(Refusal::TargetForm) };
         }
         if self.method == Method::CONNECT && self.uri.scheme().is_none() {
             return Err(Refusal::TargetForm);
         }
-        if is_plain(path) { Ok(()) } else { check_path(path) }
+        if is_plain(self.path) { Ok(()) } else { check_path(self.path) }
     }
 
     /// Whether the target is `*`, the server as a whole (RFC 9110 9.3.7).
     pub fn is_asterisk(&self) -> bool {
-        is_asterisk(self.uri)
+        self.path == "*"
     }
-}
-
-fn is_asterisk(uri: &Uri) -> bool {
-    uri.path() == "*"
 }
 
 /// Whether a path has neither percent codes nor dots, as nearly every path: nothing in it needs
 /// a closer look, and its parameters are their own decoded form.
-pub fn is_plain(path: &str) -> bool {
+fn is_plain(path: &str) -> bool {
     !path.bytes().any(|byte| matches!(byte, b'%' | b'.'))
 }
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+#[cfg(feature = "engine")]
+use http::HeaderValue;
+
 use super::{MAX_ORIGIN_LEN, host};
 use crate::{
     catalogue::Rule,
@@ -123,6 +126,8 @@ impl<'a> OriginPattern<'a> {
 pub(super) struct OwnedPattern {
     /// As it is written in a policy; that of a single origin is what a request says.
     text: Box<str>,
+    /// The text as the value of a header.
+    value: HeaderValue,
     scheme_len: u8,
     host_len: u8,
     wildcard: bool,
@@ -135,8 +140,12 @@ impl OwnedPattern {
         &self.text
     }
 
+    pub(super) fn value(&self) -> &HeaderValue {
+        &self.value
+    }
+
     pub(super) fn is_single(&self) -> bool {
-        self.borrow().is_single()
+        !self.wildcard && self.port != Port::Any
     }
 
     pub(super) fn borrow(&self) -> OriginPattern<'_> {
@@ -150,8 +159,11 @@ impl OwnedPattern {
 #[cfg(feature = "engine")]
 impl From<&OriginPattern<'_>> for OwnedPattern {
     fn from(pattern: &OriginPattern<'_>) -> Self {
+        let text = pattern.to_string();
         Self {
-            text: pattern.to_string().into(),
+            // Patterns are visible ASCII, which every header value may be.
+            value: HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("null")),
+            text: text.into(),
             // A scheme has 64 bytes at the most, a host 253.
             scheme_len: pattern.scheme.len() as u8,
             host_len: pattern.host.len() as u8,

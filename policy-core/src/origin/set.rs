@@ -7,6 +7,8 @@ use std::{
     iter::successors,
 };
 
+use http::HeaderValue;
+
 use super::{MAX_ORIGIN_LEN, Origin, OriginPattern, Port, pattern::OwnedPattern};
 use crate::catalogue::Rule;
 
@@ -79,11 +81,17 @@ impl OriginSet {
 
     /// Whether the value of an Origin header is in the set, byte for byte.
     pub fn matches(&self, value: &[u8]) -> bool {
-        self.has_single(value)
-            || (!self.families.is_empty()
-                && Origin::parse(value).is_some_and(|origin| {
-                    self.covers(origin.scheme(), origin.host(), origin.port(), false)
-                }))
+        self.single(value).is_some() || self.has_in_family(value)
+    }
+
+    /// The value to answer an origin of the set with: the same bytes, but not the request's own
+    /// memory, which a server can then use for the next request.
+    pub(crate) fn echo(&self, value: &HeaderValue) -> Option<HeaderValue> {
+        if let Some(known) = self.single(value.as_bytes()) {
+            return Some(known.value().clone());
+        }
+        let copy = || HeaderValue::from_bytes(value.as_bytes()).ok();
+        self.has_in_family(value.as_bytes()).then(copy).flatten()
     }
 
     /// Whether everything that `pattern` stands for is in the set. It is decided against one
@@ -116,20 +124,29 @@ impl OriginSet {
     /// Whether the set was given this very pattern.
     fn has(&self, pattern: &OriginPattern<'_>) -> bool {
         if pattern.is_single() {
-            self.has_single(pattern.to_string().as_bytes())
+            self.single(pattern.to_string().as_bytes()).is_some()
         } else {
             self.chain(&self.families, key_of(pattern)).any(|known| known.borrow() == *pattern)
         }
     }
 
-    fn has_single(&self, value: &[u8]) -> bool {
-        let is_value = |known: &OwnedPattern| known.text().as_bytes() == value;
+    /// The single origin with this text.
+    fn single(&self, value: &[u8]) -> Option<&OwnedPattern> {
+        let is_value = |known: &&OwnedPattern| known.text().as_bytes() == value;
         // Comparing a few lengths costs less than a hash. The text of a family, such as
         // `https://*.test`, is no origin, but a header can say it.
         if self.patterns.len() <= 8 {
-            return self.patterns.iter().any(|known| is_value(known) && known.is_single());
+            return self.patterns.iter().find(|known| is_value(known) && known.is_single());
         }
-        value.len() <= MAX_ORIGIN_LEN && self.chain(&self.single, hash_text(value)).any(is_value)
+        let is_possible = value.len() <= MAX_ORIGIN_LEN;
+        is_possible.then(|| self.chain(&self.single, hash_text(value)).find(is_value)).flatten()
+    }
+
+    fn has_in_family(&self, value: &[u8]) -> bool {
+        !self.families.is_empty()
+            && Origin::parse(value).is_some_and(|origin| {
+                self.covers(origin.scheme(), origin.host(), origin.port(), false)
+            })
     }
 
     /// Whether a family of the set has every origin of such parts. Walks from the top-level

@@ -1,0 +1,300 @@
+//! `origins = [..], credentials, ..`, a shared policy, or `none`.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{
+    Expr, ExprLit, Ident, Lit, LitStr, Result, Token, UnOp, ext::IdentExt, parse::ParseStream,
+};
+
+use super::{peek_word, peeled, read_entries, string_of, word_of};
+use crate::{collect::Taken, diag::Findings};
+
+/// What `#[cors]` says.
+pub(crate) enum CorsArgs {
+    /// A policy of this route alone.
+    Written(Box<Written>),
+    /// The value of an expression.
+    Shared(Expr),
+    /// Nobody, whatever the outer levels say.
+    Nobody,
+}
+
+/// A policy, part by part.
+pub(crate) struct Written {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    pub(crate) place: TokenStream,
+    pub(crate) origins: Option<OriginsArg>,
+    pub(crate) methods: Option<List>,
+    pub(crate) headers: Option<List>,
+    pub(crate) expose: Option<List>,
+    pub(crate) max_age: Option<Expr>,
+    pub(crate) flags: Vec<Ident>,
+}
+
+/// Where origins come from.
+pub(crate) enum OriginsArg {
+    Listed(List),
+    /// `config("name", within = ..)`
+    AtRunTime {
+        call: TokenStream,
+        name: Expr,
+        within: Option<List>,
+    },
+    /// They are there, and an error about them has been found already.
+    Unreadable,
+}
+
+/// A list of texts: an array, or any constant expression.
+pub(crate) struct List {
+    /// The expression, without a `&` in front.
+    pub(crate) expr: Expr,
+}
+
+pub(crate) const FLAGS: [&str; 3] =
+    ["credentials", "dangerous_insecure_origins", "dangerous_public_suffix"];
+
+const POSSIBLE: &str = "possible are `origins`, `credentials`, `headers`, `expose`, `methods`, \
+     `max_age`, `dangerous_insecure_origins` and `dangerous_public_suffix`; or the name of a \
+     `CorsPolicy`, or `none`";
+
+impl CorsArgs {
+    /// Reads the arguments; `None` after an error that leaves no policy.
+    pub(crate) fn read(taken: Taken, findings: &mut Findings) -> Option<Self> {
+        let Taken { place, args, .. } = taken;
+        let mut written = Written::new(place.clone());
+        // Whole policies, each with the tokens that name it.
+        let mut wholes = Vec::new();
+        let mut count = 0;
+        let errors_before = findings.error_count();
+        read_entries(args, findings, |input, findings| {
+            count += 1;
+            if !peek_word(input) {
+                let shared: Expr = input.parse()?;
+                wholes.push((shared.to_token_stream(), Self::Shared(shared)));
+                return Ok(());
+            }
+            let word = input.call(Ident::parse_any)?;
+            if input.peek(Token![=]) || is_part(&word) {
+                return written.read_part(word, input, findings);
+            }
+            if word == "none" {
+                wholes.push((word.to_token_stream(), Self::Nobody));
+            } else if word.to_string().contains(|char: char| char.is_ascii_uppercase()) {
+                let shared = syn::parse_quote!(#word);
+                wholes.push((word.to_token_stream(), Self::Shared(shared)));
+            } else {
+                findings.error(&word, format_args!("unknown word `{word}`"), POSSIBLE);
+            }
+            Ok(())
+        });
+        if wholes.is_empty() {
+            // A misspelt part may be the origins: not to be called missing, too.
+            if findings.error_count() > errors_before {
+                written.origins.get_or_insert(OriginsArg::Unreadable);
+            }
+            return Some(Self::Written(Box::new(written)));
+        }
+        if count > 1 {
+            for (place, _) in &wholes {
+                findings.error(
+                    place,
+                    "a whole policy stands alone: nothing is merged into it",
+                    "write one policy by its parts, or give the name of one that has them all",
+                );
+            }
+            return None;
+        }
+        wholes.pop().map(|(_, whole)| whole)
+    }
+}
+
+fn is_part(word: &Ident) -> bool {
+    let lists = ["origins", "headers", "expose", "methods", "max_age"];
+    lists.iter().chain(&FLAGS).any(|part| word == part)
+}
+
+impl Written {
+    fn new(place: TokenStream) -> Self {
+        Self {
+            place,
+            origins: None,
+            methods: None,
+            headers: None,
+            expose: None,
+            max_age: None,
+            flags: Vec::new(),
+        }
+    }
+
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|word| word == flag)
+    }
+
+    fn read_part(
+        &mut self,
+        key: Ident,
+        input: ParseStream<'_>,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
+            Some(input.parse::<Expr>()?)
+        } else {
+            None
+        };
+        let name = key.to_string();
+        if FLAGS.contains(&name.as_str()) {
+            if assigned {
+                let help = format_args!("write `{name}` alone, or leave it out");
+                findings.error(&key, format_args!("`{name}` has no value"), help);
+            } else if self.has(&name) {
+                repeated(&key, findings);
+            } else {
+                self.flags.push(key);
+            }
+            return Ok(());
+        }
+        if !is_part(&key) {
+            findings.error(&key, format_args!("unknown argument `{key}`"), POSSIBLE);
+            return Ok(());
+        }
+        let Some(value) = value else {
+            findings.error(&key, format_args!("`{key}` needs a value"), example(&name));
+            return Ok(());
+        };
+        let fresh = match name.as_str() {
+            "origins" => set(&mut self.origins, OriginsArg::read(value, findings)),
+            "max_age" => set(&mut self.max_age, read_seconds(value, findings)),
+            "methods" => set(&mut self.methods, List::read(value, &name, findings)),
+            "headers" => set(&mut self.headers, List::read(value, &name, findings)),
+            _ => set(&mut self.expose, List::read(value, &name, findings)),
+        };
+        if !fresh {
+            repeated(&key, findings);
+        }
+        Ok(())
+    }
+}
+
+/// Fills a part that is still empty.
+fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
+    if part.is_some() {
+        return false;
+    }
+    *part = value;
+    true
+}
+
+fn repeated(key: &Ident, findings: &mut Findings) {
+    findings.error(key, format_args!("`{key}` stands here twice"), "remove one of them");
+}
+
+fn example(part: &str) -> String {
+    match part {
+        "origins" => "write a list, such as `origins = [\"https://app.example.com\"]`".to_owned(),
+        "within" => "write a list, such as `within = [\"https://*.example.com\"]`".to_owned(),
+        "methods" => "write a list, such as `methods = [\"PUT\"]`".to_owned(),
+        "max_age" => "write seconds, such as `max_age = 600`".to_owned(),
+        part => format!("write a list, such as `{part} = [\"x-request-id\"]`"),
+    }
+}
+
+impl OriginsArg {
+    fn read(value: Expr, findings: &mut Findings) -> Option<Self> {
+        let Expr::Call(call) = peeled(&value) else {
+            return List::read(value, "origins", findings).map(Self::Listed);
+        };
+        if word_of(&call.func).is_none_or(|word| word != "config") {
+            return Some(Self::Listed(List { expr: value }));
+        }
+        let mut args = call.args.iter();
+        let name = args.next().filter(|name| !matches!(name, Expr::Assign(_)));
+        let Some(name) = name else {
+            findings.error(
+                call,
+                "`config` needs the name of the list",
+                "write `config(\"partners\")`; the app is given the origins under that name",
+            );
+            return None;
+        };
+        let (mut within, mut readable) = (None, true);
+        for arg in args {
+            match arg {
+                Expr::Assign(assign)
+                    if word_of(&assign.left).is_some_and(|word| word == "within") =>
+                {
+                    if within.is_some() {
+                        findings.error(arg, "`within` stands here twice", "remove one of them");
+                    }
+                    within = List::read((*assign.right).clone(), "within", findings);
+                    readable &= within.is_some();
+                }
+                other => findings.error(
+                    other,
+                    "`config` takes the name of a list, and a bound",
+                    "write `config(\"partners\", within = [\"https://*.example.com\"])`",
+                ),
+            }
+        }
+        readable.then(|| Self::AtRunTime {
+            call: call.to_token_stream(),
+            name: name.clone(),
+            within,
+        })
+    }
+}
+
+impl List {
+    /// Takes anything that can be a list; what it is exactly the compiler finds out.
+    fn read(value: Expr, part: &str, findings: &mut Findings) -> Option<Self> {
+        match peeled(&value) {
+            Expr::Lit(literal) => {
+                findings.error(literal, format_args!("`{part}` is a list"), example(part));
+                None
+            }
+            Expr::Reference(reference) => {
+                let inner = (*reference.expr).clone();
+                Self::read(inner, part, findings)
+            }
+            Expr::Array(array) => Some(Self { expr: Expr::Array(array.clone()) }),
+            _ => Some(Self { expr: value }),
+        }
+    }
+
+    /// The entries, where they can be seen.
+    pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
+        match &self.expr {
+            Expr::Array(array) => Some(array.elems.iter()),
+            _ => None,
+        }
+    }
+
+    /// The entries, where all of them are literals.
+    pub(crate) fn literals(&self) -> Option<Vec<&LitStr>> {
+        self.entries()?.map(string_of).collect()
+    }
+}
+
+fn read_seconds(value: Expr, findings: &mut Findings) -> Option<Expr> {
+    match peeled(&value) {
+        Expr::Lit(literal) if !matches!(literal.lit, Lit::Int(_)) => {
+            findings.error(literal, "`max_age` is a number of seconds", example("max_age"));
+            None
+        }
+        _ => Some(value),
+    }
+}
+
+/// The number that an expression is, negative ones too. One that does not fit is as wrong as the
+/// largest that does.
+pub(crate) fn number_of(expr: &Expr) -> Option<i64> {
+    match peeled(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
+            Some(number.base10_parse().unwrap_or(i64::MAX))
+        }
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+            number_of(&unary.expr).map(|number| -number)
+        }
+        _ => None,
+    }
+}

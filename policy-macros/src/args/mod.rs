@@ -1,0 +1,81 @@
+//! The arguments of the attributes: grammar only, no rules.
+
+pub(crate) mod auth;
+pub(crate) mod cors;
+pub(crate) mod route;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{
+    Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token,
+    ext::IdentExt,
+    parse::{ParseStream, Parser},
+};
+
+use crate::diag::Findings;
+
+/// Reads `entry, entry, ..`; after a mistake it goes on behind the next comma.
+pub(crate) fn read_entries(
+    tokens: TokenStream,
+    findings: &mut Findings,
+    mut read: impl FnMut(ParseStream<'_>, &mut Findings) -> Result<()>,
+) {
+    let read_all = |input: ParseStream<'_>| {
+        while !input.is_empty() {
+            let mut result = read(input, findings);
+            if result.is_ok() && !input.is_empty() && !input.peek(Token![,]) {
+                result = Err(input.error("expected `,`"));
+            }
+            if let Err(error) = result {
+                findings.syntax(error);
+                while !input.is_empty() && !input.peek(Token![,]) {
+                    input.parse::<TokenTree>()?;
+                }
+            }
+            input.parse::<Option<Token![,]>>()?;
+        }
+        Ok(())
+    };
+    if let Err(error) = Parser::parse2(read_all, tokens) {
+        findings.syntax(error);
+    }
+}
+
+/// Whether a word stands here by itself, or before `=`: an argument that has a name.
+fn peek_word(input: ParseStream<'_>) -> bool {
+    let alone = input.peek(Ident::peek_any) && {
+        let ahead = input.fork();
+        ahead.call(Ident::parse_any).is_ok() && (ahead.is_empty() || ahead.peek(Token![,]))
+    };
+    alone || peek_assignment(input)
+}
+
+/// Whether `name = ..` stands here.
+fn peek_assignment(input: ParseStream<'_>) -> bool {
+    input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
+}
+
+/// The expression inside of parentheses and of the invisible groups that `macro_rules` puts
+/// around its fragments.
+pub(crate) fn peeled(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => peeled(&group.expr),
+        Expr::Paren(paren) => peeled(&paren.expr),
+        other => other,
+    }
+}
+
+/// The string literal that an expression is.
+pub(crate) fn string_of(expr: &Expr) -> Option<&LitStr> {
+    match peeled(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// The single word that an expression is.
+pub(crate) fn word_of(expr: &Expr) -> Option<&Ident> {
+    match peeled(expr) {
+        Expr::Path(ExprPath { qself: None, path, .. }) => path.get_ident(),
+        _ => None,
+    }
+}

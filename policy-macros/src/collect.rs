@@ -1,0 +1,220 @@
+//! Finds the attributes of Policy on one function, in whatever order they stand.
+//!
+//! The compiler expands attributes from top to bottom, and the first one sees the others as
+//! plain tokens. So the first route attribute takes all of them; a policy attribute that comes
+//! to its turn before puts itself back, below the first route attribute.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Attribute, Ident, Meta, Path, ext::IdentExt, spanned::Spanned};
+
+use crate::{diag::Findings, item::Annotated};
+
+/// The one argument of an attribute that has been taken, see [`Collected::witnesses`].
+const CONSUMED: &str = "__policy_consumed";
+
+/// The crate that the attributes are called by when nothing else is said.
+const CRATE: &str = "policy_server";
+
+/// An attribute of Policy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Directive {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+    Head,
+    Options,
+    Route,
+    Cors,
+    Auth,
+}
+
+impl Directive {
+    const ALL: [Self; 10] = [
+        Self::Get,
+        Self::Post,
+        Self::Put,
+        Self::Patch,
+        Self::Delete,
+        Self::Head,
+        Self::Options,
+        Self::Route,
+        Self::Cors,
+        Self::Auth,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Post => "post",
+            Self::Put => "put",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::Head => "head",
+            Self::Options => "options",
+            Self::Route => "route",
+            Self::Cors => "cors",
+            Self::Auth => "auth",
+        }
+    }
+
+    /// The method that a route attribute stands for; `route` names its own.
+    pub(crate) fn method(self) -> Option<String> {
+        match self {
+            Self::Route | Self::Cors | Self::Auth => None,
+            verb => Some(verb.name().to_ascii_uppercase()),
+        }
+    }
+
+    pub(crate) const fn is_route(self) -> bool {
+        !matches!(self, Self::Cors | Self::Auth)
+    }
+
+    /// Recognises an attribute by the last word of its path.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let last = path.segments.last()?.ident.unraw();
+        Self::ALL.into_iter().find(|directive| last == directive.name())
+    }
+}
+
+/// One attribute that was taken: what it is, where it stands, and what it says.
+pub(crate) struct Taken {
+    pub(crate) directive: Directive,
+    /// The tokens to underline when the attribute as a whole is wrong.
+    pub(crate) place: TokenStream,
+    pub(crate) args: TokenStream,
+}
+
+/// Everything that stands on a function.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) routes: Vec<Taken>,
+    pub(crate) cors: Option<Taken>,
+    pub(crate) auth: Option<Taken>,
+    /// The attributes of others, which stay where they are.
+    pub(crate) others: Vec<Attribute>,
+    /// Each taken attribute once more, on an empty item. So an import counts as used, an editor
+    /// can resolve the name, and an attribute of somebody else with the same name is an error
+    /// instead of being swallowed.
+    pub(crate) witnesses: Vec<TokenStream>,
+    /// There is an `#[auth]` that could not be read: it is not missing.
+    pub(crate) broken_auth: bool,
+}
+
+impl Collected {
+    /// Takes the attributes; `first` is the one that is being expanded.
+    pub(crate) fn take(first: Taken, attrs: Vec<Attribute>, findings: &mut Findings) -> Self {
+        let mut collected = Self { routes: vec![first], ..Self::default() };
+        for attr in attrs {
+            match Directive::of(attr.path()) {
+                Some(directive) => collected.take_one(directive, &attr, findings),
+                None => collected.others.push(attr),
+            }
+        }
+        collected
+    }
+
+    fn take_one(&mut self, directive: Directive, attr: &Attribute, findings: &mut Findings) {
+        let path = attr.path();
+        if !is_requeued(path) {
+            let consumed = Ident::new(CONSUMED, Span::call_site());
+            let item = quote!(
+                const _: () = ();
+            );
+            self.witnesses.push(quote_spanned!(path.span()=> #[#path(#consumed)] #item));
+        }
+        let args = match &attr.meta {
+            Meta::Path(_) => TokenStream::new(),
+            Meta::List(list) => list.tokens.clone(),
+            Meta::NameValue(pair) => {
+                let name = directive.name();
+                findings.error(
+                    pair,
+                    format_args!("the arguments of `#[{name}]` stand in parentheses"),
+                    format_args!("write `#[{name}(..)]`"),
+                );
+                self.broken_auth |= directive == Directive::Auth;
+                return;
+            }
+        };
+        let taken = Taken { directive, place: path.to_token_stream(), args };
+        let place = match directive {
+            Directive::Cors => &mut self.cors,
+            Directive::Auth => &mut self.auth,
+            _ => return self.routes.push(taken),
+        };
+        if place.is_none() {
+            *place = Some(taken);
+        } else {
+            findings.error(
+                path,
+                format_args!("a second `#[{}]` on one route", directive.name()),
+                "write one; the nearest level replaces the outer ones, and nothing is merged",
+            );
+        }
+    }
+
+    /// The conditions of the function, which every generated item shares. (rustc decides and
+    /// removes them before it calls a macro; other tools that expand macros need not.)
+    pub(crate) fn conditions(&self) -> Vec<&Attribute> {
+        self.others.iter().filter(|attr| attr.path().is_ident("cfg")).collect()
+    }
+
+    /// The same, and the lints that the function allows.
+    pub(crate) fn conditions_and_allows(&self) -> Vec<&Attribute> {
+        self.others
+            .iter()
+            .filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("allow"))
+            .collect()
+    }
+}
+
+/// Whether this is a witness, which expands to nothing. The item is asked too: by its arguments
+/// alone an attribute could make a function disappear.
+pub(crate) fn is_witness(args: &TokenStream, item: &TokenStream) -> bool {
+    args.to_string() == CONSUMED
+        && syn::parse2::<Annotated>(item.clone()).is_ok_and(|item| {
+            item.rest.to_string()
+                == quote!(
+                    const _: () = ();
+                )
+                .to_string()
+        })
+}
+
+/// Whether the attribute put itself back, see [`requeue`]. It has been resolved once already.
+fn is_requeued(path: &Path) -> bool {
+    path.leading_colon.is_some()
+        && path.segments.len() == 2
+        && path.segments.first().is_some_and(|segment| segment.ident == CRATE)
+}
+
+/// A policy attribute whose turn came before that of the route attribute: puts itself back, or
+/// refuses when there is no route. Nothing is ever dropped.
+pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) -> TokenStream {
+    let name = policy.name();
+    let mut findings = Findings::default();
+    let Ok(mut annotated) = syn::parse2::<Annotated>(item.clone()) else { return item };
+    let route = annotated
+        .attrs
+        .iter()
+        .position(|attr| Directive::of(attr.path()).is_some_and(Directive::is_route));
+    let Some(route) = route else {
+        findings.error_at(
+            Span::call_site(),
+            format_args!("`#[{name}]` does nothing here: there is no route attribute below it"),
+            format_args!(
+                "write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
+            ),
+        );
+        let errors = findings.errors();
+        return quote!(#annotated #errors);
+    };
+    // An attribute macro is not told the path it was called by. This one need not even exist:
+    // the route attribute takes it before anybody looks for it.
+    let (krate, name) = (Ident::new(CRATE, Span::call_site()), Ident::new(name, Span::call_site()));
+    annotated.attrs.insert(route + 1, syn::parse_quote!(#[::#krate::#name(#args)]));
+    annotated.into_token_stream()
+}

@@ -1,0 +1,212 @@
+//! The implementation of a route: constant data, and one call into the library. The macro
+//! decides, the library does: a generic function that is compiled once costs half of a body that
+//! is generated, type-checked and borrow-checked for every handler.
+
+use policy_core::auth::AuthPolicy;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
+
+use crate::{
+    args::{auth, cors::CorsArgs, route::RouteArgs},
+    check,
+    collect::Collected,
+    constant,
+    crate_path::CratePath,
+    diag::Findings,
+    item::Function,
+    signature::{Arguments, Source},
+};
+
+/// Everything that a handler and its attributes say.
+pub(crate) struct Endpoint<'a> {
+    krate: CratePath,
+    sig: &'a Signature,
+    routes: Vec<(String, LitStr)>,
+    arguments: Arguments<'a>,
+    cors: Option<CorsArgs>,
+    auth: Option<AuthPolicy>,
+}
+
+impl<'a> Endpoint<'a> {
+    pub(crate) fn read(
+        collected: &mut Collected,
+        function: &'a Function,
+        findings: &mut Findings,
+    ) -> Self {
+        let sig = &function.sig;
+        let mut routes: Vec<_> = std::mem::take(&mut collected.routes)
+            .into_iter()
+            .map(|taken| RouteArgs::read(taken, findings))
+            .collect();
+        let krate = CratePath::new(routes.iter_mut().find_map(|route| route.krate.take()));
+        let paths: Vec<_> = routes.iter().filter_map(|route| route.path.clone()).collect();
+        let routes = check::routes(&routes, findings);
+        let arguments = Arguments::fit(sig, &paths, findings);
+        let cors = collected.cors.take().and_then(|taken| CorsArgs::read(taken, findings));
+        if let Some(CorsArgs::Written(written)) = &cors {
+            check::cors(written, findings);
+        }
+        let auth = match collected.auth.take() {
+            Some(taken) => auth::read(taken, findings),
+            None if collected.broken_auth => None,
+            None => {
+                findings.error(
+                    &sig.ident,
+                    "this route does not say who may call it",
+                    "write `#[auth(public)]` for everybody",
+                );
+                None
+            }
+        };
+        Self { krate, sig, routes, arguments, cors, auth }
+    }
+
+    /// The errors, and an implementation that is never called: nobody has to read about a
+    /// missing one as well.
+    pub(crate) fn placeholder(&self, errors: &TokenStream) -> TokenStream {
+        let Self { krate, sig, .. } = self;
+        let name = &sig.ident;
+        quote! {
+            use #krate::__private as __policy;
+            #errors
+            #[automatically_derived]
+            impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for #name {
+                const DESCRIPTION: __policy::Description = ::core::unreachable!();
+                fn call(_: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+                    ::core::unreachable!()
+                }
+            }
+        }
+    }
+
+    pub(crate) fn implementation(&self) -> TokenStream {
+        let Self { krate, sig, arguments, .. } = self;
+        let name = &sig.ident;
+        let (generics, via) = if arguments.extractors.is_empty() {
+            (quote!(<__PolicyState>), quote!(()))
+        } else {
+            (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia))
+        };
+        let bounds = self.bounds();
+        let (checked, policy) = self.policy();
+        let description = self.description(&policy);
+        let call = self.call(&via);
+        quote! {
+            use #krate::__private as __policy;
+            #checked
+            #[automatically_derived]
+            impl #generics __policy::Endpoint<__PolicyState, #via> for #name
+            where
+                __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+                #bounds
+            {
+                const DESCRIPTION: __policy::Description = #description;
+                #call
+            }
+        }
+    }
+
+    /// One bound for each argument, at its type: there the compiler says what does not fit.
+    fn bounds(&self) -> TokenStream {
+        let arguments = &self.arguments;
+        let parameters = arguments
+            .parameters
+            .iter()
+            .map(|ty| quote_spanned!(ty.span()=> #ty: __policy::FromParam,));
+        let last = arguments.extractors.len().saturating_sub(1);
+        let extractors = arguments.extractors.iter().enumerate().map(|(position, ty)| {
+            if position == last {
+                quote_spanned! {ty.span()=>
+                    #ty: __policy::Extract<__PolicyState, __PolicyVia>,
+                }
+            } else {
+                quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,)
+            }
+        });
+        parameters.chain(extractors).collect()
+    }
+
+    fn description(&self, policy: &TokenStream) -> TokenStream {
+        let Self { sig, routes, .. } = self;
+        let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
+        let handler = format!("::{}", sig.ident.unraw());
+        // Spanned at the handler, whose place they tell.
+        let (file, line) = (
+            quote_spanned!(sig.ident.span()=> ::core::file!()),
+            quote_spanned!(sig.ident.span()=> ::core::line!()),
+        );
+        quote! {
+            __policy::Description {
+                routes: &[#(#routes),*],
+                policy: #policy,
+                handler: ::core::concat!(::core::module_path!(), #handler),
+                file: #file,
+                line: #line,
+            }
+        }
+    }
+
+    /// The one call: the library takes the request apart, the handler gets its values. It is
+    /// spanned at the return type, so that a response that is none, and a future that cannot
+    /// move between threads, are reported in the signature.
+    fn call(&self, via: &TokenStream) -> TokenStream {
+        let Self { sig, arguments, .. } = self;
+        let span = match &sig.output {
+            ReturnType::Type(_, ty) => ty.span(),
+            ReturnType::Default => sig.ident.span(),
+        };
+        let local = |prefix: &str, position: usize| {
+            format_ident!("__policy_{prefix}{position}", span = Span::mixed_site())
+        };
+        let parameter = |position| local("parameter", position);
+        let extractor = |position| local("argument", position);
+        let parameters = (0..arguments.parameters.len()).map(parameter);
+        let extractors = (0..arguments.extractors.len()).map(extractor);
+        let values = arguments.order.iter().map(|source| match *source {
+            Source::Parameter(position) => parameter(position),
+            Source::Extractor(position) => extractor(position),
+        });
+        let (parameter_types, extractor_types) = (&arguments.parameters, &arguments.extractors);
+        let name = &sig.ident;
+        let request = Ident::new("__policy_call", Span::mixed_site());
+        let handler = quote_spanned! {span=>
+            |(#(#parameters,)*), (#(#extractors,)*)| #name(#(#values),*)
+        };
+        let invoke = quote_spanned! {span.resolved_at(Span::mixed_site())=>
+            __policy::invoke::<
+                __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), _, _
+            >(#request, #handler)
+        };
+        quote! {
+            fn call(#request: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+                #invoke
+            }
+        }
+    }
+
+    /// The items that the policy needs, and its value.
+    fn policy(&self) -> (TokenStream, TokenStream) {
+        let auth = match self.auth {
+            Some(AuthPolicy::Public) => quote!(Public),
+            // After an error, or a policy of policy-core that no attribute can say yet.
+            _ => quote!(Unknown),
+        };
+        let handler = self.sig.ident.unraw();
+        let name = format_ident!("cors_policy_of_{handler}", span = Span::call_site());
+        let facet = quote!(__policy::policy_core::route::Facet);
+        let (items, cors) = match &self.cors {
+            None => (quote!(), quote!(#facet::Inherit)),
+            Some(CorsArgs::Nobody) => (quote!(), quote!(#facet::None)),
+            Some(CorsArgs::Shared(expr)) => constant::shared(expr, &name),
+            Some(CorsArgs::Written(written)) => constant::written(written, &name),
+        };
+        let policy = quote! {
+            __policy::policy_core::route::RoutePolicy {
+                cors: #cors,
+                auth: __policy::policy_core::auth::AuthPolicy::#auth,
+            }
+        };
+        (items, policy)
+    }
+}

@@ -1,0 +1,97 @@
+//! One attribute, expanded: the function as it was, its marker, and its endpoint.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+
+use crate::{
+    collect::{self, Collected, Directive, Taken},
+    diag::Findings,
+    endpoint::Endpoint,
+    item::{Annotated, Function},
+    signature::Arguments,
+};
+
+/// Expands one attribute of Policy.
+pub(crate) fn attribute(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
+    if collect::is_witness(&args, &item) {
+        return TokenStream::new();
+    }
+    if directive.is_route() {
+        let place = Ident::new(directive.name(), Span::call_site()).into_token_stream();
+        route(Taken { directive, place, args }, item)
+    } else {
+        collect::requeue(directive, &args, item)
+    }
+}
+
+fn route(first: Taken, item: TokenStream) -> TokenStream {
+    let mut findings = Findings::default();
+    let name = first.directive.name();
+    let Ok(Annotated { attrs, rest }) = syn::parse2::<Annotated>(item.clone()) else {
+        return item;
+    };
+    let mut collected = Collected::take(first, attrs, &mut findings);
+    let others = &collected.others;
+    let item = quote!(#(#others)* #rest);
+    let function = match syn::parse2::<Function>(rest) {
+        Ok(function) if function.sig.receiver().is_none() => function,
+        Ok(function) => {
+            // Inside of an `impl` nothing but the function and the errors can stand.
+            Arguments::fit(&function.sig, &[], &mut findings);
+            let errors = findings.errors();
+            return quote!(#item #errors);
+        }
+        Err(_) => {
+            findings.error_at(
+                Span::call_site(),
+                format_args!("`#[{name}]` stands on something that is no function"),
+                "a handler is an `async fn`",
+            );
+            let errors = findings.errors();
+            return quote!(#item #errors);
+        }
+    };
+    let endpoint = Endpoint::read(&mut collected, &function, &mut findings);
+    let conditions = collected.conditions();
+    let conditions = quote!(#(#conditions)*);
+    let witnesses = &collected.witnesses;
+    let marker = marker(&function);
+    let remarks = findings.remarks(&collected.conditions_and_allows());
+    let endpoint = if findings.error_count() == 0 {
+        endpoint.implementation()
+    } else {
+        endpoint.placeholder(&findings.errors())
+    };
+    quote! {
+        #item
+        #conditions
+        #marker
+        #(#conditions #witnesses)*
+        #remarks
+        #conditions
+        const _: () = { #endpoint };
+    }
+}
+
+/// The type that stands for the handler in `routes![..]`. With braces it lives among the types
+/// only, so that the function stays callable. It always exists: a wrong attribute is no reason
+/// for a second error at the list.
+///
+/// It has the span of the handler, and so gets the compiler's warning about types that nobody
+/// constructs: for a handler that no list names, also when somebody calls it in another way.
+fn marker(Function { vis, sig }: &Function) -> TokenStream {
+    let name = &sig.ident;
+    let item = quote_spanned!(name.span()=> struct #name {});
+    quote! {
+        #[doc(hidden)]
+        #[allow(
+            non_camel_case_types,
+            missing_copy_implementations,
+            missing_debug_implementations,
+            unreachable_pub,
+            clippy::empty_structs_with_brackets,
+            clippy::exhaustive_structs
+        )]
+        #vis #item
+    }
+}

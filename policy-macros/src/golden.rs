@@ -1,0 +1,139 @@
+//! Expansions, compared with files: `tests/expand/<case>.rs` is what a user writes, and
+//! `<case>.expanded.rs` what becomes of it. `UPDATE_GOLDEN=1` writes the latter anew.
+
+use std::{fs, path::Path};
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Item, Meta, parse2};
+
+use crate::{
+    collect::{Directive, is_witness},
+    expand,
+    item::Annotated,
+    routes,
+};
+
+/// Expands the attributes of Policy as the compiler does, from top to bottom, until none is
+/// left; witnesses stay to be seen.
+fn expanded(source: TokenStream) -> Vec<Item> {
+    let file: syn::File = parse2(source).unwrap();
+    file.items.into_iter().flat_map(|item| expanded_item(item.into_token_stream())).collect()
+}
+
+fn expanded_item(item: TokenStream) -> Vec<Item> {
+    let mut annotated: Annotated = parse2(item.clone()).unwrap();
+    let rest = annotated.rest.clone();
+    let first = annotated.attrs.iter().enumerate().find_map(|(position, attr)| {
+        let directive = Directive::of(attr.path())?;
+        let args = match &attr.meta {
+            Meta::List(list) => list.tokens.clone(),
+            _ => TokenStream::new(),
+        };
+        (!is_witness(&args, &rest)).then_some((position, directive, args))
+    });
+    match first {
+        None => vec![parse2(item).unwrap()],
+        Some((position, directive, args)) => {
+            annotated.attrs.remove(position);
+            expanded(expand::attribute(directive, args, annotated.into_token_stream()))
+        }
+    }
+}
+
+fn pretty(items: Vec<Item>) -> String {
+    prettyplease::unparse(&syn::File { shebang: None, frontmatter: None, attrs: vec![], items })
+}
+
+fn expand_str(source: &str) -> String {
+    pretty(expanded(source.parse().unwrap()))
+}
+
+#[test]
+fn expansions_are_the_golden_ones() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expand");
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name.ends_with(".expanded.rs") {
+            continue;
+        }
+        count += 1;
+        let golden = path.with_extension("expanded.rs");
+        let found = expand_str(&fs::read_to_string(&path).unwrap());
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&golden, &found).unwrap();
+        }
+        let wanted = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(found, wanted, "{name}: `UPDATE_GOLDEN=1 cargo test` writes it anew");
+    }
+    assert_eq!(count, 9);
+}
+
+/// Without the witnesses, which differ by where an attribute stood.
+fn essence(source: &str) -> String {
+    let mut items = expanded(source.parse().unwrap());
+    items.retain(|item| !item.to_token_stream().to_string().contains("__policy_consumed"));
+    pretty(items)
+}
+
+#[test]
+fn attributes_mean_the_same_in_any_order() {
+    let attributes = [
+        "#[get(\"/orders/{id}\")]",
+        "#[cors(origins = [\"https://app.example\"])]",
+        "#[auth(public)]",
+    ];
+    let of = |order: [usize; 3]| {
+        let [a, b, c] = order.map(|index| attributes[index]);
+        essence(&format!("{a} {b} #[inline] {c} async fn order(id: u64) {{}}"))
+    };
+    let first = of([0, 1, 2]);
+    assert!(first.contains("cors_policy_of_order") && !first.contains("compile_error"), "{first}");
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        assert_eq!(of(order), first, "{order:?}");
+    }
+}
+
+#[test]
+fn another_crate_path_is_used_everywhere() {
+    let source = "#[get(\"/{a}\", crate = my::server)] #[auth(public)] \
+         #[cors(origins = LIST, headers = [\"x-a\"])] async fn f(a: u8, m: Method) {}";
+    let found = expand_str(source);
+    assert!(!found.contains("policy_server"), "{found}");
+    let list = routes::expand(quote!(crate = my::server, f)).to_string();
+    assert!(!list.contains("policy_server"), "{list}");
+}
+
+#[test]
+fn fragments_of_macro_rules_are_seen_through() {
+    let group = |tokens: TokenStream| {
+        TokenTree::Group(proc_macro2::Group::new(proc_macro2::Delimiter::None, tokens))
+    };
+    let (path, origin) = (group(quote!("/{id}")), group(quote!("https://a.example")));
+    let (origins, seconds) = (group(quote!([#origin, "null"])), group(quote!(-1)));
+    let item = quote! {
+        #[cors(origins = #origins, max_age = #seconds)]
+        #[auth(public)]
+        async fn f(id: u64) {}
+    };
+    let found = expand::attribute(Directive::Get, quote!(#path), item).to_string();
+    assert!(found.contains("`null`: ") && found.matches("compile_error").count() == 1, "{found}");
+}
+
+#[test]
+fn nothing_makes_a_function_disappear() {
+    for directive in [Directive::Get, Directive::Auth] {
+        let witness = quote!(__policy_consumed);
+        let found = expand::attribute(
+            directive,
+            witness,
+            quote!(
+                async fn f() {}
+            ),
+        )
+        .to_string();
+        assert!(found.contains("async fn f") && found.contains("compile_error"), "{found}");
+    }
+}

@@ -1,0 +1,319 @@
+//! The attributes of Policy, re-exported by `policy-server`, which is the crate to depend on.
+//!
+//! A handler is an ordinary `async fn`; attributes say which requests it takes and what holds for
+//! them:
+//!
+//! ```
+//! use policy_server::prelude::*;
+//!
+//! #[get("/orders/{id}")]
+//! #[cors(origins = ["https://app.shop.example"], credentials, expose = ["etag"], max_age = 600)]
+//! #[auth(public)]
+//! async fn order(id: u64, route: MatchedRoute) -> String {
+//!     format!("order {id}")
+//! }
+//!
+//! let app = App::new(()).routes(routes![order]);
+//! ```
+//!
+//! The attributes stand in any order. They become constant data next to the function, which
+//! itself stays as it was written: it can be called, and tested, like any other.
+//!
+//! The macros hold no rule of their own. What a literal says is checked by the validators of
+//! `policy-core` while the macro runs, every mistake at once and each on its own token; what is
+//! behind a name is checked by the same validators while the compiler evaluates constants. Rules
+//! that only warn give a compiler warning, which `#[allow(deprecated)]` on the handler silences.
+//!
+//! With `POLICY_MACROS_DEBUG=1` in its environment, the compiler prints every expansion.
+
+mod args;
+mod check;
+mod collect;
+mod constant;
+mod crate_path;
+mod diag;
+mod endpoint;
+mod expand;
+#[cfg(test)]
+mod golden;
+mod item;
+mod routes;
+mod signature;
+
+use collect::Directive;
+use proc_macro::TokenStream;
+
+/// Binds a handler to GET requests of a path.
+///
+/// # Grammar
+///
+/// ```text
+/// #[get("/path")]
+/// #[get("/path", crate = path::to::policy_server)]
+/// ```
+///
+/// A path has fixed segments, parameters `{name}`, and at its end at most one `{*name}`, which
+/// takes the rest. Every parameter is an argument of the handler, of the same name, in any
+/// position; its type implements [`FromParam`]. All other arguments are extractors, and the last
+/// one of them may read the body. `crate` is needed where `policy_server` goes by another name.
+///
+/// A handler can have several route attributes, as long as their paths have the same parameters
+/// in the same order. It needs an [`auth`](macro@auth), and can have a [`cors`](macro@cors).
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/users/{id}")]
+/// #[get("/people/{id}")]
+/// #[auth(public)]
+/// async fn user(State(greeting): State<String>, id: u64) -> String {
+///     format!("{greeting} {id}")
+/// }
+///
+/// let app = App::new("hello".to_owned()).routes(routes![user]);
+/// ```
+///
+/// # What it refuses
+///
+/// - a path that no request has: without `/` in front, with a query, `//`, `..` or percent codes
+/// - a parameter without an argument:
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/users/{id}")]
+///   #[auth(public)]
+///   async fn user() {}
+///   ```
+/// - a handler that is not `async`, or is generic, `unsafe` or a method
+/// - arguments that are borrowed, more than 8 path parameters, more than 12 other arguments
+/// - axum's `Path`, `RawPathParams`, `MatchedPath` and `NestedPath`, which compile and are empty
+///   outside of axum's own router
+/// - a handler without `#[auth]`
+///
+/// [`FromParam`]: https://docs.rs/policy-server/latest/policy_server/trait.FromParam.html
+#[proc_macro_attribute]
+pub fn get(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Get, args, item)
+}
+
+macro_rules! methods {
+    ($($name:ident $directive:ident $method:literal $path:literal;)*) => {$(
+        #[doc = concat!("Binds a handler to ", $method, " requests of a path.")]
+        ///
+        /// Grammar, arguments and refusals are those of [`get`](macro@get).
+        ///
+        /// ```
+        /// use policy_server::prelude::*;
+        ///
+        #[doc = concat!("#[", stringify!($name), "(\"", $path, "\")]")]
+        /// #[auth(public)]
+        /// async fn handler() -> StatusCode {
+        ///     StatusCode::NO_CONTENT
+        /// }
+        /// ```
+        #[proc_macro_attribute]
+        pub fn $name(args: TokenStream, item: TokenStream) -> TokenStream {
+            expand(Directive::$directive, args, item)
+        }
+    )*};
+}
+
+methods! {
+    post Post "POST" "/orders";
+    put Put "PUT" "/orders/latest";
+    patch Patch "PATCH" "/orders/latest";
+    delete Delete "DELETE" "/orders/latest";
+    head Head "HEAD" "/orders";
+    options Options "OPTIONS" "/orders";
+}
+
+/// Binds a handler to any method, or to several.
+///
+/// # Grammar
+///
+/// ```text
+/// #[route(METHOD, .., "/path")]
+/// ```
+///
+/// A method is an upper-case word, of the standard or one's own. One that is no word, or is not
+/// upper case, is written as a string: methods are case-sensitive (RFC 9110 9.1). Everything
+/// else is as in [`get`](macro@get).
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[route(PURGE, "M-SEARCH", "/cache")]
+/// #[auth(public)]
+/// async fn cache() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Next to what `get` refuses: CONNECT and TRACE, which are the server's own, and the same method
+/// and path twice on one handler.
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[route(TRACE, "/cache")]
+/// #[auth(public)]
+/// async fn cache() {}
+/// ```
+#[proc_macro_attribute]
+pub fn route(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Route, args, item)
+}
+
+/// States which pages of other origins may read the answers of a route (Fetch, CORS protocol).
+///
+/// It replaces whatever the scope and the app say; nothing is merged. Without it, they decide.
+///
+/// # Grammar
+///
+/// ```text
+/// #[cors(part, ..)]       a policy of this route
+/// #[cors(PARTNERS)]       a constant of type CorsPolicy, shared between routes
+/// #[cors(none)]           shared with nobody, whatever the scope and the app say
+/// ```
+///
+/// | part | says |
+/// |---|---|
+/// | `origins = ["https://a.example", ..]` | who may read; also `https://*.a.example`, `http://localhost:*`, or `*` alone |
+/// | `origins = config("name", within = [..])` | a list given to the app, inside of a bound |
+/// | `credentials` | cookies may come along |
+/// | `headers = ["x-request-id", ..]` | request headers beyond those that follow from the route |
+/// | `expose = ["etag", ..]` | response headers that the page may read |
+/// | `methods = ["PUT", ..]` | methods, in place of those that the router serves at the path |
+/// | `max_age = 600` | seconds for which a browser may keep a preflight; `0` and `-1`: not at all |
+/// | `dangerous_insecure_origins` | accepts `credentials` for origins that are not `https` |
+/// | `dangerous_public_suffix` | accepts `credentials` for every name under a public suffix |
+///
+/// Only `origins` is needed. Each list can also be a constant expression, and so can `max_age`.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// const PARTNERS: CorsPolicy =
+///     CorsPolicy::origins(&["https://*.partner.example"]).credentials().build();
+/// const APPS: &[&str] = &["https://app.shop.example", "https://admin.shop.example"];
+///
+/// #[get("/orders")]
+/// #[cors(origins = APPS, credentials, expose = ["etag"], max_age = 600)]
+/// #[auth(public)]
+/// async fn orders() {}
+///
+/// #[get("/catalogue")]
+/// #[cors(origins = config("shops", within = ["https://*.shop.example"]))]
+/// #[auth(public)]
+/// async fn catalogue() {}
+///
+/// #[get("/invoices")]
+/// #[cors(PARTNERS)]
+/// #[auth(public)]
+/// async fn invoices() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `cors.`. The most common:
+///
+/// - `*` for anything together with `credentials`:
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/orders")]
+///   #[cors(origins = ["*"], credentials)]
+///   #[auth(public)]
+///   async fn orders() {}
+///   ```
+/// - `null`, and origins that no browser sends: with a path, a trailing slash, upper case or a
+///   default port
+/// - with `credentials`, origins that are not `https` and wildcards over a public suffix
+/// - methods and headers that no browser lets a page send or read
+/// - a second `#[cors]`, and one on a function without a route
+#[proc_macro_attribute]
+pub fn cors(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Cors, args, item)
+}
+
+/// States who may call a route. Every route has to say it, so that none is open by accident.
+///
+/// # Grammar
+///
+/// ```text
+/// #[auth(public)]         anybody, and nobody is asked who they are
+/// ```
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/health")]
+/// #[auth(public)]
+/// async fn health() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Words that this version cannot enforce, such as `session` and `token`; a second `#[auth]`; one
+/// on a function without a route.
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[get("/account")]
+/// #[auth(session)]
+/// async fn account() {}
+/// ```
+#[proc_macro_attribute]
+pub fn auth(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Auth, args, item)
+}
+
+/// Lists handlers for an app or a scope, as a `Vec<Route<S>>` for the state `S` of the app.
+///
+/// # Grammar
+///
+/// ```text
+/// routes![handler, module::handler, ..]
+/// routes![crate = path::to::policy_server, handler, ..]
+/// ```
+///
+/// Nothing is registered by itself: linking code opens no endpoint. A handler that no list names
+/// gets the compiler's warning that it is never used, unless it is exported.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// mod orders {
+///     use policy_server::prelude::*;
+///
+///     #[get("/orders")]
+///     #[auth(public)]
+///     pub async fn list() {}
+/// }
+///
+/// let app = App::new(()).routes(routes![orders::list]);
+/// ```
+///
+/// # What it refuses
+///
+/// Everything that is not the name of a function with a route attribute, and handlers with an
+/// argument that cannot be extracted with the app's state.
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// async fn plain() {}
+/// let app = App::new(()).routes(routes![plain]);
+/// ```
+#[proc_macro]
+pub fn routes(input: TokenStream) -> TokenStream {
+    shown("routes", routes::expand(input.into()))
+}
+
+fn expand(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
+    shown(directive.name(), expand::attribute(directive, args.into(), item.into()))
+}
+
+/// Prints an expansion to stderr where `POLICY_MACROS_DEBUG=1` asks for it.
+fn shown(name: &str, expansion: proc_macro2::TokenStream) -> TokenStream {
+    if std::env::var_os("POLICY_MACROS_DEBUG").is_some_and(|value| value == "1") {
+        eprintln!("// {name}\n{expansion}\n");
+    }
+    expansion.into()
+}

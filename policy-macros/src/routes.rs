@@ -1,0 +1,50 @@
+//! `routes![a, m::b]`
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Expr, ExprPath, Ident, Path, Token, ext::IdentExt};
+
+use crate::{
+    args::{peeled, read_entries},
+    crate_path::CratePath,
+    diag::Findings,
+};
+
+/// Expands the list; each error of the compiler points at one handler.
+pub(crate) fn expand(input: TokenStream) -> TokenStream {
+    let mut findings = Findings::default();
+    let (mut handlers, mut krate) = (Vec::<Path>::new(), None);
+    read_entries(input, &mut findings, |input, findings| {
+        if input.peek(Token![crate]) && input.peek2(Token![=]) {
+            input.call(Ident::parse_any)?;
+            input.parse::<Token![=]>()?;
+            krate = Some(input.call(Path::parse_mod_style)?);
+            return Ok(());
+        }
+        let entry: Expr = input.parse()?;
+        match peeled(&entry) {
+            Expr::Path(ExprPath { attrs, qself: None, path }) if attrs.is_empty() => {
+                handlers.push(path.clone());
+            }
+            other => findings.error(
+                other,
+                "a list of routes has names of handlers only",
+                "write `routes![one, module::two]`",
+            ),
+        }
+        Ok(())
+    });
+    let krate = CratePath::new(krate);
+    let routes = handlers.iter().map(|path| {
+        let last = path.segments.last();
+        let span = last.map_or_else(Span::call_site, |segment| segment.ident.span());
+        let marker = quote_spanned!(span=> #path {});
+        quote_spanned!(span=> #krate::__private::Route::of(#marker))
+    });
+    let list = quote!(#krate::__private::vec![#(#routes),*]);
+    if findings.error_count() == 0 {
+        return list;
+    }
+    let errors = findings.errors();
+    quote!({ #errors #list }).into_token_stream()
+}

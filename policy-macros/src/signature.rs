@@ -1,0 +1,258 @@
+//! What a function must look like to be a handler, and which argument gets what.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{
+    FnArg, GenericArgument, LitStr, Pat, PatType, PathArguments, Safety, Signature, Type,
+    ext::IdentExt,
+};
+
+use crate::{check, diag::Findings};
+
+/// The largest tuples that `policy_server` can fill.
+const MAX_PARAMETERS: usize = 8;
+const MAX_EXTRACTORS: usize = 12;
+
+/// The arguments of a handler, sorted by where their values come from.
+#[derive(Default)]
+pub(crate) struct Arguments<'a> {
+    /// The types of the path parameters, in the order of the path.
+    pub(crate) parameters: Vec<&'a Type>,
+    /// The types of all other arguments, in the order of the handler.
+    pub(crate) extractors: Vec<&'a Type>,
+    /// Every argument, in the order of the handler.
+    pub(crate) order: Vec<Source>,
+}
+
+/// Where one argument comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source {
+    /// This parameter of the path.
+    Parameter(usize),
+    /// The extractor of this position.
+    Extractor(usize),
+}
+
+impl<'a> Arguments<'a> {
+    /// Fits the arguments of a function to the paths of its routes.
+    pub(crate) fn fit(sig: &'a Signature, paths: &[LitStr], findings: &mut Findings) -> Self {
+        check_shape(sig, findings);
+        let arguments: Vec<Argument<'a>> = sig
+            .inputs
+            .iter()
+            .filter_map(|input| match input {
+                FnArg::Typed(typed) => Some(Argument::of(typed)),
+                FnArg::Receiver(_) => None,
+            })
+            .collect();
+        let names = parameters(paths, &arguments, findings);
+        let mut fitted = Self::default();
+        for name in &names {
+            match arguments.iter().find(|argument| argument.is(name)) {
+                Some(argument) => fitted.parameters.push(argument.ty),
+                None => missing_argument(name, sig, paths, &arguments, findings),
+            }
+        }
+        if let (Some(path), true) = (paths.first(), names.len() > MAX_PARAMETERS) {
+            let count = names.len();
+            findings.error(
+                path,
+                format_args!("a path has {MAX_PARAMETERS} parameters at the most, not {count}"),
+                "take the rest of the path as `{*rest}`, and split it in the handler",
+            );
+        }
+        for argument in &arguments {
+            check_type(argument, findings);
+            if let Some(position) = names.iter().position(|name| argument.is(name)) {
+                fitted.order.push(Source::Parameter(position));
+                continue;
+            }
+            if fitted.extractors.len() == MAX_EXTRACTORS {
+                findings.error(
+                    argument.tokens,
+                    format_args!(
+                        "a handler has {MAX_EXTRACTORS} arguments at the most beside path parameters"
+                    ),
+                    "put several extractors into one tuple argument, such as \
+                     `(method, headers): (Method, HeaderMap)`",
+                );
+            }
+            fitted.order.push(Source::Extractor(fitted.extractors.len()));
+            fitted.extractors.push(argument.ty);
+        }
+        fitted
+    }
+}
+
+struct Argument<'a> {
+    tokens: &'a PatType,
+    /// Its name, unless it is a pattern.
+    name: Option<String>,
+    ty: &'a Type,
+}
+
+impl<'a> Argument<'a> {
+    fn of(tokens: &'a PatType) -> Self {
+        let name = match &*tokens.pat {
+            Pat::Ident(pattern) => Some(pattern.ident.unraw().to_string()),
+            _ => None,
+        };
+        Self { tokens, name, ty: &tokens.ty }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+}
+
+fn check_shape(sig: &Signature, findings: &mut Findings) {
+    let name = &sig.ident;
+    if sig.asyncness.is_none() {
+        let help = format_args!("write `async fn {name}`");
+        findings.error(sig.fn_token, "a handler is `async`", help);
+    }
+    if !matches!(sig.safety, Safety::Default) {
+        findings.error(&sig.safety, "a handler is not `unsafe`", "put the block that is into it");
+    }
+    if !sig.generics.params.is_empty() {
+        findings.error(
+            &sig.generics,
+            "a handler is not generic",
+            "name the types; a request cannot choose them",
+        );
+    }
+    if let Some(clause) = &sig.generics.where_clause {
+        findings.error(clause, "a handler has no `where` clause", "remove it");
+    }
+    if let Some(receiver) = sig.receiver() {
+        findings.error(
+            receiver,
+            "a handler is a function, not a method",
+            "move it out of the `impl`, and take what it needs as `State<..>`",
+        );
+    }
+}
+
+/// The parameters that all paths share; empty when one of them is wrong.
+fn parameters(
+    paths: &[LitStr],
+    arguments: &[Argument<'_>],
+    findings: &mut Findings,
+) -> Vec<String> {
+    let is_argument = |name: &str| arguments.iter().any(|argument| argument.is(name));
+    let mut shared: Option<Vec<String>> = None;
+    for path in paths {
+        check::foreign_parameters(path, is_argument, findings);
+        let Some(names) = check::path(path, findings) else { continue };
+        match &shared {
+            None => shared = Some(names),
+            Some(shared) if *shared != names => findings.error(
+                path,
+                "the paths of one handler have the same parameters in the same order",
+                format_args!("{}, as in the first path", listed(shared)),
+            ),
+            Some(_) => (),
+        }
+    }
+    shared.unwrap_or_default()
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        return "write none".to_owned();
+    }
+    let names: Vec<_> = names.iter().map(|name| format!("`{{{name}}}`")).collect();
+    format!("write {}", names.join(", "))
+}
+
+fn missing_argument(
+    name: &str,
+    sig: &Signature,
+    paths: &[LitStr],
+    arguments: &[Argument<'_>],
+    findings: &mut Findings,
+) {
+    let Some(path) = paths.first() else { return };
+    let unused = format!("_{name}");
+    let message = format!("no argument takes the path parameter `{name}`");
+    if arguments.iter().any(|argument| argument.is(&unused)) {
+        findings.error(path, message, format_args!("name it `{{{unused}}}` in the path, too"));
+    } else {
+        let handler = &sig.ident;
+        findings.error(path, message, format_args!("add `{name}: <type>` to `{handler}`"));
+    }
+}
+
+fn check_type(argument: &Argument<'_>, findings: &mut Findings) {
+    for attr in &argument.tokens.attrs {
+        if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+            findings.error(
+                attr,
+                "an argument of a handler is there or not",
+                "write two handlers, each below its own `#[cfg]`",
+            );
+        }
+    }
+    if let Type::Reference(reference) = argument.ty {
+        findings.error(
+            reference,
+            "a handler owns its arguments",
+            "take the value, such as `String` in place of `&str`",
+        );
+    } else if mentions_impl(argument.ty.to_token_stream()) {
+        findings.error(
+            argument.ty,
+            "a handler is not generic",
+            "name the type in place of `impl ..`; a request cannot choose it",
+        );
+    }
+    if let Some((name, help)) = refused(argument.ty) {
+        findings.error(
+            argument.ty,
+            format_args!("`{name}` works in axum's own router only, and would be empty here"),
+            help,
+        );
+    }
+}
+
+fn mentions_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => word == "impl",
+        TokenTree::Group(group) => mentions_impl(group.stream()),
+        _ => false,
+    })
+}
+
+/// Extractors that compile, and find nothing: they read what axum's router leaves in a request
+/// under private names. Also inside of `Option` and `Result`.
+fn refused(ty: &Type) -> Option<(String, &'static str)> {
+    let path = match ty {
+        Type::Group(group) => return refused(&group.elem),
+        Type::Paren(paren) => return refused(&paren.elem),
+        Type::Path(path) => &path.path,
+        _ => return None,
+    };
+    let last = path.segments.last()?;
+    let name = last.ident.unraw().to_string();
+    let first_type = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().find_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    match (name.as_str(), first_type) {
+        ("Option" | "Result", Some(inner)) => refused(inner),
+        ("Path", Some(_)) => Some((
+            "Path<..>".to_owned(),
+            "name each parameter as an argument, such as `id: u64` for `{id}`",
+        )),
+        ("RawPathParams", None) => {
+            Some((name, "name each parameter as an argument, such as `id: String` for `{id}`"))
+        }
+        ("MatchedPath" | "NestedPath", None) => Some((name, "take `MatchedRoute`")),
+        _ => None,
+    }
+}

@@ -1,0 +1,3 @@
+#[get("/", crate = my::server)]
+#[auth(public)]
+async fn home(method: Method) {}

@@ -1,0 +1,52 @@
+#[cfg(unix)]
+fn first<T>(&self2: T) -> String {
+    String::new()
+}
+#[cfg(unix)]
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct first {}
+#[cfg(unix)]
+#[cors(__policy_consumed)]
+const _: () = ();
+#[cfg(unix)]
+const _: () = {
+    use ::policy_server::__private as __policy;
+    ::core::compile_error! {
+        "a handler is `async`\nhelp: write `async fn first`"
+    }
+    ::core::compile_error! {
+        "a handler is not generic\nhelp: name the types; a request cannot choose them"
+    }
+    ::core::compile_error! {
+        "`/users/<id>`: a path has letters, digits and the signs `-._~!$&'()*+,;=:@` in its segments; a query is no part of it (route.path-byte)\nhelp: remove the other signs; a parameter matches segments that were sent percent-encoded\nhelp: a parameter is written `{id}` here, not `<id>`"
+    }
+    ::core::compile_error! {
+        "`*`: `*` cannot be combined with `credentials` (cors.any-origin-with-credentials)\nhelp: list the origins that may send cookies"
+    }
+    ::core::compile_error! {
+        "this route does not say who may call it\nhelp: write `#[auth(public)]` for everybody"
+    }
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for first {
+        const DESCRIPTION: __policy::Description = ::core::unreachable!();
+        fn call(_: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            ::core::unreachable!()
+        }
+    }
+};
+async fn method(&self) {}
+::core::compile_error! {
+    "a handler is a function, not a method\nhelp: move it out of the `impl`, and take what it needs as `State<..>`"
+}
+struct NoFunction;
+::core::compile_error! {
+    "`#[auth]` does nothing here: there is no route attribute below it\nhelp: write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
+}

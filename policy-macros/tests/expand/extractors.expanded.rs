@@ -1,0 +1,93 @@
+/// Documented.
+#[tracing::instrument]
+pub async fn order(
+    State(db): State<Db>,
+    item: u32,
+    id: u64,
+    Json(patch): Json<Patch>,
+) -> Result<Json<Order>, Problem> {
+    db.order(id, item, patch).await
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+pub struct order {}
+#[cors(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const __POLICY_CORS: ::core::result::Result<
+        __policy::policy_core::cors::CorsPolicy,
+        __policy::policy_core::cors::Violation<'static>,
+    > = __policy::policy_core::cors::CorsPolicy::checked(__policy::policy_core::cors::CorsSpec {
+        credentials: true,
+        expose: &["etag"],
+        max_age: ::core::option::Option::Some(600),
+        ..__policy::policy_core::cors::CorsSpec::new(
+            __policy::policy_core::cors::Origins::Listed(&["https://app.shop.example"]),
+        )
+    });
+    const cors_policy_of_order: () = match __POLICY_CORS {
+        ::core::result::Result::Ok(_) => {}
+        ::core::result::Result::Err(__policy_violation) => {
+            ::core::panic!("{}", __policy_violation.text().as_str())
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
+    for order
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        u64: __policy::FromParam,
+        u32: __policy::FromParam,
+        State<Db>: __policy::ExtractParts<__PolicyState>,
+        Json<Patch>: __policy::Extract<__PolicyState, __PolicyVia>,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/orders/{id}/items/{item}")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: match __POLICY_CORS {
+                    ::core::result::Result::Ok(__policy_checked) => {
+                        __policy::policy_core::route::Facet::Set(__policy_checked)
+                    }
+                    ::core::result::Result::Err(_) => {
+                        __policy::policy_core::route::Facet::None
+                    }
+                },
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::order"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                __PolicyVia,
+                (u64, u32),
+                (State<Db>, Json<Patch>),
+                _,
+                _,
+            >(
+                __policy_call,
+                |
+                    (__policy_parameter0, __policy_parameter1),
+                    (__policy_argument0, __policy_argument1)|
+                order(
+                    __policy_argument0,
+                    __policy_parameter1,
+                    __policy_parameter0,
+                    __policy_argument1,
+                ),
+            )
+        }
+    }
+};

@@ -1,0 +1,61 @@
+async fn home() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct home {}
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const __POLICY_CORS: ::core::result::Result<
+        __policy::policy_core::cors::CorsPolicy,
+        __policy::policy_core::cors::Violation<'static>,
+    > = __policy::policy_core::cors::CorsPolicy::checked(
+        __policy::policy_core::cors::CorsSpec::new(
+            __policy::policy_core::cors::Origins::Listed(&["*"]),
+        ),
+    );
+    const cors_policy_of_home: () = match __POLICY_CORS {
+        ::core::result::Result::Ok(_) => {}
+        ::core::result::Result::Err(__policy_violation) => {
+            ::core::panic!("{}", __policy_violation.text().as_str())
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for home
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: match __POLICY_CORS {
+                    ::core::result::Result::Ok(__policy_checked) => {
+                        __policy::policy_core::route::Facet::Set(__policy_checked)
+                    }
+                    ::core::result::Result::Err(_) => {
+                        __policy::policy_core::route::Facet::None
+                    }
+                },
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::home"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| home())
+        }
+    }
+};

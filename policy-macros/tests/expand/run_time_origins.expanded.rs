@@ -1,0 +1,103 @@
+async fn create() -> StatusCode {
+    StatusCode::CREATED
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct create {}
+#[cors(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const __POLICY_CORS: ::core::result::Result<
+        __policy::policy_core::cors::CorsPolicy,
+        __policy::policy_core::cors::Violation<'static>,
+    > = __policy::policy_core::cors::CorsPolicy::checked(__policy::policy_core::cors::CorsSpec {
+        methods: ::core::option::Option::Some({
+            const __POLICY_VALUE: &[&::core::primitive::str] = &METHODS;
+            __POLICY_VALUE
+        }),
+        headers: {
+            const __POLICY_VALUE: &[&::core::primitive::str] = &["x-a", X_B];
+            __POLICY_VALUE
+        },
+        max_age: ::core::option::Option::Some({
+            const __POLICY_VALUE: ::core::primitive::i64 = AGE;
+            __POLICY_VALUE
+        }),
+        ..__policy::policy_core::cors::CorsSpec::new(__policy::policy_core::cors::Origins::AtRunTime {
+            name: "partners",
+            within: ::core::option::Option::Some({
+                const __POLICY_VALUE: &[&::core::primitive::str] = &BOUND;
+                __POLICY_VALUE
+            }),
+        })
+    });
+    const cors_policy_of_create: () = match __POLICY_CORS {
+        ::core::result::Result::Ok(_) => {}
+        ::core::result::Result::Err(__policy_violation) => {
+            match (__policy_violation.field, __policy_violation.index) {
+                (__policy::policy_core::cors::Field::Within, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::cors::Field::Methods, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::cors::Field::Headers, 0usize) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::cors::Field::Headers, 1usize) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::cors::Field::Headers, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::cors::Field::MaxAge, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                _ => ::core::panic!("{}", __policy_violation.text().as_str()),
+            }
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for create
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("POST", "/orders")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: match __POLICY_CORS {
+                    ::core::result::Result::Ok(__policy_checked) => {
+                        __policy::policy_core::route::Facet::Set(__policy_checked)
+                    }
+                    ::core::result::Result::Err(_) => {
+                        __policy::policy_core::route::Facet::None
+                    }
+                },
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::create"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| create())
+        }
+    }
+};

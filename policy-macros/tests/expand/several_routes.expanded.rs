@@ -1,0 +1,49 @@
+async fn r#move(r#id: u32) {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct r#move {}
+#[route(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for r#move
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        u32: __policy::FromParam,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[
+                ("GET", "/a/{id}"),
+                ("PURGE", "/b/{id}"),
+                ("VERSION-CONTROL", "/b/{id}"),
+            ],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::move"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (u32,),
+                (),
+                _,
+                _,
+            >(__policy_call, |(__policy_parameter0,), ()| r#move(__policy_parameter0))
+        }
+    }
+};

@@ -1,0 +1,89 @@
+async fn shared() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct shared {}
+#[cors(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const cors_policy_of_shared: __policy::policy_core::cors::CorsPolicy = PARTNERS;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for shared
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/shared")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::shared"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| shared())
+        }
+    }
+};
+async fn nobody() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct nobody {}
+#[cors(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for nobody
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/nobody")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::None,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+            },
+            handler: ::core::concat!(::core::module_path!(), "::nobody"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| nobody())
+        }
+    }
+};

@@ -1,0 +1,3 @@
+#[get("/")]
+#[auth(public)]
+async fn home() {}

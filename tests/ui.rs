@@ -1,0 +1,78 @@
+//! What the attributes refuse, in which words and on which token, and what they accept.
+//!
+//! `TRYBUILD=overwrite cargo test --test ui` writes the `.stderr` files anew; a change in them is
+//! a change in what users read.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{fs, path::Path};
+
+use policy_core::Rule;
+
+const REFUSED: &str = "tests/ui";
+const FILES_REFUSED: usize = 21;
+const ACCEPTED: &str = "tests/ui/pass";
+const FILES_ACCEPTED: usize = 8;
+
+#[test]
+fn attributes_refuse_and_accept() {
+    // A glob that matches nothing passes, so the files are counted.
+    assert_eq!(files(REFUSED, "rs").len(), FILES_REFUSED);
+    assert_eq!(files(ACCEPTED, "rs").len(), FILES_ACCEPTED);
+    let cases = trybuild::TestCases::new();
+    cases.pass(format!("{ACCEPTED}/*.rs"));
+    cases.compile_fail(format!("{REFUSED}/*.rs"));
+}
+
+#[test]
+fn every_rule_that_an_attribute_can_break_is_shown() {
+    // Only lists that come at run time, scopes and whole apps can break these.
+    let elsewhere = [
+        Rule::AnyOriginAtRunTime,
+        Rule::OriginOutsideBound,
+        Rule::OriginListMissing,
+        Rule::OriginListUnused,
+        Rule::PathPrefix,
+    ];
+    let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
+    for rule in Rule::ALL {
+        let of_attribute = ["cors.", "route."].iter().any(|group| rule.code().starts_with(group));
+        if of_attribute {
+            let shown = messages.contains(&format!("({})", rule.code()));
+            assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());
+        }
+    }
+}
+
+#[test]
+fn a_mistake_in_an_attribute_has_no_second_error() {
+    // These are about what the compiler says of types and constants.
+    let of_compiler = [
+        "cors_constants",
+        "cors_types",
+        "extractors",
+        "parameter_types",
+        "responses",
+        "routes_unknown",
+        "state",
+    ];
+    let files = files(REFUSED, "stderr");
+    assert_eq!(files.len(), FILES_REFUSED);
+    for (name, text) in files {
+        assert!(!text.contains("panicked at"), "{name}");
+        assert_eq!(text.contains("error[E"), of_compiler.contains(&name.as_str()), "{name}");
+    }
+}
+
+/// Names and contents of the files of a folder that have this extension.
+fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(&path).unwrap())
+        })
+        .collect()
+}

@@ -1,0 +1,20 @@
+//! A handler that no list names, and one that is mounted without its policy.
+#![deny(dead_code)]
+use policy_server::prelude::*;
+
+#[get("/listed")]
+#[auth(public)]
+async fn listed() {}
+
+#[get("/forgotten")]
+#[auth(public)]
+async fn forgotten() {}
+
+#[get("/naked")]
+#[auth(public)]
+async fn naked() {}
+
+fn main() {
+    let _ = App::new(()).routes(routes![listed]);
+    let _: axum::Router = axum::Router::new().route("/naked", axum::routing::get(naked));
+}
