@@ -1,7 +1,12 @@
 //! Sets of origins: what generated cases cannot show.
 #![cfg(feature = "engine")]
 
-use policy_core::origin::OriginSet;
+use http::HeaderValue;
+use policy_core::{
+    cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
+    gate::Single,
+    origin::OriginSet,
+};
 
 /// A header may say anything, the text of a pattern too.
 #[test]
@@ -16,9 +21,10 @@ fn the_text_of_a_family_is_no_origin() {
     }
 }
 
-/// Of every kind of pattern every second one is in the set; its neighbours are not.
+/// Of every kind of pattern every second one is in the list; its neighbours are not.
 #[test]
-fn a_large_set_has_each_of_its_origins_and_no_neighbour() {
+fn a_large_list_has_each_of_its_origins_and_no_neighbour() {
+    const POLICY: CorsPolicy = CorsPolicy::origins_at_run_time("list").build();
     let listed = |number: usize| number.is_multiple_of(2);
     let kinds: [fn(usize) -> (String, String); 5] = [
         |n| (format!("https://h{n}.test"), format!("https://h{n}.test")),
@@ -30,9 +36,13 @@ fn a_large_set_has_each_of_its_origins_and_no_neighbour() {
     let all = || (0..10_000).flat_map(|number| kinds.map(|kind| (number, kind(number))));
     let patterns: Vec<String> =
         all().filter(|(number, _)| listed(*number)).map(|(_, (pattern, _))| pattern).collect();
-    let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
-    assert_eq!(set.len(), patterns.len());
+    let (list, mut lists) = (SharedOrigins::new(), OriginLists::new());
+    list.replace(&patterns).expect("a good list");
+    lists.insert("list", list);
+    let cors = Cors::new("the test", &POLICY, &lists).expect("a policy");
     for (number, (pattern, origin)) in all() {
-        assert_eq!(set.matches(origin.as_bytes()), listed(number), "`{origin}` of `{pattern}`");
+        let origin = HeaderValue::from_str(&origin).expect("a header value");
+        let due = if listed(number) { Grant::Origin(origin.clone()) } else { Grant::Refused };
+        assert_eq!(cors.grant(Single::One(&origin)), due, "{origin:?} of `{pattern}`");
     }
 }

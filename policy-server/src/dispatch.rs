@@ -1,6 +1,11 @@
 //! The gates of one request, in their order.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    future::ready,
+    net::SocketAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use axum_core::{
     BoxError,
@@ -22,7 +27,7 @@ use crate::{
     mount::SharedService,
     parameters::Values,
     problem::Problem,
-    response_future::{Finish, ResponseFuture, Running},
+    response_future::{Finish, ResponseFuture, Running, panicked},
     router::Path,
     telemetry,
 };
@@ -46,7 +51,10 @@ where
     };
     let (parts, body) = request.into_parts();
     let (body, progress) = body::limit(body, app.settings.body_limit);
-    let answer = answerer.start(app, Request::from_parts(parts, body), peer);
+    let request = Request::from_parts(parts, body);
+    // The parameters of a path are parsed right here, by code of the user's.
+    let answer = catch_unwind(AssertUnwindSafe(|| answerer.start(app, request, peer)));
+    let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, progress, app.settings.timeout, span))
 }
@@ -67,7 +75,8 @@ enum Answerer<'a> {
 }
 
 impl Answerer<'_> {
-    /// Gate 12; nothing of a handler has run when this returns.
+    /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
+    /// returns.
     fn start<S>(
         self,
         app: &Arc<Assembled<S>>,
@@ -82,7 +91,7 @@ impl Answerer<'_> {
                     call(Call { request, values, peer, app: Arc::clone(app), route })
                 }
                 // The router names routes of its own app only.
-                None => Box::pin(std::future::ready(StatusCode::NOT_FOUND.into_response())),
+                None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
             },
         }
     }

@@ -122,7 +122,8 @@ impl Running {
     }
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Response {
+/// The answer in place of a handler's.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(

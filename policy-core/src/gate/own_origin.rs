@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use http::{HeaderValue, uri::Authority};
+use http::{HeaderValue, Version, uri::Authority};
 
 use super::head::{Head, Single};
 use crate::{
@@ -116,9 +116,13 @@ fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
         {
             Err(Refusal::HostMalformed)
         }
-        (_, Some(authority)) => Ok(authority.as_bytes()),
+        (Single::One(_), Some(authority)) => Ok(authority.as_bytes()),
+        // HTTP/2 and later have `:authority` in place of Host; before, Host is required always.
+        (Single::Absent, Some(authority)) if head.version >= Version::HTTP_2 => {
+            Ok(authority.as_bytes())
+        }
         (Single::One(host), None) => Ok(host.as_bytes()),
-        (Single::Absent, None) => Err(Refusal::HostMissing),
+        (Single::Absent, _) => Err(Refusal::HostMissing),
     }
 }
 
@@ -237,7 +241,8 @@ mod tests {
         let own = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
         assert_eq!(admit(&own, "/", &[("host", "api.example")]), Ok(()));
         assert_eq!(admit(&own, "/", &[("host", "API.example:443")]), Ok(()));
-        assert_eq!(admit(&own, "https://api.example/", &[]), Ok(()));
+        assert_eq!(admit(&own, "https://api.example/", &[("host", "api.example")]), Ok(()));
+        assert_eq!(admit(&own, "https://api.example/", &[]), Err(Refusal::HostMissing));
         for host in ["api.example:8443", "localhost", "evil.example", "api.example.evil"] {
             assert_eq!(admit(&own, "/", &[("host", host)]), Err(Refusal::HostUnknown), "{host}");
         }

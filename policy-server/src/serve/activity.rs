@@ -7,11 +7,13 @@ use std::sync::{
 
 /// Shared by the socket, the service and the timer of one connection, which are one task: the
 /// atomics are never contended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Activity {
-    /// Requests whose answer is not done.
+    is_http2: bool,
+    /// Requests whose answer is not done. In HTTP/1.1 an answer whose length is known is done
+    /// when it is handed over, so that it need not be watched.
     open: AtomicU32,
-    /// Grows with every successful read and write.
+    /// Grows with what a request moves.
     moved: AtomicU32,
     /// Bytes came in since the last request began or ended.
     head_begun: AtomicBool,
@@ -20,20 +22,40 @@ pub(super) struct Activity {
 }
 
 impl Activity {
+    pub(super) fn new(is_http2: bool) -> Self {
+        Self {
+            is_http2,
+            open: AtomicU32::new(0),
+            moved: AtomicU32::new(0),
+            head_begun: AtomicBool::new(false),
+            write_blocked: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether an answer is to be watched until its last byte is taken.
+    pub(super) fn watches_bodies(&self) -> bool {
+        self.is_http2
+    }
+
     /// A request's head is complete; it is open until the guard is dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
         self.open.fetch_add(1, Relaxed);
+        self.moved.fetch_add(1, Relaxed);
         self.head_begun.store(false, Relaxed);
         OpenRequest(Arc::clone(self))
     }
 
+    /// Bytes came in. Without a request in flight they are no progress: the timer of heads
+    /// watches them in HTTP/1.1, and in HTTP/2 a frame now and then would hold a connection.
     pub(super) fn read(&self) {
-        self.moved.fetch_add(1, Relaxed);
+        if self.open.load(Relaxed) > 0 {
+            self.moved.fetch_add(1, Relaxed);
+        }
         self.head_begun.store(true, Relaxed);
     }
 
     pub(super) fn wrote(&self, is_blocked: bool) {
-        if !is_blocked {
+        if !is_blocked && (!self.is_http2 || self.open.load(Relaxed) > 0) {
             self.moved.fetch_add(1, Relaxed);
         }
         self.write_blocked.store(is_blocked, Relaxed);
@@ -49,7 +71,7 @@ impl Activity {
         self.open.load(Relaxed) == 0 || self.write_blocked.load(Relaxed)
     }
 
-    /// Differs from an earlier value if bytes moved in between.
+    /// Differs from an earlier value if a request made progress in between.
     pub(super) fn moved(&self) -> u32 {
         self.moved.load(Relaxed)
     }

@@ -51,7 +51,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
         return;
     };
-    let activity = Arc::new(Activity::default());
+    let activity = Arc::new(Activity::new(is_http2));
     let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
     let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity), permit));
     if is_http2 {
@@ -236,15 +236,22 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     type Future = OpenResponse;
 
     fn call(&self, request: Request<Incoming>) -> OpenResponse {
-        let open = Some(self.activity.begin_request());
-        OpenResponse { response: self.app.respond(request, self.peer), open }
+        let open = self.activity.begin_request();
+        let watches_body = self.activity.watches_bodies();
+        OpenResponse {
+            response: self.app.respond(request, self.peer),
+            open: Some(open),
+            watches_body,
+        }
     }
 }
 
-/// An answer that keeps its request open until it is handed over; a stream until its end.
+/// An answer that keeps its request open until it is handed over; one that is watched until its
+/// end.
 struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
+    watches_body: bool,
 }
 
 impl Future for OpenResponse {
@@ -253,10 +260,11 @@ impl Future for OpenResponse {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         let open = self.open.take();
-        Poll::Ready(Ok(if response.body().size_hint().exact().is_some() {
-            response
-        } else {
+        let is_stream = || response.body().size_hint().exact().is_none();
+        Poll::Ready(Ok(if self.watches_body || is_stream() {
             response.map(|body| Body::new(OpenBody { body, _open: open }))
+        } else {
+            response
         }))
     }
 }

@@ -68,7 +68,8 @@ impl Settings {
         self
     }
 
-    /// The most bytes of a head; 64 KiB, and never less than 8 KiB.
+    /// About the most bytes of a head; 64 KiB, and never less than 8 KiB. It bounds a buffer: a
+    /// head that arrives at once may be up to twice as long.
     pub fn header_limit(mut self, bytes: usize) -> Self {
         self.header_limit = bytes.max(8 * 1024);
         self
