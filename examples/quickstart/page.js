@@ -1,0 +1,131 @@
+// Calls the API as any page would, and shows what the browser let this page see.
+"use strict";
+
+const api = document.querySelector("meta[name=api]").content;
+const json = { "content-type": "application/json" };
+const body = JSON.stringify({ text: "feed the cat" });
+
+// `read`: why the page could read the answer. `kept`: why it could not, on the page that the API
+// grants. `foreign`: why it could not, on the other. `watched`: response headers that the page asks
+// for. Calls with the same `url` share one URL.
+const calls = [
+  {
+    name: "simple", what: "A simple request", method: "GET", path: "/notes/1", watched: ["etag", "x-served-by"],
+    read: "A plain GET needs no permission to be sent. The answer names this origin, so the page may read it: `etag`, " +
+      "which the route exposes, but not `x-served-by`, which it does not.",
+    foreign: "A plain GET needs no permission to be sent, so it arrived and was handled. The answer does not name this " +
+      "origin: the browser keeps all of it, even the status.",
+  },
+  {
+    name: "preflighted", what: "A preflighted request", method: "PUT", path: "/notes/1", url: "put",
+    init: { headers: { ...json, "x-editor": "ada" }, body },
+    read: "PUT, JSON and `x-editor` need permission. The browser asked first, with OPTIONS; the answer lists this origin, " +
+      "the method and the headers, so it sent the PUT.",
+    foreign: "PUT, JSON and `x-editor` need permission. The browser asked first, with OPTIONS, and was refused: the PUT " +
+      "was never sent.",
+  },
+  {
+    name: "again", what: "The same once more", method: "PUT", path: "/notes/1", url: "put",
+    init: { headers: { ...json, "x-editor": "ada" }, body },
+    read: "The route says `max_age = 600`: for ten minutes the browser remembers the permission for this URL and asks no more.",
+    foreign: "A refusal is not remembered: the browser asked again.",
+  },
+  {
+    name: "header", what: "A header nobody granted", method: "PUT", path: "/notes/1",
+    init: { headers: { ...json, "x-forged": "1" }, body },
+    kept: "The answer to the preflight lists `x-editor` and not `x-forged`, so the browser did not send the PUT.",
+    foreign: "The preflight is refused for its origin, whatever the headers.",
+  },
+  {
+    name: "other", what: "A route for another origin", method: "GET", path: "/report",
+    kept: "The route grants `https://app.shop.example` alone. An attribute on a route replaces the app's default; it does not add to it.",
+    foreign: "The route grants `https://app.shop.example` alone.",
+  },
+  {
+    name: "unknown", what: "A path that does not exist", method: "GET", path: "/nowhere",
+    read: "Answers that belong to no route carry the app's default policy, so the page can tell a wrong path from a " +
+      "broken network.",
+    foreign: "Without a grant a wrong path looks like a broken network.",
+  },
+];
+
+async function call({ method, path, init, watched = [] }, query) {
+  try {
+    const response = await fetch(`${api}${path}?${query}`, { method, ...init });
+    const headers = {};
+    for (const name of watched) headers[name] = response.headers.get(name);
+    return { outcome: "read", status: response.status, body: await response.text(), headers };
+  } catch (error) {
+    return { outcome: "refused", error: error.name };
+  }
+}
+
+async function received(query) {
+  const response = await fetch(`/arrivals?${new URLSearchParams({ query })}`);
+  return response.json();
+}
+
+async function run() {
+  window.__results = undefined;
+  document.getElementById("rows").replaceChildren();
+  const id = crypto.getRandomValues(new Uint32Array(1))[0].toString(36);
+  const seen = {};
+  const rows = [];
+  for (const one of calls) {
+    const query = `call=${id}-${one.url ?? one.name}`;
+    const answer = await call(one, query);
+    const all = await received(query);
+    const arrived = all.slice(seen[query] ?? 0);
+    seen[query] = all.length;
+    rows.push({ name: one.name, ...answer, arrived });
+    const granted = rows[0].outcome === "read";
+    const why = answer.outcome === "read" ? one.read : granted ? one.kept : one.foreign;
+    show(one, answer, arrived, why ?? "This is not what the attributes say.");
+  }
+  window.__results = { origin: location.origin, api, rows };
+}
+
+function show({ what, method, path, init }, answer, arrived, why) {
+  const row = document.createElement("tr");
+  row.className = answer.outcome;
+  const headers = Object.entries(init?.headers ?? {});
+  row.append(
+    cell([element("strong", what), code(`${method} ${path}`), ...headers.map(([name, value]) => code(`${name}: ${value}`))]),
+    cell(arrived.map(({ method, preflight }) => code(preflight ? `${method} (preflight)` : method))),
+    cell(answer.outcome === "read" ? shown(answer) : nothing(answer)),
+    cell([words(why)]),
+  );
+  document.getElementById("rows").append(row);
+}
+
+function shown({ status, body, headers }) {
+  const values = Object.entries(headers).map(([name, value]) => code(`${name}: ${value}`));
+  return [element("div", `status ${status}`, "verdict"), code(body), ...values];
+}
+
+function nothing({ error }) {
+  return [element("div", "nothing", "verdict"), code(`${error}: no status, no body, no headers`)];
+}
+
+function element(name, text, className = "") {
+  return Object.assign(document.createElement(name), { textContent: text, className });
+}
+
+const code = (text) => element("div", text, "mono");
+
+function cell(children) {
+  const cell = document.createElement("td");
+  cell.append(...children);
+  return cell;
+}
+
+// Text in which `this` is code.
+function words(text) {
+  const line = document.createElement("div");
+  line.append(...text.split("`").map((part, n) => (n % 2 ? element("code", part) : part)));
+  return line;
+}
+
+document.getElementById("origin").textContent = location.origin;
+document.getElementById("run").addEventListener("click", run);
+run();

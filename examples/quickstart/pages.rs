@@ -1,0 +1,123 @@
+//! The pages that try the API: one service at two origins, of which the API grants one.
+
+use std::{
+    env, io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::{Arc, OnceLock},
+};
+
+use policy_server::prelude::*;
+use serde::Deserialize;
+
+use crate::seen::{Arrival, Seen};
+
+/// Where the three services listen. On the same machine, but at three origins.
+#[derive(Clone, Debug)]
+struct Addresses {
+    api: String,
+    granted: String,
+    refused: String,
+}
+
+/// What the handlers below share.
+#[derive(Clone)]
+struct Site {
+    seen: Seen,
+    /// Known once all three listen.
+    addresses: Arc<OnceLock<Addresses>>,
+}
+
+/// Serves the API and its two pages until ctrl-c.
+pub(crate) async fn serve_beside<S>(api: App<S>, seen: Seen) -> Result<(), Error>
+where
+    S: Send + Sync + 'static,
+{
+    let site = Site { seen, addresses: Arc::default() };
+    let page = || App::new(site.clone()).routes(routes![page, script, arrivals]);
+    let [api_port, granted_port, refused_port] = ports();
+    let api = api.bind(free(api_port)?).await?;
+    let granted = page().bind(free(granted_port)?).await?;
+    let refused = page().bind(free(refused_port)?).await?;
+    let addresses = site.addresses.get_or_init(|| Addresses {
+        api: format!("http://{}", api.local_addr()),
+        granted: format!("http://localhost:{}", granted.local_addr().port()),
+        refused: format!("http://{}", refused.local_addr()),
+    });
+    introduce(addresses);
+    tokio::try_join!(api.run(), granted.run(), refused.run())?;
+    Ok(())
+}
+
+/// 8080 to 8082, or those of `POLICY_QUICKSTART_PORTS`: three, with commas between.
+fn ports() -> [u16; 3] {
+    let wanted = env::var("POLICY_QUICKSTART_PORTS").unwrap_or_default();
+    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
+    [8080, 8081, 8082].map(|usual| wanted.next().flatten().unwrap_or(usual))
+}
+
+/// The address with this port, or with any free one where it is taken.
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+fn free(port: u16) -> io::Result<String> {
+    let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    match TcpListener::bind(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            println!("port {port} is taken: using a free one");
+            address.set_port(0);
+        }
+        other => drop(other?),
+    }
+    Ok(address.to_string())
+}
+
+/// Says where everything is and what to try.
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+fn introduce(Addresses { api, granted, refused }: &Addresses) {
+    println!(
+        "
+API:          {api}
+granted page: {granted}
+refused page: {refused}
+
+Open both pages: they make the same calls, and show what the browser let them see, and why.
+Or ask as a browser does before a PUT, for the granted page (204) and for the refused one (403):
+
+  curl -i -X OPTIONS {api}/notes/1 -H 'Origin: {granted}' \\
+       -H 'Access-Control-Request-Method: PUT' -H 'Access-Control-Request-Headers: x-editor'
+
+  curl -i -X OPTIONS {api}/notes/1 -H 'Origin: {refused}' \\
+       -H 'Access-Control-Request-Method: PUT' -H 'Access-Control-Request-Headers: x-editor'
+
+Then change an attribute in examples/quickstart.rs and start again. Ctrl-C ends it.
+"
+    );
+}
+
+#[get("/")]
+#[auth(public)]
+async fn page(State(site): State<Site>) -> impl IntoResponse {
+    let mut html = include_str!("page.html").to_owned();
+    if let Some(Addresses { api, granted, refused }) = site.addresses.get() {
+        html = html.replace("{{api}}", api).replace("{{granted}}", granted);
+        html = html.replace("{{refused}}", refused);
+    }
+    ([("content-type", "text/html; charset=utf-8")], html)
+}
+
+#[get("/page.js")]
+#[auth(public)]
+async fn script() -> impl IntoResponse {
+    ([("content-type", "text/javascript; charset=utf-8")], include_str!("page.js"))
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+}
+
+/// What arrived at the API with a query: a page asks this at its own origin, where no grant is
+/// needed.
+#[get("/arrivals")]
+#[auth(public)]
+async fn arrivals(State(site): State<Site>, Query(asked): Query<Asked>) -> Json<Vec<Arrival>> {
+    Json(site.seen.with_query(&asked.query))
+}

@@ -1,0 +1,300 @@
+//! A browser that a test drives: headless Chromium through chromedriver (W3C WebDriver).
+//!
+//! Speaks plain HTTP/1.1 over a blocking socket, which is all that WebDriver needs.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "an index into a JSON value gives null where there is nothing"
+)]
+
+use std::{
+    env,
+    error::Error,
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// Why the browser did not do what the test asked.
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+/// No command takes longer than this; scripts get a second less.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Quiet, offline but for the test, and without what needs a desktop or a kernel feature that
+/// containers lack. QUIC is off so that the protocol is the one that the test has chosen.
+const FLAGS: &[&str] = &[
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1200,1200",
+];
+
+/// A running browser with one window. Dropping it ends the browser and its driver.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    driver: Driver,
+    session: String,
+    /// Removed after the driver has ended.
+    _profile: Profile,
+}
+
+impl Browser {
+    /// Starts a browser with a fresh profile.
+    pub(crate) fn start() -> Result<Self, Failure> {
+        Self::with_flags(&[])
+    }
+
+    /// Starts a browser that finds hosts by these rules and not in the DNS, such as
+    /// `MAP *.example 127.0.0.1`.
+    #[expect(dead_code, reason = "for tests that need names of hosts")]
+    pub(crate) fn with_hosts(rules: &str) -> Result<Self, Failure> {
+        Self::with_flags(&[format!("--host-resolver-rules={rules}")])
+    }
+
+    fn with_flags(more: &[String]) -> Result<Self, Failure> {
+        let driver = Driver::start()?;
+        let profile = Profile::fresh()?;
+        let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+        flags.push(format!("--user-data-dir={}", profile.0.display()));
+        flags.extend_from_slice(more);
+        let mut options = json!({ "args": flags });
+        if let Some(binary) = binary("CHROMIUM", &["chromium", "chromium-browser", "google-chrome"])
+        {
+            options["binary"] = json!(binary);
+        }
+        let capabilities = json!({
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": { "browser": "ALL" },
+            "timeouts": { "script": (LIMIT - Duration::from_secs(1)).as_millis() as u64 },
+        });
+        let body = json!({ "capabilities": { "alwaysMatch": capabilities } });
+        let session = driver.call("POST", "/session", Some(&body))?;
+        let session = text(&session["sessionId"])?;
+        Ok(Self { driver, session, _profile: profile })
+    }
+
+    /// Loads a page and waits until it is complete.
+    pub(crate) fn goto(&self, url: &str) -> Result<(), Failure> {
+        self.post("url", &json!({ "url": url })).map(drop)
+    }
+
+    /// The title of the page.
+    pub(crate) fn title(&self) -> Result<String, Failure> {
+        text(&self.get("title")?)
+    }
+
+    /// Runs the body of an `async` function in the page and waits for what it returns; `input` is
+    /// its parameter of that name.
+    pub(crate) fn run(&self, function: &str, input: &Value) -> Result<Value, Failure> {
+        let script = format!(
+            "const input = arguments[0], done = arguments[1];
+             (async () => {{ {function} }})().then(
+                 value => done({{ value: value === undefined ? null : value }}),
+                 error => done({{ threw: String(error) }}));"
+        );
+        let body = json!({ "script": script, "args": [input] });
+        let mut answer = self.post("execute/async", &body)?;
+        match answer["threw"].as_str() {
+            Some(error) => Err(format!("the page threw {error}").into()),
+            None => Ok(answer["value"].take()),
+        }
+    }
+
+    /// What a reader sees of the first element that the selector finds.
+    pub(crate) fn text_of(&self, selector: &str) -> Result<String, Failure> {
+        let query = json!({ "using": "css selector", "value": selector });
+        let found = self.post("element", &query)?;
+        let ids = found.as_object().ok_or("no element")?;
+        let id = ids.values().next().and_then(Value::as_str).ok_or("no element")?;
+        text(&self.get(&format!("element/{id}/text"))?)
+    }
+
+    /// The window as a PNG file.
+    pub(crate) fn screenshot(&self, to: &Path) -> Result<(), Failure> {
+        let image = text(&self.get("screenshot")?)?;
+        Ok(fs::write(to, from_base64(&image)?)?)
+    }
+
+    /// What the browser wrote to the console since it was last asked, with the pages' own words.
+    pub(crate) fn console(&self) -> Result<Vec<String>, Failure> {
+        let log = self.post("se/log", &json!({ "type": "browser" }))?;
+        log.as_array().ok_or("no log")?.iter().map(|entry| text(&entry["message"])).collect()
+    }
+
+    fn get(&self, command: &str) -> Result<Value, Failure> {
+        self.driver.call("GET", &format!("/session/{}/{command}", self.session), None)
+    }
+
+    fn post(&self, command: &str, body: &Value) -> Result<Value, Failure> {
+        self.driver.call("POST", &format!("/session/{}/{command}", self.session), Some(body))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // What fails here cannot be mended, and the driver is killed in any case.
+        let _ended = self.driver.call("DELETE", &format!("/session/{}", self.session), None);
+    }
+}
+
+/// The program between the test and the browser.
+#[derive(Debug)]
+struct Driver {
+    process: Child,
+    port: u16,
+}
+
+impl Driver {
+    fn start() -> Result<Self, Failure> {
+        let program =
+            binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;
+        let process = Command::new(&program)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        // From here on the process is ended whatever happens.
+        let mut driver = Self { process, port: 0 };
+        let stdout = driver.process.stdout.take().ok_or("no output")?;
+        for line in BufReader::new(stdout).lines() {
+            // `ChromeDriver was started successfully on port 41234.`
+            let line = line?;
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                driver.port = port.trim_end_matches('.').parse()?;
+                return Ok(driver);
+            }
+        }
+        Err(format!("{} ended at once", program.display()).into())
+    }
+
+    /// One command: a request on a connection of its own, and the `value` of its answer.
+    fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len()
+        )?;
+        let mut answer: Value = serde_json::from_slice(&answer_body(stream)?)?;
+        match answer["value"].get("error") {
+            Some(error) => {
+                let message = answer["value"]["message"].as_str().unwrap_or_default();
+                let first = message.lines().next().unwrap_or_default();
+                Err(format!("{method} {path}: {error}: {first}").into())
+            }
+            None => Ok(answer["value"].take()),
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _gone = self.process.kill();
+        let _reaped = self.process.wait();
+    }
+}
+
+/// What the browser remembers: a folder of its own, so that no test sees another's.
+#[derive(Debug)]
+struct Profile(PathBuf);
+
+impl Profile {
+    fn fresh() -> Result<Self, Failure> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("policy-browser-{}-{count}", process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Profile {
+    fn drop(&mut self) {
+        // The last processes of the browser may still be writing.
+        for _ in 0..20 {
+            if fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// The body of an HTTP/1.1 response that states its length, as chromedriver's do.
+fn answer_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
+    let mut reader = BufReader::new(stream);
+    let mut length = None;
+    let mut line = String::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = Some(value.trim().parse()?);
+        }
+    }
+    let mut body = vec![0; length.ok_or("an answer without a length")?];
+    reader.read_exact(&mut body)?;
+    Ok(body)
+}
+
+/// The program that the variable names, or the first of `names` on the search path.
+fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
+    if let Some(path) = env::var_os(variable) {
+        return Some(path.into());
+    }
+    let path = env::var_os("PATH")?;
+    names
+        .iter()
+        .flat_map(|name| env::split_paths(&path).map(move |folder| folder.join(name)))
+        .find(|file| file.is_file())
+}
+
+fn text(value: &Value) -> Result<String, Failure> {
+    Ok(value.as_str().ok_or_else(|| format!("not a text: {value}"))?.to_owned())
+}
+
+/// Decodes the standard alphabet of base64 (RFC 4648, 4).
+fn from_base64(text: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in text.trim_end_matches('=').bytes() {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return Err("not base64".into()),
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    Ok(bytes)
+}

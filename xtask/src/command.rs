@@ -1,0 +1,169 @@
+//! Programs that are run: streamed to the terminal, or captured with a time limit.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Read},
+    os::unix::process::CommandExt,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{Failure, Outcome, project};
+
+/// `cargo`, the one that runs this program, at the root.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(project::root());
+    command
+}
+
+/// A program at the root.
+pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(project::root());
+    command
+}
+
+/// The command as it would be typed.
+pub(crate) fn shown(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        Some(format!("{}={}", name.display(), quoted(&value?.to_string_lossy())))
+    });
+    let program = command.get_program().to_string_lossy();
+    let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
+    let arguments = command.get_args().map(|argument| quoted(&argument.to_string_lossy()));
+    variables.chain([name]).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    if word.contains([' ', '\'', '"']) { format!("'{word}'") } else { word.to_owned() }
+}
+
+/// Runs a command whose lines of standard output pass through `line` on their way to the
+/// terminal.
+///
+/// # Errors
+///
+/// The command cannot be started, or says that it failed.
+pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outcome {
+    let text = shown(command);
+    println!("$ {text}");
+    let mut child = start(command.stdout(Stdio::piped()), &text)?;
+    if let Some(stdout) = child.stdout.take() {
+        let mut reader = BufReader::new(stdout);
+        let mut bytes = Vec::new();
+        // Lines are bytes: a test may print what is no UTF-8.
+        while reader.read_until(b'\n', &mut bytes).is_ok_and(|len| len > 0) {
+            let text = String::from_utf8_lossy(&bytes);
+            print!("{text}");
+            line(text.trim_end());
+            bytes.clear();
+        }
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure::new(format!("`{text}` ended with {status}"))),
+        Err(error) => Err(Failure::new(format!("cannot wait for `{text}`: {error}"))),
+    }
+}
+
+/// Runs a command whose output goes to the terminal.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    stream(command, |_| ())
+}
+
+/// Whether a program is there and answers.
+pub(crate) fn answers(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// What a captured command did.
+pub(crate) struct Captured {
+    /// Nothing when its time was over and it was killed.
+    pub(crate) success: Option<bool>,
+    /// Both streams, line by line as they came.
+    pub(crate) output: String,
+    pub(crate) took: Duration,
+}
+
+/// Runs a command for at most `limit` and keeps what it printed.
+///
+/// # Errors
+///
+/// The command cannot be started.
+pub(crate) fn capture(command: &mut Command, limit: Duration) -> Outcome<Captured> {
+    let text = shown(command);
+    let began = Instant::now();
+    // A group of its own, so that the programs it starts can be ended with it.
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = start(command.process_group(0), &text)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        let stdout = scope.spawn(|| drained(stdout));
+        let stderr = scope.spawn(|| drained(stderr));
+        let success = wait(&mut child, began + limit);
+        let output = [stderr, stdout].map(|thread| thread.join().unwrap_or_default()).concat();
+        Ok(Captured { success, output, took: began.elapsed() })
+    })
+}
+
+fn start(command: &mut Command, text: &str) -> Outcome<Child> {
+    command.spawn().map_err(|error| Failure::new(format!("cannot start `{text}`: {error}")))
+}
+
+fn drained(stream: Option<impl Read>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(mut stream) = stream {
+        let _cut_short = stream.read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn wait(child: &mut Child, until: Instant) -> Option<bool> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.success()),
+            Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+            Ok(None) | Err(_) => {
+                let group = format!("-{}", child.id());
+                answers(Command::new("kill").args(["-KILL", "--", &group]));
+                let _ended = child.wait();
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_it_would_be_typed() {
+        let mut command = program("/usr/bin/env", &["a b", "c"]);
+        command.env("X", "1 2");
+        assert_eq!(shown(&command), "X='1 2' env 'a b' c");
+    }
+
+    #[test]
+    fn a_command_past_its_limit_is_ended_with_its_children() {
+        let mut command = program("sh", &["-c", "echo begun; sleep 60 & sleep 60"]);
+        let captured = capture(&mut command, Duration::from_millis(300)).unwrap();
+        assert_eq!(captured.success, None);
+        assert_eq!(captured.output, "begun\n");
+        assert!(captured.took < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_failed_command_is_a_failure_that_names_it() {
+        let failure = run(&mut program("false", &[])).unwrap_err();
+        assert_eq!(failure.to_string(), "`false` ended with exit status: 1");
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a run ends early.
+
+use std::{fmt, io, path::Path};
+
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// A sentence for the person at the terminal.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// A failure that was told already.
+    pub(crate) fn told() -> Self {
+        Self(String::new())
+    }
+
+    /// Prints it, unless it was told already.
+    pub(crate) fn tell(&self) {
+        if !self.0.is_empty() {
+            eprintln!("\nxtask: {self}");
+        }
+    }
+
+    /// For `map_err`: what was tried with a file or a folder, and why it went wrong.
+    pub(crate) fn with_path<'a>(what: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
+        move |error| Self(format!("cannot {what} {}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,103 @@
+//! The copy of the tree that faults are applied to.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::patch::Fault;
+use crate::{
+    Failure, Outcome,
+    command::{Captured, capture, cargo, program},
+    project,
+};
+
+/// A copy of every file that is in version control or could be added to it.
+pub(super) struct Tree {
+    folder: PathBuf,
+    copy: PathBuf,
+}
+
+impl Tree {
+    pub(super) fn in_target() -> Outcome<Self> {
+        let folder = project::target().join("faults");
+        let copy = folder.join("tree");
+        fs::create_dir_all(&copy).map_err(Failure::with_path("create", &copy))?;
+        Ok(Self { folder, copy })
+    }
+
+    /// Makes the copy equal to the tree. Files that are equal keep their time, so that cargo
+    /// builds again only what a fault has touched.
+    pub(super) fn restore(&self) -> Outcome {
+        let files = listed()?;
+        self.remove_others(&self.copy, &files)?;
+        for file in &files {
+            let (from, to) = (project::root().join(file), self.copy.join(file));
+            let content = fs::read(&from).map_err(Failure::with_path("read", &from))?;
+            if fs::read(&to).is_ok_and(|old| old == content) {
+                continue;
+            }
+            if let Some(folder) = to.parent() {
+                fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
+            }
+            // A copy and not a write: it keeps the permissions.
+            fs::copy(&from, &to).map_err(Failure::with_path("write", &to))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is no copy: files that were deleted, and what tests leave behind.
+    fn remove_others(&self, folder: &Path, files: &HashSet<PathBuf>) -> Outcome {
+        let entries = fs::read_dir(folder).map_err(Failure::with_path("read", folder))?;
+        for entry in entries {
+            let path = entry.map_err(Failure::with_path("read", folder))?.path();
+            if path.is_dir() {
+                self.remove_others(&path, files)?;
+            } else if !path.strip_prefix(&self.copy).is_ok_and(|name| files.contains(name)) {
+                fs::remove_file(&path).map_err(Failure::with_path("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a fault; within, the reason if its patch no longer fits.
+    pub(super) fn apply(&self, fault: &Fault) -> Outcome<Result<(), String>> {
+        let patch = fault.path.to_string_lossy();
+        let mut git = program("git", &["apply", "--whitespace=nowarn", &patch]);
+        // Inside of the repository git would read the paths of the patch from its root, and
+        // silently apply nothing.
+        git.current_dir(&self.copy).env("GIT_CEILING_DIRECTORIES", &self.folder);
+        let captured = capture(&mut git, Duration::from_secs(60))?;
+        Ok(match captured.success {
+            Some(true) => Ok(()),
+            _ => Err(captured.output),
+        })
+    }
+
+    /// Runs `cargo test` on the copy.
+    pub(super) fn test(&self, arguments: &str, limit: Duration) -> Outcome<Captured> {
+        let mut cargo = cargo(&["test"]);
+        cargo
+            .args(arguments.split_whitespace())
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            // Nobody debugs these builds.
+            .env("CARGO_PROFILE_DEV_DEBUG", "none");
+        capture(&mut cargo, limit)
+    }
+}
+
+/// The files of the tree: tracked, and untracked but not ignored.
+fn listed() -> Outcome<HashSet<PathBuf>> {
+    let mut git = program("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let output = git.output().map_err(|error| Failure::new(format!("cannot run git: {error}")))?;
+    if !output.status.success() {
+        return Err(Failure::new(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let names = String::from_utf8_lossy(&output.stdout);
+    let files = names.split('\0').map(PathBuf::from);
+    // A deleted file is listed until the deletion is committed.
+    Ok(files.filter(|file| project::root().join(file).is_file()).collect())
+}

@@ -1,0 +1,126 @@
+//! `cargo xtask long`: what takes longer than anybody wants to wait after each change.
+
+use crate::{
+    Failure, Outcome,
+    command::{self, answers, cargo, program},
+    compile_time, faults, project,
+    run::with_env,
+    setup::{self, GIT, VALGRIND},
+};
+
+/// A long run: name, what it shows, how long it takes on two cores.
+struct Long {
+    name: &'static str,
+    purpose: &'static str,
+    duration: &'static str,
+    run: fn(&[&str]) -> Outcome,
+}
+
+const RUNS: &[Long] = &[
+    Long {
+        name: "laws",
+        purpose: "property tests with 100,000 cases each",
+        duration: "15 min",
+        run: laws,
+    },
+    Long {
+        name: "faults",
+        purpose: "every seeded fault in faults/ is killed by its test; [FILTER]",
+        duration: "15 min",
+        run: seeded_faults,
+    },
+    Long {
+        name: "compile-time",
+        purpose: "300 handlers against plain axum: check at most 3x, build faster",
+        duration: "5 min",
+        run: compile_time,
+    },
+    Long {
+        name: "deny",
+        purpose: "licences, bans and sources of all dependencies (deny.toml)",
+        duration: "5 min",
+        run: deny,
+    },
+    Long {
+        name: "oldest-rust",
+        purpose: "everything compiles with the stated `rust-version`",
+        duration: "5 min",
+        run: oldest_rust,
+    },
+    Long {
+        name: "bench",
+        purpose: "instruction counts and rates against the peers (benches/run)",
+        duration: "30 min",
+        run: bench,
+    },
+];
+
+/// Runs the long run of that name, or prints their list.
+pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
+    if name == "list" {
+        for long in RUNS {
+            println!("{:<14}{:<66}{}", long.name, long.purpose, long.duration);
+        }
+        return Ok(());
+    }
+    let names = || RUNS.iter().map(|long| long.name).collect::<Vec<_>>().join(", ");
+    match RUNS.iter().find(|long| long.name == name) {
+        Some(long) => (long.run)(arguments),
+        None => Err(Failure::new(format!("no long run is named `{name}`: there are {}", names()))),
+    }
+}
+
+fn laws(arguments: &[&str]) -> Outcome {
+    let test = ["test", "--workspace", "--release", "--test", "laws", "--"];
+    command::run(&mut with_env(cargo(&[&test, arguments].concat()), "PROPTEST_CASES", "100000"))
+}
+
+fn seeded_faults(arguments: &[&str]) -> Outcome {
+    setup::require(&[GIT])?;
+    let selection = match arguments {
+        [] => faults::Selection::All,
+        [filter] => faults::Selection::Matching(filter),
+        _ => return Err(Failure::new("`faults` takes one filter at most")),
+    };
+    faults::run(selection)?.into_outcome()
+}
+
+fn compile_time(arguments: &[&str]) -> Outcome {
+    no_arguments("compile-time", arguments)?;
+    compile_time::run()
+}
+
+/// Advisories are not part of it: their list would have to be fetched.
+fn deny(arguments: &[&str]) -> Outcome {
+    no_arguments("deny", arguments)?;
+    let tools = project::target().join("tools");
+    let cargo_deny = tools.join("bin/cargo-deny");
+    let cargo_deny = cargo_deny.to_string_lossy();
+    if !answers(&mut program(&cargo_deny, &["--version"])) {
+        let folder = tools.to_string_lossy();
+        let install = ["install", "cargo-deny", "--locked", "--version", "0.20.2", "--root"];
+        command::run(&mut cargo(&[&install[..], &[&folder]].concat()))?;
+    }
+    command::run(&mut program(&cargo_deny, &["check", "licenses", "bans", "sources"]))
+}
+
+fn oldest_rust(arguments: &[&str]) -> Outcome {
+    no_arguments("oldest-rust", arguments)?;
+    let version = project::rust_version()?;
+    let install = ["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"];
+    command::run(&mut program("rustup", &install))?;
+    let check = ["run", &version, "cargo", "check", "--workspace", "--all-targets"];
+    command::run(&mut program("rustup", &check))
+}
+
+fn bench(arguments: &[&str]) -> Outcome {
+    setup::require(&[VALGRIND])?;
+    command::run(&mut program("benches/run", arguments))
+}
+
+fn no_arguments(name: &str, arguments: &[&str]) -> Outcome {
+    if arguments.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{name}` takes no arguments")))
+}

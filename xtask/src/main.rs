@@ -1,0 +1,47 @@
+//! Sets up and runs the tests and the long runs of the project: `cargo xtask test`,
+//! `cargo xtask long NAME`. Uses the standard library alone, so that it builds in a second.
+#![expect(clippy::print_stdout, reason = "a command-line tool speaks on standard output")]
+
+mod command;
+mod compile_time;
+mod failure;
+mod faults;
+mod long;
+mod project;
+mod run;
+mod setup;
+mod test;
+mod totals;
+
+use std::{env, process::ExitCode};
+
+use failure::{Failure, Outcome};
+
+const USAGE: &str = "\
+cargo xtask test                  what CI runs: set up, check and test everything
+cargo xtask long list             the runs that take longer, one line each
+cargo xtask long NAME [ARGUMENT]  one of them";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => test::run(),
+        ["long", name, rest @ ..] => long::run(name, rest),
+        ["help" | "--help" | "-h"] => help(),
+        [] => Err(Failure::new(format!("say what to do\n\n{USAGE}"))),
+        _ => Err(Failure::new(format!("unknown command `{}`\n\n{USAGE}", words.join(" ")))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> Outcome {
+    println!("{USAGE}");
+    Ok(())
+}

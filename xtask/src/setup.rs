@@ -1,0 +1,122 @@
+//! What the tests need beside cargo: found, or installed where that is possible.
+
+use std::{path::Path, process::Command};
+
+use crate::{
+    Failure, Outcome,
+    command::{self, answers, cargo, program},
+};
+
+/// A program and where it comes from.
+pub(crate) struct Tool {
+    /// The names it may have, the usual one first.
+    names: &'static [&'static str],
+    /// The package of Debian and Ubuntu.
+    package: &'static str,
+    purpose: &'static str,
+}
+
+pub(crate) const CHROMIUM: Tool = Tool {
+    names: &["chromium", "chromium-browser", "google-chrome"],
+    package: "chromium",
+    purpose: "browser tests",
+};
+pub(crate) const CHROMEDRIVER: Tool =
+    Tool { names: &["chromedriver"], package: "chromium-driver", purpose: "browser tests" };
+pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
+pub(crate) const VALGRIND: Tool =
+    Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
+
+impl Tool {
+    fn is_there(&self) -> bool {
+        self.names.iter().any(|name| answers(&mut program(name, &["--version"])))
+    }
+}
+
+/// Makes sure that every tool is there: installs packages as root on Debian and Ubuntu.
+///
+/// # Errors
+///
+/// Names what is missing and the command that installs it.
+pub(crate) fn require(tools: &[Tool]) -> Outcome {
+    components()?;
+    let missing = missing(tools);
+    if missing.is_empty() {
+        println!("nothing is missing");
+        return Ok(());
+    }
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    if !may_install() {
+        return Err(not_there(&missing, &packages, ""));
+    }
+    apt_get(&["update", "--quiet"])?;
+    apt_get(&[&["install", "--yes", "--quiet", "--no-install-recommends"], &*packages].concat())?;
+    let missing = self::missing(tools);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(not_there(&missing, &packages, " after installing packages"))
+}
+
+/// Formatter and linter come with the toolchain, but not with each way to install it.
+fn components() -> Outcome {
+    if answers(&mut cargo(&["fmt", "--version"])) && answers(&mut cargo(&["clippy", "--version"])) {
+        return Ok(());
+    }
+    let mut rustup = program("rustup", &["component", "add", "rustfmt", "clippy"]);
+    command::run(&mut rustup).map_err(|failure| {
+        Failure::new(format!(
+            "{failure}
+rustfmt or clippy is missing
+help: install both for the toolchain that \
+             rust-toolchain.toml names"
+        ))
+    })
+}
+
+fn missing(tools: &[Tool]) -> Vec<&Tool> {
+    tools.iter().filter(|tool| !tool.is_there()).collect()
+}
+
+fn not_there(missing: &[&Tool], packages: &[&str], when: &str) -> Failure {
+    let names: Vec<String> = missing
+        .iter()
+        .filter_map(|tool| Some(format!("{} ({})", tool.names.first()?, tool.purpose)))
+        .collect();
+    Failure::new(format!(
+        "missing{when}: {}\nhelp: run `sudo apt-get install --yes {}`, or install them as your \
+         system does",
+        names.join(", "),
+        packages.join(" "),
+    ))
+}
+
+fn may_install() -> bool {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    // Ubuntu has this file too.
+    root && Path::new("/etc/debian_version").exists()
+}
+
+fn apt_get(arguments: &[&str]) -> Outcome {
+    let mut command = program("apt-get", arguments);
+    command::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOWHERE: Tool =
+        Tool { names: &["no-such-program"], package: "no-such-package", purpose: "a test" };
+
+    #[test]
+    fn a_missing_tool_is_named_with_the_command_that_installs_it() {
+        let tools = [NOWHERE, GIT];
+        let missing = missing(&tools);
+        assert_eq!(
+            not_there(&missing, &["no-such-package"], "").to_string(),
+            "missing: no-such-program (a test)\nhelp: run `sudo apt-get install --yes \
+             no-such-package`, or install them as your system does"
+        );
+    }
+}

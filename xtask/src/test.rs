@@ -1,0 +1,68 @@
+//! `cargo xtask test`: everything that has to hold, within 20 minutes.
+
+use std::process::Command;
+
+use crate::{
+    Failure, Outcome,
+    command::cargo,
+    faults, project,
+    run::{Run, with_env},
+    setup::{self, CHROMEDRIVER, CHROMIUM, GIT},
+};
+
+/// Runs every step up to the first that fails, and closes with the counts.
+pub(crate) fn run() -> Outcome {
+    let mut run = Run::new();
+    let outcome = steps(&mut run).map_err(|failure| {
+        // Before the counts, which are the last line in any case.
+        failure.tell();
+        Failure::told()
+    });
+    run.close();
+    outcome
+}
+
+fn steps(run: &mut Run) -> Outcome {
+    run.step("set-up", |_| setup::require(&[CHROMIUM, CHROMEDRIVER, GIT]))?;
+    run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;
+    run.commands("lints", lints()?)?;
+    run.commands("tests", [everything(cargo(&["test", "--workspace", "--no-fail-fast"]))])?;
+    run.commands("tests that need programs", [everything(with_programs())])?;
+    run.commands("documentation", [documentation()])?;
+    run.step("seeded faults, a short selection", |totals| {
+        let verdicts = faults::run(faults::Selection::Short)?;
+        totals.add(verdicts.killed, verdicts.survived);
+        verdicts.into_outcome()
+    })
+}
+
+fn lints() -> Outcome<Vec<Command>> {
+    let mut runs = vec![clippy(&["--workspace", "--all-targets"])];
+    // The workspace build unites the features of all its members; users do not.
+    let package = "policy-core";
+    runs.push(clippy(&["--package", package, "--all-targets", "--no-default-features"]));
+    for feature in project::features(package)? {
+        let only = ["--package", package, "--all-targets", "--no-default-features", "--features"];
+        runs.push(clippy(&[&only[..], &[&feature]].concat()));
+    }
+    Ok(runs)
+}
+
+fn clippy(arguments: &[&str]) -> Command {
+    cargo(&[&["clippy"], arguments, &["--", "--deny", "warnings"]].concat())
+}
+
+/// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with
+/// the reason, so that it lists them as left out. Here they run, and fail if it is not there.
+fn with_programs() -> Command {
+    cargo(&["test", "--workspace", "--tests", "--no-fail-fast", "--", "--ignored"])
+}
+
+/// For tests that decide by a variable whether they may leave something out.
+fn everything(command: Command) -> Command {
+    with_env(command, "POLICY_TESTS", "all")
+}
+
+fn documentation() -> Command {
+    with_env(cargo(&["doc", "--workspace", "--no-deps"]), "RUSTDOCFLAGS", "--deny warnings")
+}
