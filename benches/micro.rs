@@ -1,0 +1,238 @@
+//! Single decisions, to be counted by callgrind: `micro list`, `micro count CASE N`. The time to
+//! start an app: `micro start ROUTES`.
+//!
+//! A case named `X.base` is what the cases `X.*` do besides deciding; the report subtracts it.
+//! `benches/instructions` runs all of them.
+
+use std::{
+    hint::black_box,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, Uri,
+    header::{
+        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, HOST, ORIGIN,
+    },
+};
+use policy_core::{
+    cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
+    gate::{Head, Single},
+    origin::OriginSet,
+};
+use policy_server::{AppService, Body, prelude::*};
+use tower::Service;
+
+const APPS: CorsPolicy = CorsPolicy::origins(&[
+    "https://app.example.com",
+    "https://admin.example.com",
+    "https://shop.example.org",
+])
+.credentials()
+.methods(&["GET", "PUT"])
+.headers(&["content-type", "x-request-id"])
+.expose(&["x-request-id"])
+.max_age(600)
+.build();
+
+type Operation = Box<dyn FnMut()>;
+
+fn request(is_preflight: bool) -> Request<()> {
+    let mut request = Request::new(());
+    *request.uri_mut() = Uri::from_static("/cors");
+    let mut headers = HeaderMap::with_capacity(8);
+    headers.insert(HOST, HeaderValue::from_static("127.0.0.1"));
+    headers.insert(ORIGIN, HeaderValue::from_static("https://app.example.com"));
+    if is_preflight {
+        *request.method_mut() = Method::OPTIONS;
+        headers.insert(ACCESS_CONTROL_REQUEST_METHOD, HeaderValue::from_static("PUT"));
+        let names = HeaderValue::from_static("content-type,x-request-id");
+        headers.insert(ACCESS_CONTROL_REQUEST_HEADERS, names);
+    }
+    *request.headers_mut() = headers;
+    request
+}
+
+/// An answer with room for the headers of a policy, as a framework's would be.
+fn response() -> Response<()> {
+    let mut headers = HeaderMap::with_capacity(8);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let mut response = Response::new(());
+    *response.headers_mut() = headers;
+    response
+}
+
+fn cors() -> Result<Cors, String> {
+    Cors::new("bench", &APPS, &OriginLists::new()).map_err(|errors| errors.to_string())
+}
+
+fn actual(cors: &Cors) {
+    let request = black_box(request(false));
+    let grant = cors.grant(Single::of(request.headers(), &ORIGIN));
+    let mut response = response();
+    drop(request);
+    cors.finish(grant, response.headers_mut());
+    drop(black_box(response));
+}
+
+fn preflight(cors: &Cors, preflight: &Preflight) {
+    let request = black_box(request(true));
+    let headers = request.headers();
+    let origin = Single::of(headers, &ORIGIN);
+    let method = Single::of(headers, &ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = Response::new(());
+    if let Ok((status, headers)) = preflight.answer(cors, origin, method) {
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+    }
+    drop(black_box(response));
+}
+
+/// A set of so many origins, and one of them in the middle.
+fn run_time(count: usize) -> Result<Operation, String> {
+    let origins: Vec<_> = (0..count).map(|n| format!("https://a{n:06}.partner.example")).collect();
+    let set =
+        OriginSet::new(origins.iter().map(String::as_str)).map_err(policy_core::Rule::message)?;
+    let asked = origins.get(count / 2).cloned().unwrap_or_default();
+    Ok(Box::new(move || {
+        black_box(set.matches(black_box(asked.as_bytes())));
+    }))
+}
+
+/// The same origins, and a name below the one in the middle.
+fn run_time_wildcard(count: usize) -> Result<Operation, String> {
+    let origins: Vec<_> =
+        (0..count).map(|n| format!("https://*.a{n:06}.partner.example")).collect();
+    let set =
+        OriginSet::new(origins.iter().map(String::as_str)).map_err(policy_core::Rule::message)?;
+    let asked = origins.get(count / 2).map(|origin| origin.replace('*', "x")).unwrap_or_default();
+    Ok(Box::new(move || {
+        black_box(set.matches(black_box(asked.as_bytes())));
+    }))
+}
+
+#[get("/items")]
+#[cors(APPS)]
+#[auth(public)]
+async fn fixed() {}
+
+#[get("/items/{id}")]
+#[put("/items/{id}")]
+#[cors(APPS)]
+#[auth(public)]
+async fn one(id: u64) -> String {
+    id.to_string()
+}
+
+#[get("/items/{id}/parts/{part}")]
+#[put("/items/{id}/parts/{part}")]
+#[cors(APPS)]
+#[auth(public)]
+async fn two(id: u64, part: String) -> String {
+    format!("{id}:{part}")
+}
+
+/// An app of so many routes: five below each prefix.
+fn app(routes: usize) -> Result<AppService<()>, String> {
+    let scopes = (0..routes / 5).map(|n| format!("/s{n}"));
+    let app = scopes.fold(App::new(()), |app, prefix| {
+        app.scope(prefix, Scope::new().routes(routes![fixed, one, two]))
+    });
+    app.build().map_err(|error| error.to_string())
+}
+
+/// A whole request through the gates, without a socket.
+fn ask(service: &mut AppService<()>, path: &'static str) {
+    let mut request = Request::new(Body::empty());
+    *request.uri_mut() = Uri::from_static(path);
+    request.headers_mut().insert(HOST, HeaderValue::from_static("127.0.0.1"));
+    let answer = pin!(service.call(black_box(request)));
+    if let Poll::Ready(response) = answer.poll(&mut Context::from_waker(Waker::noop())) {
+        drop(black_box(response));
+    }
+}
+
+fn route(routes: usize) -> Result<Operation, String> {
+    let mut service = app(routes)?;
+    Ok(Box::new(move || ask(&mut service, "/s13/items/42/parts/1001")))
+}
+
+const CASES: [&str; 13] = [
+    "cors actual.base",
+    "cors actual.policy",
+    "cors preflight.base",
+    "cors preflight.policy",
+    "head.base",
+    "head.read and admit",
+    "origins of 10.exact",
+    "origins of 100000.exact",
+    "origins of 10.wildcard",
+    "origins of 100000.wildcard",
+    "config.compile",
+    "request among routes.100",
+    "request among routes.10000",
+];
+
+fn case(name: &str) -> Result<Operation, String> {
+    Ok(match name {
+        "cors actual.base" => Box::new(|| {
+            drop(black_box(request(false)));
+            drop(black_box(response()));
+        }),
+        "cors actual.policy" => {
+            let cors = cors()?;
+            Box::new(move || actual(&cors))
+        }
+        "cors preflight.base" => Box::new(|| drop(black_box(request(true)))),
+        "cors preflight.policy" => {
+            let cors = cors()?;
+            let answer = cors.preflight(&[]);
+            Box::new(move || preflight(&cors, &answer))
+        }
+        "head.base" => Box::new(|| drop(black_box(request(false)))),
+        "head.read and admit" => Box::new(|| {
+            let request = black_box(request(false));
+            let head = Head::read(&request);
+            let own = policy_core::gate::OwnOrigin::Development;
+            let _ = black_box(head.target().and_then(|()| own.admit(&head)));
+        }),
+        "request among routes.100" => route(100)?,
+        "request among routes.10000" => route(10_000)?,
+        "origins of 10.exact" => run_time(10)?,
+        "origins of 100000.exact" => run_time(100_000)?,
+        "origins of 10.wildcard" => run_time_wildcard(10)?,
+        "origins of 100000.wildcard" => run_time_wildcard(100_000)?,
+        "config.compile" => {
+            let config =
+                CorsConfig { origins: vec!["https://a.test".to_owned()], ..CorsConfig::default() };
+            Box::new(move || {
+                let _ = black_box(Cors::from_config("bench", &config));
+            })
+        }
+        _ => return Err(format!("no case `{name}`; `micro list` names them")),
+    })
+}
+
+#[expect(clippy::print_stdout, reason = "names and times are the output")]
+fn main() -> Result<(), String> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["list"] => println!("{}", CASES.join("\n")),
+        ["count", name, times] => {
+            let mut operation = case(name)?;
+            let times: u64 = times.parse().map_err(|_not_a_number| "N is a number".to_owned())?;
+            (0..times).for_each(|_| operation());
+        }
+        ["start", routes] => {
+            let routes = routes.parse().map_err(|_not_a_number| "ROUTES is a number".to_owned())?;
+            let begin = Instant::now();
+            drop(black_box(app(routes)?));
+            println!("{:.1} ms", begin.elapsed().as_secs_f64() * 1000.0);
+        }
+        _ => return Err("usage: micro list | count CASE N | start ROUTES".to_owned()),
+    }
+    Ok(())
+}
