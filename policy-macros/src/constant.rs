@@ -10,14 +10,19 @@ use crate::args::{
     peeled,
 };
 
-/// The items that hold a policy, and the expression for it. The compiler evaluates them, and so
-/// checks the policy by the rules once more: this time all of it, also what is behind names.
+/// The items that hold a policy, and the expression for it. Where everything was seen while the
+/// macro ran, that is all. Otherwise the compiler evaluates the items, and so checks the policy by
+/// the rules once more: this time also what is behind names.
 ///
 /// What fails is a constant that nothing refers to, or the compiler would complain about every
 /// place that does. Its name stands in the message.
 pub(crate) fn written(written: &Written, name: &Ident) -> (TokenStream, TokenStream) {
     let cors = quote!(__policy::policy_core::cors);
+    let facet = quote!(__policy::policy_core::route::Facet);
     let spec = spec(written, &cors);
+    if Field::ALL.into_iter().all(|field| written.is_visible(field)) {
+        return (TokenStream::new(), quote!(#facet::Set(#cors::CorsPolicy::expanded(#spec))));
+    }
     let failure = failure(written);
     let items = quote! {
         const __POLICY_CORS: ::core::result::Result<#cors::CorsPolicy, #cors::Violation<'static>> =
@@ -27,7 +32,6 @@ pub(crate) fn written(written: &Written, name: &Ident) -> (TokenStream, TokenStr
             ::core::result::Result::Err(__policy_violation) => #failure,
         };
     };
-    let facet = quote!(__policy::policy_core::route::Facet);
     let value = quote! {
         match __POLICY_CORS {
             ::core::result::Result::Ok(__policy_checked) => #facet::Set(__policy_checked),

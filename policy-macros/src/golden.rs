@@ -90,7 +90,7 @@ fn attributes_mean_the_same_in_any_order() {
         essence(&format!("{a} {b} #[inline] {c} async fn order(id: u64) {{}}"))
     };
     let first = of([0, 1, 2]);
-    assert!(first.contains("cors_policy_of_order") && !first.contains("compile_error"), "{first}");
+    assert!(first.contains("https://app.example") && !first.contains("compile_error"), "{first}");
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         assert_eq!(of(order), first, "{order:?}");
     }

@@ -113,15 +113,25 @@ fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
         return Admission::Answered(not_served(app, path, head));
     };
     let cors = served.sharing.as_ref().map(|sharing| &sharing.cors);
+    admit_to(app, head, Answerer::Route(served.route, values), cors)
+}
+
+/// The gates behind the router, the same for routes and the fallback.
+fn admit_to<'a, S>(
+    app: &Assembled<S>,
+    head: &Head<'_>,
+    answerer: Answerer<'a>,
+    cors: Option<&Arc<Cors>>,
+) -> Admission<'a> {
     let grant = grant(cors, head);
-    if head.is_upgrade() && !may_upgrade(app, head, cors, &grant) {
-        return Admission::Answered(refuse(app, head, Refusal::WebSocketOrigin, cors, grant));
-    }
-    if content_length(head).is_some_and(|length| length > app.settings.body_limit as u64) {
-        return Admission::Answered(refuse(app, head, Refusal::BodyTooLarge, cors, grant));
-    }
-    let answerer = Answerer::Route(served.route, values);
-    Admission::Admitted(answerer, Finish::new(head.method, cors, grant))
+    let refusal = if head.is_upgrade() && !may_upgrade(app, head, cors, &grant) {
+        Refusal::WebSocketOrigin
+    } else if content_length(head).is_some_and(|length| length > app.settings.body_limit as u64) {
+        Refusal::BodyTooLarge
+    } else {
+        return Admission::Admitted(answerer, Finish::new(head.method, cors, grant));
+    };
+    Admission::Answered(refuse(app, head, refusal, cors, grant))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.
@@ -151,14 +161,16 @@ fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
 /// A path that no route has: the app's default policy holds.
 fn unknown_path<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
     let cors = app.default_cors.as_ref();
+    if let Some(service) = &app.fallback
+        && !head.is_preflight()
+    {
+        return admit_to(app, head, Answerer::Fallback(service), cors);
+    }
     let grant = grant(cors, head);
-    let refusal = match &app.fallback {
-        _ if head.is_preflight() && grant == Grant::Refused => Refusal::PreflightOrigin,
-        Some(service) if !head.is_preflight() => {
-            let finish = Finish::new(head.method, cors, grant);
-            return Admission::Admitted(Answerer::Fallback(service), finish);
-        }
-        _ => Refusal::RouteNotFound,
+    let refusal = if head.is_preflight() && grant == Grant::Refused {
+        Refusal::PreflightOrigin
+    } else {
+        Refusal::RouteNotFound
     };
     Admission::Answered(refuse(app, head, refusal, cors, grant))
 }

@@ -15,7 +15,7 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, header::CONTENT_LENGTH};
+use http::{HeaderValue, Method, StatusCode, header::CONTENT_LENGTH};
 use http_body::Body as _;
 use policy_core::{
     Refusal,
@@ -156,10 +156,14 @@ impl Finish {
     }
 }
 
-/// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2).
+/// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status
+/// that has no content says no length (RFC 9110 8.6).
 fn without_body(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    if let Some(length) = body.size_hint().exact()
+    let has_content = !parts.status.is_informational()
+        && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if has_content
+        && let Some(length) = body.size_hint().exact()
         && !parts.headers.contains_key(CONTENT_LENGTH)
     {
         parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));

@@ -10,18 +10,19 @@ use super::{
 };
 use crate::{
     catalogue::{Rule, Severity},
-    grammar::{eq, is_token, names_contain, strip_suffix},
+    grammar::{eq, is_token, names_contain},
     origin::{OriginPattern, Port, covers_public_suffix},
 };
 
 impl<'a> CorsSpec<'a> {
     /// Every violation, errors and warnings, in the order of the spec. The public-suffix list is
-    /// asked here and not in [`first_error`](Self::first_error).
+    /// asked here and not in [`first_error`](Self::first_error), and so is what only warns.
     pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
         let spec = *self;
         Field::ALL.into_iter().flat_map(move |field| {
             (0..spec.slots(field)).filter_map(move |index| {
-                let rule = spec.check(field, index).or_else(|| spec.check_suffix(field, index))?;
+                let rule =
+                    spec.check(field, index).or_else(|| spec.check_at_leisure(field, index))?;
                 Some(spec.violation(field, index, rule))
             })
         })
@@ -96,19 +97,24 @@ impl<'a> CorsSpec<'a> {
                 if self.credentials && !self.dangerous_insecure_origins && pattern.is_insecure() {
                     Some(Rule::InsecureOriginWithCredentials)
                 } else {
-                    check_overlap(list, index, &pattern)
+                    None
                 }
             }
         }
     }
 
-    /// The rule that needs the public-suffix list.
-    fn check_suffix(&self, field: Field, index: usize) -> Option<Rule> {
-        let asked = matches!(field, Field::Origins | Field::Within)
-            && self.credentials
-            && !self.dangerous_public_suffix;
-        let pattern = OriginPattern::parse(entry(self.entries(field), index)).ok()?;
-        (asked && covers_public_suffix(&pattern)).then_some(Rule::PublicSuffixWithCredentials)
+    /// The rules about origins that constants are not asked: the public-suffix list is no
+    /// constant, and the compiler takes long to compare every origin with every other.
+    fn check_at_leisure(&self, field: Field, index: usize) -> Option<Rule> {
+        if !matches!(field, Field::Origins | Field::Within) {
+            return None;
+        }
+        let list = self.entries(field);
+        let pattern = OriginPattern::parse(entry(list, index)).ok()?;
+        if self.credentials && !self.dangerous_public_suffix && covers_public_suffix(&pattern) {
+            return Some(Rule::PublicSuffixWithCredentials);
+        }
+        check_overlap(list, index, &pattern)
     }
 
     const fn check_method(&self, text: &str) -> Option<Rule> {
@@ -172,46 +178,31 @@ impl<'a> CorsSpec<'a> {
 
 /// Whether another entry of the list makes this one needless. Lists in attributes are short;
 /// those that come at run time are checked entry by entry and do not pass here.
-const fn check_overlap(list: &[&str], index: usize, pattern: &OriginPattern<'_>) -> Option<Rule> {
-    let mut rest = list;
-    let mut other = 0;
-    while let [text, tail @ ..] = rest {
-        if other != index
-            && let Ok(cover) = OriginPattern::parse(text)
-        {
-            let same = eq(text.as_bytes(), entry(list, index).as_bytes());
-            if same && other < index {
-                return Some(Rule::OriginRepeated);
-            }
-            if !same && covers(&cover, pattern) {
-                return Some(Rule::OriginCovered);
-            }
+fn check_overlap(list: &[&str], index: usize, pattern: &OriginPattern<'_>) -> Option<Rule> {
+    list.iter().enumerate().filter(|(other, _)| *other != index).find_map(|(other, text)| {
+        let cover = OriginPattern::parse(text).ok()?;
+        if cover == *pattern {
+            (other < index).then_some(Rule::OriginRepeated)
+        } else {
+            covers(&cover, pattern).then_some(Rule::OriginCovered)
         }
-        other += 1;
-        rest = tail;
-    }
-    None
+    })
 }
 
 /// Whether every origin of `inner` is one of `outer`.
-const fn covers(outer: &OriginPattern<'_>, inner: &OriginPattern<'_>) -> bool {
-    let ports = match (outer.port(), inner.port()) {
-        (Port::Any, _) | (Port::Default, Port::Default) => true,
-        (Port::Number(a), Port::Number(b)) => a == b,
-        _ => false,
+fn covers(outer: &OriginPattern<'_>, inner: &OriginPattern<'_>) -> bool {
+    let ports = outer.port() == Port::Any || outer.port() == inner.port();
+    let is_below = || {
+        let name = inner.host().strip_suffix(outer.host());
+        name.is_some_and(|name| name.ends_with('.'))
     };
-    let (wide, narrow) = (outer.host().as_bytes(), inner.host().as_bytes());
-    let hosts = if outer.is_wildcard() {
-        (inner.is_wildcard() && eq(wide, narrow)) || is_below(narrow, wide)
-    } else {
-        !inner.is_wildcard() && eq(wide, narrow)
+    let is_same = outer.host() == inner.host();
+    let hosts = match (outer.is_wildcard(), inner.is_wildcard()) {
+        (true, true) => is_same || is_below(),
+        (true, false) => is_below(),
+        (false, is_wildcard) => is_same && !is_wildcard,
     };
-    ports && hosts && eq(outer.scheme().as_bytes(), inner.scheme().as_bytes())
-}
-
-/// Whether `name` stands below `domain`: ends with a dot and it.
-const fn is_below(name: &[u8], domain: &[u8]) -> bool {
-    matches!(strip_suffix(name, domain), Some([.., b'.']))
+    ports && hosts && outer.scheme() == inner.scheme()
 }
 
 const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {

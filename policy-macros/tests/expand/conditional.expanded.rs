@@ -30,22 +30,6 @@ const _: () = {
 #[cfg(feature = "debug")]
 const _: () = {
     use ::policy_server::__private as __policy;
-    const __POLICY_CORS: ::core::result::Result<
-        __policy::policy_core::cors::CorsPolicy,
-        __policy::policy_core::cors::Violation<'static>,
-    > = __policy::policy_core::cors::CorsPolicy::checked(
-        __policy::policy_core::cors::CorsSpec::new(
-            __policy::policy_core::cors::Origins::Listed(
-                &["https://a.example", "https://a.example"],
-            ),
-        ),
-    );
-    const cors_policy_of_debug: () = match __POLICY_CORS {
-        ::core::result::Result::Ok(_) => {}
-        ::core::result::Result::Err(__policy_violation) => {
-            ::core::panic!("{}", __policy_violation.text().as_str())
-        }
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for debug
     where
@@ -54,14 +38,15 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/debug")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: match __POLICY_CORS {
-                    ::core::result::Result::Ok(__policy_checked) => {
-                        __policy::policy_core::route::Facet::Set(__policy_checked)
-                    }
-                    ::core::result::Result::Err(_) => {
-                        __policy::policy_core::route::Facet::None
-                    }
-                },
+                cors: __policy::policy_core::route::Facet::Set(
+                    __policy::policy_core::cors::CorsPolicy::expanded(
+                        __policy::policy_core::cors::CorsSpec::new(
+                            __policy::policy_core::cors::Origins::Listed(
+                                &["https://a.example", "https://a.example"],
+                            ),
+                        ),
+                    ),
+                ),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
             },
             handler: ::core::concat!(::core::module_path!(), "::debug"),

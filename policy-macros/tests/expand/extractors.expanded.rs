@@ -24,23 +24,6 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
-    const __POLICY_CORS: ::core::result::Result<
-        __policy::policy_core::cors::CorsPolicy,
-        __policy::policy_core::cors::Violation<'static>,
-    > = __policy::policy_core::cors::CorsPolicy::checked(__policy::policy_core::cors::CorsSpec {
-        credentials: true,
-        expose: &["etag"],
-        max_age: ::core::option::Option::Some(600),
-        ..__policy::policy_core::cors::CorsSpec::new(
-            __policy::policy_core::cors::Origins::Listed(&["https://app.shop.example"]),
-        )
-    });
-    const cors_policy_of_order: () = match __POLICY_CORS {
-        ::core::result::Result::Ok(_) => {}
-        ::core::result::Result::Err(__policy_violation) => {
-            ::core::panic!("{}", __policy_violation.text().as_str())
-        }
-    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for order
@@ -54,14 +37,18 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders/{id}/items/{item}")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: match __POLICY_CORS {
-                    ::core::result::Result::Ok(__policy_checked) => {
-                        __policy::policy_core::route::Facet::Set(__policy_checked)
-                    }
-                    ::core::result::Result::Err(_) => {
-                        __policy::policy_core::route::Facet::None
-                    }
-                },
+                cors: __policy::policy_core::route::Facet::Set(
+                    __policy::policy_core::cors::CorsPolicy::expanded(__policy::policy_core::cors::CorsSpec {
+                        credentials: true,
+                        expose: &["etag"],
+                        max_age: ::core::option::Option::Some(600),
+                        ..__policy::policy_core::cors::CorsSpec::new(
+                            __policy::policy_core::cors::Origins::Listed(
+                                &["https://app.shop.example"],
+                            ),
+                        )
+                    }),
+                ),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
             },
             handler: ::core::concat!(::core::module_path!(), "::order"),

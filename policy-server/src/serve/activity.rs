@@ -55,15 +55,21 @@ impl Activity {
     }
 
     pub(super) fn wrote(&self, is_blocked: bool) {
-        if !is_blocked && (!self.is_http2 || self.open.load(Relaxed) > 0) {
-            self.moved.fetch_add(1, Relaxed);
+        if !is_blocked {
+            if !self.is_http2 || self.open.load(Relaxed) > 0 {
+                self.moved.fetch_add(1, Relaxed);
+            }
+            // A head that came in while an answer is written is late by no fault of the client's.
+            self.head_begun.store(false, Relaxed);
         }
         self.write_blocked.store(is_blocked, Relaxed);
     }
 
     /// Whether a part of a head is there, and nothing else is going on.
     pub(super) fn is_reading_head(&self) -> bool {
-        self.head_begun.load(Relaxed) && self.open.load(Relaxed) == 0
+        self.head_begun.load(Relaxed)
+            && self.open.load(Relaxed) == 0
+            && !self.write_blocked.load(Relaxed)
     }
 
     /// Whether the connection waits for its client, and not for a handler.

@@ -63,6 +63,9 @@ impl<S: Send + Sync + 'static> Server<S> {
     }
 
     /// Serves until `stop` is done, and finishes the requests in flight then.
+    ///
+    /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
+    /// it is neither waited for nor closed.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         let Self { service, listener, address } = self;
         if service.app().own_origin == OwnOrigin::Development {
