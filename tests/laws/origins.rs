@@ -1,0 +1,87 @@
+//! Sets of origins against whole lists of labels.
+
+use policy_core::origin::{OriginPattern, OriginSet};
+use proptest::{collection::vec, prelude::*, sample::Index};
+
+use crate::{
+    generate::pattern,
+    law::{Premise, holds},
+    near::{VARIATIONS, near},
+    oracle,
+};
+
+/// A set has an origin exactly if one of its patterns stands for it.
+#[test]
+fn a_set_has_exactly_what_its_patterns_stand_for() {
+    let probes = vec((any::<Index>(), 0..VARIATIONS.len(), pattern()), 4..10);
+    // Small sets and larger ones are looked up in different ways.
+    let patterns = prop_oneof![vec(pattern(), 0..8), vec(pattern(), 8..24)];
+    holds("membership", 40, (patterns, probes), |(patterns, probes)| {
+        let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
+        let (mut hits, mut misses) = (0, 0);
+        for (entry, variation, other) in &probes {
+            let entries: Vec<&String> = patterns.iter().chain([other]).collect();
+            let origin = near(entry.get(&entries), *variation);
+            let due = patterns.iter().any(|pattern| oracle::matches(pattern, &origin));
+            let text = String::from_utf8_lossy(&origin);
+            prop_assert_eq!(set.matches(&origin), due, "`{}`", text);
+            if due {
+                hits += 1;
+            } else {
+                misses += 1;
+            }
+        }
+        Ok(Premise::met_if(hits > 0 && misses > 0))
+    });
+}
+
+/// Inclusion is sound: if a set includes another one, every origin of that one is in it. A search
+/// for a counterexample tries all variations of every pattern.
+#[test]
+fn what_an_included_set_has_the_including_set_has() {
+    let cases = (vec(pattern(), 1..8), vec(pattern(), 1..3), vec(any::<Index>(), 0..3));
+    holds("inclusion", 10, cases, |(outer, inner, shared)| {
+        // Some patterns of both, so that inclusion happens.
+        let inner: Vec<String> = match &*shared {
+            [] => inner,
+            shared => shared.iter().map(|index| narrower(index.get(&outer))).collect(),
+        };
+        let wide = OriginSet::new(outer.iter().map(String::as_str)).expect("a set");
+        let narrow = OriginSet::new(inner.iter().map(String::as_str)).expect("a set");
+        let included = wide.includes(&narrow);
+        if included {
+            let tried = |entry| (0..VARIATIONS.len()).map(move |one| near(entry, one));
+            let tried = inner.iter().flat_map(tried);
+            for origin in tried.filter(|origin| narrow.matches(origin)) {
+                let text = String::from_utf8_lossy(&origin).into_owned();
+                prop_assert!(wide.matches(&origin), "`{}`", text);
+            }
+        }
+        Ok(Premise::met_if(included))
+    });
+}
+
+/// Inclusion is complete: if a pattern is not included, an origin shows it: one with a label and
+/// a port that no pattern names.
+#[test]
+fn what_is_not_included_has_an_origin_that_shows_it() {
+    let cases = (vec(pattern(), 1..8), pattern(), any::<Index>(), any::<bool>());
+    holds("exclusion", 30, cases, |(outer, other, index, related)| {
+        let inner = if related { narrower(index.get(&outer)) } else { other };
+        let wide = OriginSet::new(outer.iter().map(String::as_str)).expect("a set");
+        let included = wide.includes_pattern(&OriginPattern::parse(&inner).expect("a pattern"));
+        let due = outer.iter().any(|entry| oracle::covers(entry, &inner));
+        prop_assert_eq!(included, due, "`{}`", inner);
+        Ok(Premise::met_if(!included))
+    });
+}
+
+/// A pattern that stands for a part of what `pattern` stands for, by turns another one.
+fn narrower(pattern: impl AsRef<str>) -> String {
+    let pattern = pattern.as_ref();
+    match pattern.len() % 3 {
+        0 => pattern.replace("*.", "*.n."),
+        1 => pattern.replace(":*", ":8443").replace("*.", "n."),
+        _ => pattern.to_owned(),
+    }
+}

@@ -1,0 +1,137 @@
+//! Which policies there are, and what becomes of lists that change while the app runs.
+
+use http::HeaderValue;
+use policy_core::{
+    cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
+    gate::Single,
+};
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*,
+    sample::{Index, Select, select},
+};
+
+use crate::{
+    exchange::Policy,
+    generate::{pattern, policy},
+    law::{Premise, holds},
+    near::{VARIATIONS, near},
+    oracle,
+};
+
+/// A policy exists exactly if it breaks no rule.
+#[test]
+fn a_policy_is_accepted_exactly_if_it_is_valid() {
+    let cases = prop_oneof![3 => unchecked_policy(), 1 => policy()];
+    holds("validity", 25, cases, |policy| {
+        let accepted = Cors::from_config("the case", &policy.config()).map(|_| ());
+        prop_assert_eq!(accepted.is_ok(), oracle::is_valid(&policy), "{:?}", accepted);
+        Ok(Premise::met_if(accepted.is_err()))
+    });
+}
+
+/// A run-time list is replaced whole or not at all: after a list that is outside of the bound or
+/// malformed, everybody is granted what the list before granted; after a good one, what it grants.
+#[test]
+fn a_list_is_replaced_whole_or_not_at_all() {
+    const BOUND: &[&str] = &["https://*.a.b", "https://a.test:*", "http://localhost:*"];
+    const POLICY: CorsPolicy =
+        CorsPolicy::origins_at_run_time("list").within(BOUND).credentials().build();
+    let inside = select(vec![
+        "https://a.test",
+        "https://b.a.b",
+        "https://*.b.a.b",
+        "https://x-1.a.b",
+        "https://a.test:*",
+        "https://a.test:8443",
+        "http://localhost:1",
+    ]);
+    let outside = prop_oneof![
+        4 => pattern(),
+        1 => select(vec!["*", "null", "https://a.b", "https://b.a.b/"])
+            .prop_map(str::to_owned),
+    ];
+    let entry = prop_oneof![9 => inside.prop_map(str::to_owned), 1 => outside];
+    let lists = vec(vec(entry, 0..4), 1..5);
+    let probes = vec((any::<Index>(), 0..VARIATIONS.len()), 8);
+    holds("run-time lists", 10, (lists, probes), |(lists, probes)| {
+        let shared = SharedOrigins::new();
+        let mut named = OriginLists::new();
+        named.insert("list", shared.clone());
+        let cors = Cors::new("the case", &POLICY, &named).expect("a policy");
+        let mut current: &[String] = &[];
+        let mut refused = false;
+        for list in &lists {
+            let inside = list.iter().all(|entry| {
+                let bounded = BOUND.iter().any(|bound| oracle::covers(bound, entry));
+                oracle::is_pattern(entry) && bounded
+            });
+            prop_assert_eq!(shared.replace(list).is_ok(), inside, "{:?}", list);
+            if inside {
+                current = list;
+            }
+            refused |= !inside;
+            for (entry, variation) in &probes {
+                let known: Vec<&String> = lists.iter().flatten().collect();
+                let Some(entry) = known.get(entry.index(known.len().max(1))) else { continue };
+                let origin = HeaderValue::from_bytes(&near(entry, *variation));
+                let origin = origin.expect("a header value");
+                let due = current.iter().any(|entry| oracle::matches(entry, origin.as_bytes()));
+                let granted = matches!(cors.grant(Single::One(&origin)), Grant::Origin(_));
+                prop_assert_eq!(granted, due, "{:?} under {:?}", origin, current);
+            }
+        }
+        Ok(Premise::met_if(refused && !current.is_empty()))
+    });
+}
+
+/// A policy as somebody may write it who did not read the rules.
+fn unchecked_policy() -> impl Strategy<Value = Policy> {
+    let odd = (pattern(), 0..VARIATIONS.len()).prop_map(|(pattern, variation)| {
+        String::from_utf8_lossy(&near(&pattern, variation)).into_owned()
+    });
+    let suffix = select(vec!["https://*.github.io", "https://*.co.uk", "https://*.b.co.uk", "*"]);
+    let origin = prop_oneof![12 => pattern(), 1 => odd, 1 => suffix.prop_map(str::to_owned)];
+    let method = select(vec!["GET", "put", "PURGE", "*", "trace", "TRACK", "", "PU T"]);
+    let header = select(vec![
+        "X-A",
+        "*",
+        "Authorization",
+        "Cookie",
+        "sec-fetch-x",
+        "Proxy-X",
+        "x y",
+        "",
+        "User-Agent",
+        "Access-Control-Allow-Origin",
+        "access-control-request-headers",
+        "secret",
+    ]);
+    let exposed = select(vec![
+        "X-A",
+        "*",
+        "Content-Type",
+        "Set-Cookie",
+        "set-cookie2",
+        "Origin",
+        "x y",
+        "",
+        "access-control-allow-origin",
+        "Access-Control-Max-Age",
+    ]);
+    let list = |name: Select<&'static str>| prop_oneof![4 => Just(vec![]), 1 => vec(name.prop_map(str::to_owned), 0..3)];
+    let seconds = option::weighted(0.3, select(vec![-2, -1, 0, 600, 7201, 86400, 86401, i64::MIN]));
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let parts = (vec(origin, 0..4), list(method), list(header), list(exposed), seconds, flags);
+    parts.prop_map(|(origins, methods, headers, expose, max_age, flags)| Policy {
+        origins,
+        credentials: flags.0,
+        methods: (!methods.is_empty()).then_some(methods),
+        headers,
+        expose,
+        max_age,
+        allow_insecure: flags.1,
+        allow_public_suffix: flags.2,
+    })
+}

@@ -1,0 +1,20 @@
+//! Policies in the product's own spelling.
+
+use policy_core::cors::CorsConfig;
+
+use crate::exchange::Policy;
+
+impl Policy {
+    pub(crate) fn config(&self) -> CorsConfig {
+        CorsConfig {
+            origins: self.origins.clone(),
+            methods: self.methods.clone(),
+            headers: self.headers.clone(),
+            expose: self.expose.clone(),
+            credentials: self.credentials,
+            max_age: self.max_age,
+            dangerous_insecure_origins: self.allow_insecure,
+            dangerous_public_suffix: self.allow_public_suffix,
+        }
+    }
+}

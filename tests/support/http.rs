@@ -1,0 +1,292 @@
+//! A server on a socket of its own, and clients that write bytes to it and read what comes back.
+//! Nothing here knows more of HTTP than where a message ends.
+
+use std::{
+    cell::Cell,
+    fmt,
+    future::pending,
+    io,
+    net::SocketAddr,
+    panic,
+    sync::Once,
+    time::{Duration, Instant},
+};
+
+use policy_server::App;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::oneshot,
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// How long anything may take before a test gives up, on a machine with much else to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+thread_local! {
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Waits for something that must happen.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, future).await.expect("it should have happened by now")
+}
+
+/// An app that listens, on the runtime and the thread of its test.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    stopped: JoinHandle<()>,
+    panics_before: usize,
+}
+
+impl Running {
+    pub(crate) async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
+        count_panics();
+        let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+        let address = server.local_addr();
+        let (stop, stopping) = oneshot::channel();
+        let stopped = tokio::spawn(server.run_until(async {
+            if stopping.await.is_err() {
+                // The test ends without stopping the server, and the runtime ends it.
+                pending::<()>().await;
+            }
+        }));
+        Self { address, stop, stopped, panics_before: PANICS.get() }
+    }
+
+    pub(crate) async fn connect(&self) -> Connection {
+        Connection::open(self.address).await
+    }
+
+    /// Sends one request on a connection of its own.
+    pub(crate) async fn answer(&self, request: impl AsRef<[u8]>) -> Answer {
+        let mut connection = self.connect().await;
+        connection.send(request).await;
+        connection.answer().await
+    }
+
+    /// Asks the server to stop, as a signal would; done when it has.
+    pub(crate) fn stop(self) -> JoinHandle<()> {
+        self.stop.send(()).expect("a server that runs");
+        self.stopped
+    }
+
+    /// How often a thread of the test panicked since the server runs. All of it is one thread,
+    /// so these are the panics of its tasks, which nothing else tells of.
+    pub(crate) fn panics(&self) -> usize {
+        PANICS.get() - self.panics_before
+    }
+}
+
+fn count_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            default(info);
+        }));
+    });
+}
+
+/// One connection of a client.
+pub(crate) struct Connection {
+    pub(crate) stream: TcpStream,
+    /// What was received and not yet looked at.
+    received: Vec<u8>,
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        Self::over(soon(TcpStream::connect(address)).await.expect("a server that listens"))
+    }
+
+    pub(crate) fn over(stream: TcpStream) -> Self {
+        stream.set_nodelay(true).expect("a socket");
+        Self { stream, received: Vec::new() }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        soon(self.stream.write_all(bytes.as_ref())).await.expect("a server that takes bytes");
+    }
+
+    /// Sends as much as the server takes, which may close before the end.
+    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
+    }
+
+    /// The answer to anything but HEAD.
+    pub(crate) async fn answer(&mut self) -> Answer {
+        let mut answer = self.head().await;
+        answer.body = self.body_of(&answer).await;
+        answer
+    }
+
+    /// The head of an answer: all there is of one to HEAD, and the beginning of a stream.
+    pub(crate) async fn head(&mut self) -> Answer {
+        let end = loop {
+            if let Some(end) = find(&self.received, b"\r\n\r\n") {
+                break end;
+            }
+            let before = self.received.len();
+            self.receive().await;
+            let so_far = self.received.escape_ascii();
+            assert!(self.received.len() > before, "closed within a head: `{so_far}`");
+        };
+        let head: Vec<u8> = self.received.drain(..end + 4).collect();
+        Answer::parse(String::from_utf8(head).expect("a head in ASCII"))
+    }
+
+    async fn body_of(&mut self, answer: &Answer) -> Vec<u8> {
+        if matches!(answer.status, 100..200 | 204 | 304) {
+            return Vec::new();
+        }
+        if answer.header("transfer-encoding") == Some("chunked") {
+            let mut body = Vec::new();
+            while let Some(chunk) = self.chunk().await {
+                body.extend(chunk);
+            }
+            return body;
+        }
+        let length = answer.header("content-length").expect("a body with a length");
+        let length = length.parse().expect("a length");
+        self.exactly(length).await
+    }
+
+    /// The next chunk of a chunked body; `None` for the last.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let line = loop {
+            if let Some(end) = find(&self.received, b"\r\n") {
+                break self.exactly(end + 2).await;
+            }
+            let before = self.received.len();
+            self.receive().await;
+            assert!(self.received.len() > before, "closed within a chunked body");
+        };
+        let size = String::from_utf8(line).expect("a chunk size");
+        let size = usize::from_str_radix(size.trim_end(), 16).expect("a chunk size");
+        let mut chunk = self.exactly(size + 2).await;
+        chunk.truncate(size);
+        (size > 0).then_some(chunk)
+    }
+
+    /// So many bytes.
+    pub(crate) async fn exactly(&mut self, length: usize) -> Vec<u8> {
+        while self.received.len() < length {
+            let before = self.received.len();
+            self.receive().await;
+            assert!(self.received.len() > before, "closed after {before} of {length} bytes");
+        }
+        self.received.drain(..length).collect()
+    }
+
+    /// Everything up to the end of the connection, orderly or not.
+    pub(crate) async fn rest(&mut self) -> Vec<u8> {
+        loop {
+            let before = self.received.len();
+            self.receive().await;
+            if self.received.len() == before {
+                return std::mem::take(&mut self.received);
+            }
+        }
+    }
+
+    /// Waits until the server closes, and says how long that took; nothing may come before.
+    pub(crate) async fn closed(&mut self) -> Duration {
+        let begun = Instant::now();
+        let rest = self.rest().await;
+        assert!(rest.is_empty(), "before it closed: `{}`", rest.escape_ascii());
+        begun.elapsed()
+    }
+
+    /// Adds what comes next to what was received; nothing at the end of the connection.
+    async fn receive(&mut self) {
+        let mut bytes = [0; 16 * 1024];
+        let len = match soon(self.stream.read(&mut bytes)).await {
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+            Err(error) => panic!("the socket failed: {error}"),
+        };
+        self.received.extend_from_slice(&bytes[..len]);
+    }
+}
+
+/// One answer, as its bytes say it.
+pub(crate) struct Answer {
+    /// `HTTP/1.1 200 OK`
+    pub(crate) line: String,
+    pub(crate) status: u16,
+    /// In the order in which they were sent.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    fn parse(head: String) -> Self {
+        let mut lines = head.trim_end().split("\r\n");
+        let line = lines.next().expect("a status line").to_owned();
+        let status = line.split(' ').nth(1).expect("a status").parse().expect("a status");
+        let headers = lines.map(|line| {
+            let (name, value) = line.split_once(": ").expect("a header");
+            (name.to_owned(), value.to_owned())
+        });
+        Self { status, headers: headers.collect(), line, body: Vec::new() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut named = self.headers.iter().filter(|header| header.0 == name);
+        let value = named.next().map(|header| header.1.as_str());
+        assert!(named.next().is_none(), "`{name}` twice in {self:?}");
+        value
+    }
+
+    /// All headers but the date, sorted, as lines.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let lasting = self.headers.iter().filter(|header| header.0 != "date");
+        let mut lines: Vec<_> = lasting.map(|(name, value)| format!("{name}: {value}")).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// The headers of CORS, sorted.
+    pub(crate) fn sharing(&self) -> Vec<String> {
+        let mut lines = self.lines();
+        lines.retain(|line| line.starts_with("access-control-"));
+        lines
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        str::from_utf8(&self.body).expect("a text")
+    }
+
+    /// Status and code of a problem, which says the same status itself.
+    pub(crate) fn problem(&self) -> (u16, String) {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        let problem: Value = serde_json::from_slice(&self.body).expect("JSON");
+        assert_eq!(problem["status"], self.status);
+        (self.status, problem["code"].as_str().expect("a code").to_owned())
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?} `{}`", self.line, self.headers, self.body.escape_ascii())
+    }
+}
+
+/// A request for `localhost` without a body: `GET /` and further fields.
+pub(crate) fn request(what: &str, fields: &[&str]) -> String {
+    let mut text = format!("{what} HTTP/1.1\r\nhost: localhost\r\n");
+    for field in fields {
+        text.push_str(field);
+        text.push_str("\r\n");
+    }
+    text + "\r\n"
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}

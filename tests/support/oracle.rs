@@ -1,0 +1,271 @@
+//! What a policy means, decided a second time and another way: no line here comes from the
+//! product, and origins are compared as whole lists of labels.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use http::{HeaderMap, Method};
+
+use crate::{
+    exchange::{App, Policy},
+    fetch::{SAFELISTED_METHODS, is_token},
+};
+
+/// Whether a policy lets a page of this origin read answers.
+pub(crate) fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
+    policy.origins.iter().any(|entry| entry == "*" || matches(entry, origin))
+}
+
+/// Whether a pattern stands for the value of an Origin header.
+pub(crate) fn matches(pattern: &str, origin: &[u8]) -> bool {
+    let (Some(pattern), Ok(origin)) = (Parts::of(pattern), std::str::from_utf8(origin)) else {
+        return false;
+    };
+    let Some(parts) = Parts::of(origin).filter(Parts::is_serialized) else {
+        return false;
+    };
+    let in_front = parts.labels.len().checked_sub(pattern.labels.len());
+    let hosts = match (pattern.labels.split_first(), in_front) {
+        // `*` takes one label or more.
+        (Some((&"*", below)), Some(_)) => parts.labels.ends_with(below),
+        _ => parts.labels == pattern.labels,
+    };
+    let ports = pattern.port == Some("*") || pattern.port == parts.port;
+    origin.len() <= 326 && hosts && ports && pattern.scheme == parts.scheme
+}
+
+/// Whether one pattern stands for everything that another one stands for: it does if it has an
+/// origin of that one whose label and port nobody else names.
+pub(crate) fn covers(pattern: &str, inner: &str) -> bool {
+    let witness = inner.replace("*.", "fresh.").replace(":*", ":60001");
+    matches(pattern, witness.as_bytes())
+}
+
+/// The names of the headers that a page sees of an answer that it may read.
+pub(crate) fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
+    let safelisted = "cache-control content-language content-length content-type expires \
+        last-modified pragma";
+    let exposes = |name: &str| {
+        let listed = policy.expose.iter().any(|one| one == "*" || one.eq_ignore_ascii_case(name));
+        let secret = ["set-cookie", "set-cookie2"].contains(&name);
+        safelisted.split_whitespace().any(|one| one == name) || (listed && !secret)
+    };
+    let mut names: Vec<String> = headers.keys().map(ToString::to_string).collect();
+    names.retain(|name| exposes(name));
+    names.sort();
+    names
+}
+
+/// Whether a browser could have written this text as an origin that is not opaque.
+pub(crate) fn is_serialized_origin(text: &str) -> bool {
+    Parts::of(text).is_some_and(|parts| parts.is_serialized())
+}
+
+/// Whether the page of a script may read what its fetch of the app's route answers.
+pub(crate) fn grants(policy: &Policy, app: &App, wanted: &Wanted<'_>) -> bool {
+    if !grants_origin(policy, wanted.origin.as_bytes())
+        || (wanted.includes_credentials && !policy.credentials)
+    {
+        return false;
+    }
+    if !wanted.is_preflighted {
+        return true;
+    }
+    let allows_method = SAFELISTED_METHODS.contains(&wanted.method)
+        || match &policy.methods {
+            None => wanted.method.parse().is_ok_and(|method| app.serves(&method)),
+            Some(list) => {
+                list.iter().any(|entry| entry == "*" || normalized(entry) == wanted.method)
+            }
+        };
+    // A route that takes bodies takes their type, unless its policy says all by itself.
+    let takes_bodies = ["POST", "PUT", "PATCH", "DELETE"]
+        .iter()
+        .any(|method| app.methods.iter().any(|served| served == method));
+    let derived = policy.methods.is_none() && takes_bodies;
+    let allows_header = |name: &String| {
+        let listed = policy.headers.iter().any(|entry| entry.eq_ignore_ascii_case(name));
+        let star = policy.headers.iter().any(|entry| entry == "*") && name != "authorization";
+        listed || star || (derived && name == "content-type")
+    };
+    allows_method && wanted.unsafe_names.iter().all(allows_header)
+}
+
+/// What a page's fetch needs of a policy.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) origin: &'a str,
+    pub(crate) includes_credentials: bool,
+    /// As the browser sends it.
+    pub(crate) method: &'a str,
+    /// CORS-unsafe request-header names, lower case.
+    pub(crate) unsafe_names: &'a [String],
+    pub(crate) is_preflighted: bool,
+}
+
+/// Fetch, 2.2.1: normalize a method.
+pub(crate) fn normalized(method: &str) -> String {
+    let upper = method.to_ascii_uppercase();
+    let known = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+    if known.contains(&&*upper) { upper } else { method.to_owned() }
+}
+
+/// Whether a policy breaks none of the rules.
+pub(crate) fn is_valid(policy: &Policy) -> bool {
+    let anonymous = !policy.credentials;
+    let star_or = |list: &[String], valid: &dyn Fn(&str) -> bool| {
+        list.iter().all(|entry| if entry == "*" { anonymous } else { valid(entry) })
+    };
+    let origin = |entry: &str| {
+        is_pattern(entry)
+            && (anonymous || policy.allow_insecure || !is_insecure(entry))
+            && (anonymous || policy.allow_public_suffix || !is_of_public_suffix(entry))
+    };
+    let stars = policy.origins.iter().filter(|entry| *entry == "*").count();
+    !policy.origins.is_empty()
+        && (stars == 0 || policy.origins.len() == 1)
+        && star_or(&policy.origins, &origin)
+        && star_or(policy.methods.as_deref().unwrap_or_default(), &is_method_for_pages)
+        && star_or(&policy.headers, &is_header_for_pages)
+        && star_or(&policy.expose, &is_exposable)
+        && policy.max_age.is_none_or(|seconds| (-1..=86400).contains(&seconds))
+}
+
+/// Whether a text can stand in a list of origins.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    let Some(parts) = Parts::of(text) else { return false };
+    let wildcard = parts.labels.first() == Some(&"*");
+    let concrete =
+        Parts { labels: parts.labels.iter().skip(wildcard.into()).copied().collect(), ..parts };
+    let port = match (concrete.scheme, concrete.port) {
+        (_, Some("*")) => None,
+        ("https", Some("443")) | ("http", Some("80")) => return false,
+        (_, port) => port,
+    };
+    let room = if wildcard { 251 } else { 253 };
+    text.len() <= 326
+        && concrete.scheme.len() <= 64
+        && concrete.scheme != "file"
+        && Parts { port, ..concrete.clone() }.is_serialized()
+        && concrete.has_canonical_host(wildcard, room)
+}
+
+/// Whether a script of a matching origin may have been changed on its way.
+fn is_insecure(pattern: &str) -> bool {
+    let Some(parts) = Parts::of(pattern) else { return true };
+    let host = parts.labels.join(".");
+    let loopback = host.trim_end_matches('.').split('.').next_back() == Some("localhost")
+        || host == "[::1]"
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    parts.scheme != "https" && !loopback
+}
+
+/// Whether a pattern takes names that belong to different people; for the names that tests use.
+fn is_of_public_suffix(pattern: &str) -> bool {
+    let Some(parts) = Parts::of(pattern) else { return false };
+    let below = parts.labels.join(".");
+    let Some(below) = below.strip_prefix("*.") else { return false };
+    let below = below.trim_end_matches('.');
+    let top_level = !below.contains('.') && below != "localhost";
+    top_level || ["co.uk", "github.io"].contains(&below)
+}
+
+fn is_method_for_pages(name: &str) -> bool {
+    is_token(name) && !["CONNECT", "TRACE", "TRACK"].contains(&&*name.to_ascii_uppercase())
+}
+
+fn is_header_for_pages(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let names = "accept-charset accept-encoding access-control-request-headers \
+        access-control-request-method connection content-length cookie cookie2 date dnt expect \
+        host keep-alive origin referer set-cookie te trailer transfer-encoding upgrade via \
+        access-control-allow-origin access-control-allow-credentials \
+        access-control-allow-methods access-control-allow-headers access-control-max-age \
+        access-control-expose-headers";
+    is_token(name)
+        && !lower.starts_with("sec-")
+        && !lower.starts_with("proxy-")
+        && !names.split_whitespace().any(|forbidden| forbidden == lower)
+}
+
+fn is_exposable(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let names = "set-cookie set-cookie2 origin access-control-request-method \
+        access-control-request-headers access-control-allow-methods \
+        access-control-allow-headers access-control-max-age";
+    is_token(name) && !names.split_whitespace().any(|forbidden| forbidden == lower)
+}
+
+/// Scheme, host and port, as the signs between them part a text.
+#[derive(Clone, Debug)]
+struct Parts<'a> {
+    scheme: &'a str,
+    /// The labels of a name, the numbers of an IPv4 address, or one IPv6 address in brackets.
+    labels: Vec<&'a str>,
+    port: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let (scheme, rest) = text.split_once("://")?;
+        let host_end = rest.rfind(']').map_or(0, |bracket| bracket + 1);
+        let colon = rest.get(host_end..)?.find(':').map(|at| host_end + at);
+        let (host, port) = match colon {
+            Some(at) => (rest.get(..at)?, Some(rest.get(at + 1..)?)),
+            None => (rest, None),
+        };
+        let labels = if host.starts_with('[') { vec![host] } else { host.split('.').collect() };
+        Some(Self { scheme, labels, port })
+    }
+
+    /// Whether a browser could have written it: HTML, serialization of an origin.
+    fn is_serialized(&self) -> bool {
+        let small = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit();
+        let scheme = self.scheme.starts_with(|sign: char| sign.is_ascii_lowercase())
+            && self.scheme.chars().all(|sign| small(sign) || "+-.".contains(sign));
+        let host = match &*self.labels {
+            [address] if address.starts_with('[') => {
+                let inner = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+                inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
+            }
+            // A name may end in a dot, which is an empty label.
+            [labels @ .., ""] if !labels.is_empty() => are_labels(labels),
+            labels => are_labels(labels),
+        };
+        let port = self.port.is_none_or(|port| {
+            port.parse::<u16>().is_ok_and(|number| number > 0 && number.to_string() == port)
+        });
+        scheme && host && port
+    }
+
+    /// Whether the host is in the one form that browsers send.
+    fn has_canonical_host(&self, wildcard: bool, room: usize) -> bool {
+        let host = self.labels.join(".");
+        if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            let address = inner.parse::<Ipv6Addr>();
+            let mapped = |address: &Ipv6Addr| address.to_ipv4_mapped().is_some();
+            return !wildcard && address.is_ok_and(|one| one.to_string() == inner && !mapped(&one));
+        }
+        let name = host.strip_suffix('.').unwrap_or(&host);
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if last.starts_with(|sign: char| sign.is_ascii_digit()) {
+            let address = host.parse::<Ipv4Addr>();
+            return !wildcard && address.is_ok_and(|one| one.to_string() == host);
+        }
+        let fits = |label: &str| {
+            let punycode = label.strip_prefix("xn--");
+            label.len() <= 63 && punycode.is_none_or(|encoded| encoded.len() > 1)
+        };
+        name.len() <= room && name.split('.').all(fits)
+    }
+}
+
+fn are_labels(labels: &[&str]) -> bool {
+    let sign =
+        |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || "-_".contains(sign);
+    !labels.is_empty() && labels.iter().all(|label| !label.is_empty() && label.chars().all(sign))
+}
+
+/// Whether a browser sends this method for a page at all.
+pub(crate) fn is_sent(method: &str) -> bool {
+    is_method_for_pages(method) && method.parse::<Method>().is_ok()
+}
