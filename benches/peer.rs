@@ -197,7 +197,7 @@ async fn one_parameter(id: String) -> String {
 #[get("/uploads/{id}/chunks/{item}")]
 #[auth(public)]
 async fn two_parameters(id: String, item: String) -> String {
-    id + ":" + &item
+    [&id, ":", &item].concat()
 }
 
 fn main() -> Result<(), Error> {

@@ -241,8 +241,8 @@ rules! {
         "rename one of them";
     /// A parameter where only fixed text can stand.
     PathPrefix Error "route.path-prefix",
-        "a prefix has no parameters and does not end with `/`",
-        "write a prefix such as `/api`, and put parameters into the paths of the routes";
+        "a prefix is not empty, has no parameters and does not end with `/`",
+        "write a prefix such as `/api`; what has none goes to `App::routes` or `App::fallback`";
     /// Two routes for the same requests.
     RouteConflict Error "route.conflict",
         "another route takes the same requests",

@@ -75,7 +75,10 @@ impl<'a> PathTemplate<'a> {
     ///
     /// The rule that it breaks.
     pub fn parse_prefix(text: &'a str) -> Result<Self, Rule> {
-        let path = Self::parse(text)?;
+        let path = Self::parse(text).map_err(|rule| match text {
+            "" => Rule::PathPrefix,
+            _ => rule,
+        })?;
         let fixed = path.segments().all(|segment| segment.name().is_none());
         if fixed && !text.ends_with('/') { Ok(path) } else { Err(Rule::PathPrefix) }
     }

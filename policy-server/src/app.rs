@@ -53,8 +53,16 @@ pub struct App<S> {
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
+    pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+}
+
+/// The limits of one request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) body: usize,
+    pub(crate) timeout: Duration,
 }
 
 /// Where a run-time list of origins comes from.
@@ -77,6 +85,7 @@ impl<S> App<S> {
             fallback: None,
             origins: Vec::new(),
             config_file: None,
+            limits: Limits { body: 2 * 1024 * 1024, timeout: Duration::from_secs(30) },
             settings: Settings::default(),
             layers: Vec::new(),
         }
@@ -208,16 +217,17 @@ impl<S> App<S> {
         self
     }
 
-    /// The most bytes that a body may have; 2 MiB unless set. More is answered with 413.
+    /// The most bytes that a body may have; 2 MiB unless set, so that many readers at
+    /// once fit into memory. More is answered with 413.
     pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.settings.body_limit = bytes;
+        self.limits.body = bytes;
         self
     }
 
     /// How long a handler may take, its request's body included; 30 seconds unless set. A
     /// handler over it is dropped and answered for with 503, or 408 where it waited for the body.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.settings.timeout = timeout;
+        self.limits.timeout = timeout;
         self
     }
 

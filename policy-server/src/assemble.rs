@@ -13,13 +13,13 @@ use policy_core::{
 };
 
 use crate::{
-    app::App,
-    config_file::read_lists,
+    app::{App, Limits},
+    config_file::NamedLists,
     error::{Error, StartProblem},
     handler::{BoxFuture, Call},
     mount::{Mount, SharedService},
     route::Route,
-    router::{Router, RouterBuilder},
+    router::{AddError, Router, RouterBuilder},
     serve::Settings,
     service::AppService,
     source::CorsSource,
@@ -35,6 +35,7 @@ pub(crate) struct Assembled<S> {
     /// The policy of unknown paths.
     pub(crate) default_cors: Option<Arc<Cors>>,
     pub(crate) fallback: Option<SharedService>,
+    pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) refusals: RefusalLog,
 }
@@ -99,27 +100,24 @@ impl<S> fmt::Debug for Assembled<S> {
 
 /// Checks an app and puts it together.
 pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppService<S>, Error> {
-    let mut assembler =
-        Assembler { problems: Vec::new(), lists: OriginLists::new(), default: app.cors };
-    assembler.lists = read_lists(app.origins, app.config_file.as_deref(), &mut assembler.problems);
+    let mut problems = Vec::new();
+    let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
+    let mut assembler = Assembler { problems, lists: &named.lists, default: app.cors };
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
-    assembler.prefixes(app.prefixes.iter().chain(app.mounts.iter().map(|(prefix, _)| prefix)));
 
     let mut router = RouterBuilder::default();
     let mut routes = Vec::new();
-    for route in &app.routes {
+    let bad = assembler.bad_prefixes(app.prefixes);
+    for route in app.routes.iter().filter(|route| !bad.contains(&route.prefix)) {
         assembler.handler(route, &mut router, &mut routes);
     }
     for (prefix, mount) in app.mounts {
         assembler.mount(&prefix, mount, &mut router, &mut routes);
     }
     let default_cors = assembler.app_default();
-    let unused: Vec<_> = assembler.lists.unused().map(str::to_owned).collect();
-    assembler.problems.extend(unused.iter().map(|name| {
-        StartProblem::Policy(PolicyError::new("app", Rule::OriginListUnused, Field::Origins, name))
-    }));
-    if !assembler.problems.is_empty() {
-        return Err(Error::Start(assembler.problems));
+    let problems = assembler.finish(&named);
+    if !problems.is_empty() {
+        return Err(Error::Start(problems));
     }
 
     let assembled = Assembled {
@@ -129,19 +127,40 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppServi
         routes,
         default_cors,
         fallback: app.fallback,
+        limits: app.limits,
         settings: app.settings,
         refusals: RefusalLog::default(),
     };
     Ok(AppService::new(assembled, app.layers))
 }
 
-struct Assembler {
+struct Assembler<'a> {
     problems: Vec<StartProblem>,
-    lists: OriginLists,
+    lists: &'a OriginLists,
     default: Facet<CorsSource>,
 }
 
-impl Assembler {
+impl Assembler<'_> {
+    /// Looks at the lists of origins once every route has said what it demands, and gives all
+    /// problems.
+    fn finish(mut self, named: &NamedLists) -> Vec<StartProblem> {
+        self.problems.extend(named.fill());
+        if !named.is_complete {
+            // The file that is missing may have had them.
+            let is_missing = |problem: &StartProblem| matches!(problem, StartProblem::Policy(error) if error.rule() == Rule::OriginListMissing);
+            self.problems.retain(|problem| !is_missing(problem));
+        }
+        self.problems.extend(named.lists.unused().map(|name| {
+            StartProblem::Policy(PolicyError::new(
+                "app",
+                Rule::OriginListUnused,
+                Field::Origins,
+                name,
+            ))
+        }));
+        self.problems
+    }
+
     fn rule(&mut self, place: &str, rule: Rule, value: &str) {
         let (place, value) = (place.to_owned(), value.to_owned());
         self.problems.push(StartProblem::Rule { place, rule, value });
@@ -158,12 +177,40 @@ impl Assembler {
         }
     }
 
-    fn prefixes<'a>(&mut self, prefixes: impl Iterator<Item = &'a String>) {
-        for prefix in prefixes {
-            if let Err(rule) = PathTemplate::parse_prefix(prefix) {
-                self.rule("prefix", rule, prefix);
+    /// The prefixes of scopes that break a rule, each complained about once.
+    fn bad_prefixes(&mut self, prefixes: Vec<String>) -> Vec<String> {
+        prefixes.into_iter().filter(|prefix| !self.is_prefix("scope", prefix)).collect()
+    }
+
+    fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
+        match PathTemplate::parse_prefix(prefix) {
+            Ok(_) => true,
+            Err(rule) => {
+                self.rule(place, rule, prefix);
+                false
             }
         }
+    }
+
+    /// Says why a route could not be added.
+    fn conflict<S>(
+        &mut self,
+        place: &str,
+        route: String,
+        error: AddError,
+        routes: &[AssembledRoute<S>],
+    ) {
+        let other = match error {
+            AddError::Rule(rule) => return self.rule(place, rule, &route),
+            AddError::Overlap(path) => format!("`{path}`"),
+            AddError::Taken(taken) => match routes.get(taken) {
+                Some(AssembledRoute { path, handler: "", .. }) => format!("the mount at `{path}`"),
+                Some(AssembledRoute { path, handler, .. }) => format!("`{path}` of {handler}"),
+                None => "itself".to_owned(),
+            },
+        };
+        let place = place.to_owned();
+        self.problems.push(StartProblem::Conflict { place, route, other });
     }
 
     fn handler<S>(
@@ -192,10 +239,9 @@ impl Assembler {
                     continue;
                 }
             };
-            if let Err(rule) =
-                router.add(&path, &methods, routes.len(), cors.as_ref().map(|(cors, _)| cors))
-            {
-                self.rule(&place, rule, &route_text);
+            let shared = cors.as_ref().map(|(cors, _)| cors);
+            if let Err(error) = router.add(&path, &methods, routes.len(), shared) {
+                self.conflict(&place, route_text, error, routes);
             }
             routes.push(AssembledRoute {
                 path: path.into(),
@@ -223,13 +269,18 @@ impl Assembler {
                 self.rule(&place, rule, method.as_str());
             }
         }
+        if !self.is_prefix("mount", prefix) {
+            return;
+        }
         let below = format!("{prefix}/{{*path}}");
-        for path in [prefix, &format!("{prefix}/"), &below] {
-            if let Err(rule) =
-                router.add(path, &mount.methods, routes.len(), cors.as_ref().map(|(cors, _)| cors))
-            {
-                self.rule(&place, rule, path);
-            }
+        let shared = cors.as_ref().map(|(cors, _)| cors);
+        let paths = [prefix, &format!("{prefix}/"), &below];
+        let added = paths.into_iter().try_for_each(|path| {
+            let added = router.add(path, &mount.methods, routes.len(), shared);
+            added.map_err(|error| (path.to_owned(), error))
+        });
+        if let Err((path, error)) = added {
+            self.conflict(&place, path, error, routes);
         }
         routes.push(AssembledRoute {
             path: below.into(),
@@ -254,10 +305,10 @@ impl Assembler {
         let (source, level) = nearest(levels)?;
         // A default is checked, and complained about, once: where it is written.
         if level == Level::App && place != "app" {
-            let cors = source.compile(place, &self.lists).ok()?;
+            let cors = source.compile(place, self.lists).ok()?;
             return Some((Arc::new(cors), level));
         }
-        match source.compile(place, &self.lists) {
+        match source.compile(place, self.lists) {
             Ok(cors) => Some((Arc::new(cors), level)),
             Err(errors) => {
                 self.problems.extend(errors.into_iter().map(StartProblem::Policy));

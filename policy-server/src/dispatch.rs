@@ -49,14 +49,20 @@ where
         Admission::Admitted(answerer, finish) => (answerer, finish),
         Admission::Answered(response) => return ResponseFuture::ready(response),
     };
+    if !span.is_disabled()
+        && let Answerer::Route(route, _) = &answerer
+        && let Some(route) = app.route(*route)
+    {
+        span.record("route", &**route.path());
+    }
     let (parts, body) = request.into_parts();
-    let (body, progress) = body::limit(body, app.settings.body_limit);
+    let (body, progress) = body::limit(body, app.limits.body);
     let request = Request::from_parts(parts, body);
     // The parameters of a path are parsed right here, by code of the user's.
     let answer = catch_unwind(AssertUnwindSafe(|| answerer.start(app, request, peer)));
     let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
     drop(entered);
-    ResponseFuture::running(Running::new(answer, finish, progress, app.settings.timeout, span))
+    ResponseFuture::running(Running::new(answer, finish, progress, app.limits.timeout, span))
 }
 
 /// What the gates before the handler say.
@@ -126,7 +132,7 @@ fn admit_to<'a, S>(
     let grant = grant(cors, head);
     let refusal = if head.is_upgrade() && !may_upgrade(app, head, cors, &grant) {
         Refusal::WebSocketOrigin
-    } else if content_length(head).is_some_and(|length| length > app.settings.body_limit as u64) {
+    } else if content_length(head).is_some_and(|length| length > app.limits.body as u64) {
         Refusal::BodyTooLarge
     } else {
         return Admission::Admitted(answerer, Finish::new(head.method, cors, grant));

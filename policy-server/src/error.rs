@@ -38,12 +38,26 @@ pub enum StartProblem {
         /// What breaks it.
         value: String,
     },
-    /// A source of settings cannot be read.
-    Source {
-        /// The file or the environment variable.
-        source: String,
-        /// Why.
+    /// Two routes take the same requests.
+    Conflict {
+        /// The handler, or the part of the app.
+        place: String,
+        /// Its method and path.
+        route: String,
+        /// The route that was there before.
+        other: String,
+    },
+    /// A configuration file cannot be read.
+    File {
+        /// The path of the file.
+        path: String,
+        /// Why, and where in the file.
         reason: String,
+    },
+    /// An environment variable is not set, or is no text.
+    Variable {
+        /// The name of the variable.
+        name: String,
     },
     /// The app listens where everybody can reach it, and says nowhere who it is.
     NotLoopback {
@@ -58,7 +72,8 @@ impl StartProblem {
         match self {
             Self::Policy(error) => error.rule().code(),
             Self::Rule { rule, .. } => rule.code(),
-            Self::Source { .. } => "app.source-unreadable",
+            Self::Conflict { .. } => Rule::RouteConflict.code(),
+            Self::File { .. } | Self::Variable { .. } => "app.source-unreadable",
             Self::NotLoopback { .. } => "app.public-origin-missing",
         }
     }
@@ -78,9 +93,20 @@ impl fmt::Display for StartProblem {
                     rule.help()
                 )
             }
-            Self::Source { source, reason } => write!(
+            Self::Conflict { place, route, other } => write!(
                 f,
-                "`{source}` cannot be read: {reason} ({code})\n  help: an app starts only with all of its settings"
+                "{place}: `{route}` takes the same requests as {other} ({code})\n  help: {}",
+                Rule::RouteConflict.help()
+            ),
+            Self::File { path, reason } => write!(
+                f,
+                "file `{}`: {reason} ({code})\n  help: correct the file, or remove `App::config_file`",
+                path.escape_debug()
+            ),
+            Self::Variable { name } => write!(
+                f,
+                "the environment variable `{}` is not set to a text ({code})\n  help: set it, or remove `App::origins_from_env`",
+                name.escape_debug()
             ),
             Self::NotLoopback { address } => write!(
                 f,

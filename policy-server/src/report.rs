@@ -33,5 +33,26 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
     for (method, path, auth, cors) in &rows {
         writeln!(text, "  {method:methods$}  {path:paths$}  {auth}  shared with {cors}")?;
     }
+    for notice in notices(app) {
+        writeln!(text, "notice: {notice}")?;
+    }
     Ok(text)
+}
+
+/// What is legal in the policies of an app but odd, once each.
+pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
+    let is_deployment = app.own_origin != OwnOrigin::Development;
+    let mut notices = Vec::new();
+    for route in app.routes() {
+        let Some((cors, _)) = &route.cors else { continue };
+        notices.extend(cors.notices().iter().map(ToString::to_string));
+        if is_deployment && cors.grants_loopback() {
+            let path = route.path();
+            notices.push(format!(
+                "{path}: shared with origins on loopback, which only developers have"
+            ));
+        }
+    }
+    notices.dedup();
+    notices
 }

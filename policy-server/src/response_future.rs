@@ -58,7 +58,10 @@ impl Future for ResponseFuture {
         match &mut self.0 {
             Stage::Ready(response) => Poll::Ready(Ok(response.take().unwrap_or_default())),
             Stage::Running(running) => running.poll(context).map(Ok),
-            Stage::Layered(answer) => answer.as_mut().poll(context).map(Ok),
+            Stage::Layered(answer) => {
+                let answer = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+                answer.unwrap_or_else(|panic| Poll::Ready(panicked(&*panic))).map(Ok)
+            }
         }
     }
 }
@@ -124,6 +127,7 @@ impl Running {
 
 /// The answer in place of a handler's.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
+    Span::current().record("code", Refusal::Internal.code());
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(

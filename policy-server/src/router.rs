@@ -101,34 +101,37 @@ impl RouterBuilder {
     ///
     /// # Errors
     ///
-    /// The rule that the path or its company breaks.
+    /// The rule that the path breaks, or who has it.
     pub(crate) fn add(
         &mut self,
         template: &str,
         methods: &[Method],
         route: usize,
         cors: Option<&Arc<Cors>>,
-    ) -> Result<(), Rule> {
-        let form = form_of(&PathTemplate::parse(template)?);
-        if PathTemplate::parse(template)?.parameters().count() > MAX_PARAMETERS {
-            return Err(Rule::PathParameter);
+    ) -> Result<(), AddError> {
+        let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
+        let form = form_of(&parsed);
+        let parameters = parsed.parameters().count();
+        if parameters > MAX_PARAMETERS {
+            return Err(AddError::Rule(Rule::PathParameter));
         }
         let place = match self.places.get(&form) {
             Some(place) => *place,
             None => {
                 let place = self.router.paths.len();
-                self.router.tree.insert(&form, place).map_err(|_conflict| Rule::RouteConflict)?;
+                let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
+                self.router.tree.insert(&form, place).map_err(overlap)?;
                 self.router.paths.push(Path::default());
-                if PathTemplate::parse(template)?.parameters().next().is_none() {
+                if parameters == 0 {
                     self.router.fixed.insert(form.as_str().into(), place);
                 }
                 self.places.insert(form, place);
                 place
             }
         };
-        let Some(path) = self.router.paths.get_mut(place) else { return Err(Rule::RouteConflict) };
-        if methods.iter().any(|new| path.methods.iter().any(|served| served.method == *new)) {
-            return Err(Rule::RouteConflict);
+        let Some(path) = self.router.paths.get_mut(place) else { return Ok(()) };
+        if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
+            return Err(AddError::Taken(taken.route));
         }
         for method in methods {
             let sharing = cors.map(|cors| Sharing {
@@ -160,6 +163,23 @@ impl RouterBuilder {
             }
         }
         self.router
+    }
+}
+
+/// Why a route cannot be added.
+pub(crate) enum AddError {
+    /// The path breaks this rule.
+    Rule(Rule),
+    /// The route at this place has the path and the method.
+    Taken(usize),
+    /// Another path takes the same requests.
+    Overlap(String),
+}
+
+fn overlapped(conflict: &matchit::InsertError) -> String {
+    match conflict {
+        matchit::InsertError::Conflict { with } => with.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 use super::{
     config::CorsConfig,
-    errors::PolicyErrors,
+    errors::{PolicyError, PolicyErrors},
     names,
     policy::CorsPolicy,
     shared::{OriginLists, SharedOrigins},
@@ -27,6 +27,7 @@ pub struct Cors {
     pub(super) max_age: Option<HeaderValue>,
     /// The bound of run-time origins, and their name; tells policies apart.
     run_time: Option<(String, Option<OriginSet>)>,
+    notices: Vec<PolicyError>,
 }
 
 /// Who may read.
@@ -96,7 +97,13 @@ impl Cors {
             expose: expose.without(names::is_safelisted_response_header).value(),
             max_age: spec.max_age.map(|seconds| HeaderValue::from(seconds.max(0))),
             run_time,
+            notices: notices(place, spec),
         })
+    }
+
+    /// What is legal in the policy but odd.
+    pub fn notices(&self) -> &[PolicyError] {
+        &self.notices
     }
 
     /// Whether the answer is the same for every origin, so that no `Vary` is needed.
@@ -139,6 +146,12 @@ impl Cors {
             Audience::Shared(list) => list.load().patterns().any(|pattern| pattern.is_loopback()),
         }
     }
+}
+
+/// The warnings about a spec that has no errors.
+fn notices(place: &str, spec: &CorsSpec<'_>) -> Vec<PolicyError> {
+    let found = spec.violations();
+    found.map(|found| PolicyError::new(place, found.rule, found.field, found.value)).collect()
 }
 
 /// The set of a list that passed the rules.

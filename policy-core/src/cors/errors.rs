@@ -21,6 +21,18 @@ impl PolicyError {
         Self { place: place.to_owned(), rule, field, value: value.to_owned() }
     }
 
+    /// The same error at `place`, if it does not know its place.
+    #[must_use]
+    pub fn or_place(mut self, place: &str) -> Self {
+        if self.place == Self::UNPLACED {
+            place.clone_into(&mut self.place);
+        }
+        self
+    }
+
+    /// The place of what a list says by itself, whoever uses it.
+    pub(super) const UNPLACED: &str = "list of origins";
+
     /// Where the policy stands.
     pub fn place(&self) -> &str {
         &self.place

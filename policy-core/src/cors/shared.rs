@@ -66,7 +66,12 @@ impl SharedOrigins {
                 }
                 Err(rule) => {
                     let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
-                    errors.push(PolicyError::new("list of origins", rule, Field::Origins, text));
+                    errors.push(PolicyError::new(
+                        PolicyError::UNPLACED,
+                        rule,
+                        Field::Origins,
+                        text,
+                    ));
                 }
             }
         }
@@ -84,13 +89,12 @@ impl SharedOrigins {
     fn add_use(&self, demand: Use) -> Result<(), PolicyErrors> {
         let mut uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.load();
-        current
+        let broken = current
             .patterns()
             .filter_map(|pattern| demand.check(&pattern.to_string(), &pattern))
-            .collect::<PolicyErrors>()
-            .into_result()?;
+            .collect::<PolicyErrors>();
         uses.push(demand);
-        Ok(())
+        broken.into_result()
     }
 
     fn is_used(&self) -> bool {
@@ -156,7 +160,7 @@ impl OriginLists {
             return Err(PolicyErrors::from_iter([missing]));
         };
         list.add_use(Use {
-            place: place.to_owned(),
+            place: format!("{place}, list `{name}`"),
             credentials: spec.credentials,
             dangerous_insecure_origins: spec.dangerous_insecure_origins,
             dangerous_public_suffix: spec.dangerous_public_suffix,

@@ -34,7 +34,13 @@ impl PublicOrigin {
     /// assert_eq!(PublicOrigin::parse("https://api.example.com/"), Err(Rule::OriginPath));
     /// ```
     pub fn parse(text: &str) -> Result<Self, Rule> {
-        let pattern = OriginPattern::parse(text)?;
+        let pattern = OriginPattern::parse(text).map_err(|rule| match rule {
+            // Their words are about the origins of pages.
+            Rule::NullOrigin | Rule::FileOrigin | Rule::OriginScheme | Rule::OriginWildcard => {
+                Rule::PublicOrigin
+            }
+            rule => rule,
+        })?;
         if pattern.is_wildcard() || pattern.port() == Port::Any {
             return Err(Rule::PublicOrigin);
         }

@@ -37,7 +37,7 @@ impl Activity {
         self.is_http2
     }
 
-    /// A request's head is complete; it is open until the guard is dropped.
+    /// A request's head is complete, or its body goes on; it is open until the guard is dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
         self.open.fetch_add(1, Relaxed);
         self.moved.fetch_add(1, Relaxed);
@@ -56,9 +56,7 @@ impl Activity {
 
     pub(super) fn wrote(&self, is_blocked: bool) {
         if !is_blocked {
-            if !self.is_http2 || self.open.load(Relaxed) > 0 {
-                self.moved.fetch_add(1, Relaxed);
-            }
+            self.moved.fetch_add(1, Relaxed);
             // A head that came in while an answer is written is late by no fault of the client's.
             self.head_begun.store(false, Relaxed);
         }

@@ -236,13 +236,8 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     type Future = OpenResponse;
 
     fn call(&self, request: Request<Incoming>) -> OpenResponse {
-        let open = self.activity.begin_request();
-        let watches_body = self.activity.watches_bodies();
-        OpenResponse {
-            response: self.app.respond(request, self.peer),
-            open: Some(open),
-            watches_body,
-        }
+        let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
+        OpenResponse { response: self.app.respond(request, self.peer), open, activity }
     }
 }
 
@@ -251,7 +246,7 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
 struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
-    watches_body: bool,
+    activity: Arc<Activity>,
 }
 
 impl Future for OpenResponse {
@@ -261,17 +256,21 @@ impl Future for OpenResponse {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         let open = self.open.take();
         let is_stream = || response.body().size_hint().exact().is_none();
-        Poll::Ready(Ok(if self.watches_body || is_stream() {
-            response.map(|body| Body::new(OpenBody { body, _open: open }))
+        Poll::Ready(Ok(if self.activity.watches_bodies() || is_stream() {
+            let activity = Arc::clone(&self.activity);
+            response.map(|body| Body::new(OpenBody { body, open, activity }))
         } else {
             response
         }))
     }
 }
 
+/// A body that keeps its request open while a handler is asked for more of it. While the client
+/// is to take what there is, the connection waits for the client.
 struct OpenBody {
     body: Body,
-    _open: Option<OpenRequest>,
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
 }
 
 impl HttpBody for OpenBody {
@@ -282,7 +281,13 @@ impl HttpBody for OpenBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_ready() {
+            self.open = None;
+        } else if self.open.is_none() {
+            self.open = Some(self.activity.begin_request());
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

@@ -19,7 +19,7 @@ pub use settings::Settings;
 use crate::{
     app::App,
     error::{Error, StartProblem},
-    report::report,
+    report::{notices, report},
     service::AppService,
 };
 use connection::serve_connection;
@@ -40,7 +40,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         let listener = TcpListener::bind(with_port(address)).await.map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
         if service.app().own_origin == OwnOrigin::Development && !local.ip().is_loopback() {
-            let address = local.to_string();
+            let address = address.to_owned();
             return Err(Error::Start(vec![StartProblem::NotLoopback { address }]));
         }
         Ok(Self { service, listener, address: local })
@@ -73,6 +73,9 @@ impl<S: Send + Sync + 'static> Server<S> {
             eprint!("{}", report(service.app(), &address.to_string()).unwrap_or_default());
         }
         tracing::info!(%address, "listening");
+        for notice in notices(service.app()) {
+            tracing::warn!("{notice}");
+        }
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let shutdown = Shutdown::default();

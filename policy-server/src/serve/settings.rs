@@ -1,8 +1,8 @@
-//! The limits of a server; every one is on by default.
+//! The limits of connections; every one is on by default.
 
 use std::time::Duration;
 
-/// Limits of connections and requests. Each default is a protection, and each has a reason.
+/// Limits of connections; those of requests are the app's. Each default is a protection, and each has a reason.
 ///
 /// ```
 /// use policy_server::{App, Settings};
@@ -14,8 +14,6 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[must_use = "settings hold for the app that they are given to"]
 pub struct Settings {
-    pub(crate) body_limit: usize,
-    pub(crate) timeout: Duration,
     pub(crate) header_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) header_limit: usize,
@@ -27,8 +25,6 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            body_limit: 2 * 1024 * 1024,
-            timeout: Duration::from_secs(30),
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             header_limit: 64 * 1024,
@@ -40,19 +36,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The most bytes of a body; 2 MiB, so that many readers at once fit into memory.
-    pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.body_limit = bytes;
-        self
-    }
-
-    /// The most time for a handler and its request's body; 30 seconds.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// The most time from the first byte of a head to its last; 10 seconds. A client that sends
+    /// The most time until a new connection sends its first byte, and from the first byte of a
+    /// head to its last; 10 seconds. A client that sends
     /// a byte a second holds a connection no longer. A connection is closed at most a quarter
     /// of the time later.
     pub fn header_timeout(mut self, timeout: Duration) -> Self {
