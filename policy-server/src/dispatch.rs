@@ -47,13 +47,16 @@ where
     let entered = span.enter();
     let (answerer, finish) = match admit(app, &head) {
         Admission::Admitted(answerer, finish) => (answerer, finish),
-        Admission::Answered(response) => return ResponseFuture::ready(response),
+        Admission::Answered(response) => {
+            span.record("status", response.status().as_u16());
+            return ResponseFuture::ready(response);
+        }
     };
     if !span.is_disabled()
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
     {
-        span.record("route", &**route.path());
+        span.record("route", tracing::field::display(route.path()));
     }
     let (parts, body) = request.into_parts();
     let (body, progress) = body::limit(body, app.limits.body);

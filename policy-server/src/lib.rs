@@ -117,3 +117,8 @@ pub mod __private {
         route::Route,
     };
 }
+
+/// The examples of the README are tested as those of the documentation are.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

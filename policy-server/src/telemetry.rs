@@ -30,8 +30,7 @@ impl RefusalLog {
         if LevelFilter::current() < LevelFilter::INFO {
             return;
         }
-        let span = Span::current();
-        span.record("code", refusal.code()).record("status", refusal.status());
+        Span::current().record("code", refusal.code());
         let Some(suppressed) = self.admit(Instant::now()) else { return };
         let origin = match head.origin {
             Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
