@@ -7,11 +7,9 @@ use std::sync::{
 
 /// Shared by the socket, the service and the timer of one connection, which are one task: the
 /// atomics are never contended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Activity {
-    is_http2: bool,
-    /// Requests whose answer is not done. In HTTP/1.1 an answer whose length is known is done
-    /// when it is handed over, so that it need not be watched.
+    /// Requests that wait for a handler, or for the source of a body.
     open: AtomicU32,
     /// Grows with what a request moves.
     moved: AtomicU32,
@@ -22,21 +20,6 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub(super) fn new(is_http2: bool) -> Self {
-        Self {
-            is_http2,
-            open: AtomicU32::new(0),
-            moved: AtomicU32::new(0),
-            head_begun: AtomicBool::new(false),
-            write_blocked: AtomicBool::new(false),
-        }
-    }
-
-    /// Whether an answer is to be watched until its last byte is taken.
-    pub(super) fn watches_bodies(&self) -> bool {
-        self.is_http2
-    }
-
     /// A request's head is complete, or its body goes on; it is open until the guard is dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
         self.open.fetch_add(1, Relaxed);

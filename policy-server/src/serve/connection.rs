@@ -22,7 +22,7 @@ use hyper::{
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
-    sync::OwnedSemaphorePermit,
+    sync::{OwnedSemaphorePermit, mpsc},
     time::{Instant, Sleep, sleep},
 };
 
@@ -43,6 +43,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     service: AppService<S>,
     shutdown: Shutdown,
     permit: OwnedSemaphorePermit,
+    alive: mpsc::Sender<()>,
 ) {
     let app = Arc::clone(service.app());
     let settings = &app.settings;
@@ -51,7 +52,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
         return;
     };
-    let activity = Arc::new(Activity::new(is_http2));
+    let activity = Arc::new(Activity::default());
     let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
     let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity), permit));
     if is_http2 {
@@ -60,8 +61,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
             .timer(TokioTimer::new())
             .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
             .serve_connection(io, service);
-        // On the heap, so that the many HTTP/1.1 connections do not carry its size.
-        Box::pin(drive(connection, timer, activity, shutdown)).await;
+        drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
         let connection = http1::Builder::new()
@@ -71,8 +71,9 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
             .header_read_timeout(None)
             .serve_connection(io, service)
             .with_upgrades();
-        drive(connection, timer, activity, shutdown).await;
+        drive(Box::pin(connection), timer, activity, shutdown).await;
     }
+    drop(alive);
 }
 
 /// Looks at the first bytes without taking them; `None` if they do not come in time.
@@ -119,14 +120,14 @@ where
     }
 }
 
-/// Runs a connection until it ends, its timer ends it, or the server does.
+/// Runs a connection until it ends, its timer ends it, or the server does. The connection comes
+/// in a box, since every function that it passes through would keep room for it.
 async fn drive(
-    connection: impl Graceful,
+    mut connection: Pin<Box<impl Graceful>>,
     mut timer: Timer,
     activity: Arc<Activity>,
     shutdown: Shutdown,
 ) {
-    let mut connection = pin!(connection);
     let mut phase = Phase::Serve;
     let mut next_phase = pin!(shutdown.left(phase));
     let mut is_waiting = false;
@@ -231,7 +232,7 @@ struct ConnectionService<S> {
 }
 
 impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<S> {
-    type Response = Response<Body>;
+    type Response = Response<OpenBody>;
     type Error = Infallible;
     type Future = OpenResponse;
 
@@ -241,8 +242,7 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     }
 }
 
-/// An answer that keeps its request open until it is handed over; one that is watched until its
-/// end.
+/// An answer that keeps its request open, first itself and then by its body.
 struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
@@ -250,22 +250,16 @@ struct OpenResponse {
 }
 
 impl Future for OpenResponse {
-    type Output = Result<Response<Body>, Infallible>;
+    type Output = Result<Response<OpenBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
-        let open = self.open.take();
-        let is_stream = || response.body().size_hint().exact().is_none();
-        Poll::Ready(Ok(if self.activity.watches_bodies() || is_stream() {
-            let activity = Arc::clone(&self.activity);
-            response.map(|body| Body::new(OpenBody { body, open, activity }))
-        } else {
-            response
-        }))
+        let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
+        Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
     }
 }
 
-/// A body that keeps its request open while a handler is asked for more of it. While the client
+/// A body that keeps its request open while its source is asked for more of it. While the client
 /// is to take what there is, the connection waits for the client.
 struct OpenBody {
     body: Body,

@@ -83,12 +83,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         let (alive, mut all_ended) = mpsc::channel(1);
         tokio::select! {
             () = accept(&listener, &connections, |stream, peer, permit| {
+                let (service, shutdown) = (service.clone(), shutdown.clone());
                 let alive = alive.clone();
-                let served = serve_connection(stream, peer, service.clone(), shutdown.clone(), permit);
-                tokio::spawn(async move {
-                    served.await;
-                    drop(alive);
-                });
+                tokio::spawn(serve_connection(stream, peer, service, shutdown, permit, alive));
             }) => (),
             () = stop => (),
         }
