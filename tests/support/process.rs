@@ -1,4 +1,5 @@
 //! A test that needs a process of its own: it runs itself once more, in a role.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     env,

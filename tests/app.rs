@@ -1,0 +1,94 @@
+//! What an app is put together from, and what it says when that goes wrong.
+#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+
+#[path = "app/compositions.rs"]
+mod compositions;
+#[path = "support/http.rs"]
+mod http;
+#[path = "app/launch_reports.rs"]
+mod launch_reports;
+#[path = "app/lists_of_origins.rs"]
+mod lists_of_origins;
+#[path = "app/mounts.rs"]
+mod mounts;
+#[path = "app/policies.rs"]
+mod policies;
+#[path = "app/preflights.rs"]
+mod preflights;
+#[path = "support/process.rs"]
+mod process;
+#[path = "app/starts.rs"]
+mod starts;
+
+use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
+
+use axum::{Router, routing};
+use policy_server::{
+    Body, CorsConfig, Request, SharedOrigins, StartProblem, TestClient, TestResponse, http::Method,
+    prelude::*,
+};
+use tower::{service_fn, util::MapResponseLayer};
+
+use http::{Running, request};
+
+const APP: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
+const SCOPE: CorsPolicy = CorsPolicy::origins(&["https://scope.example"]).build();
+const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+
+/// All the origins that some policy here grants.
+const ORIGINS: [&str; 4] = [
+    "https://app.example",
+    "https://scope.example",
+    "https://route.example",
+    "https://mount.example",
+];
+
+#[get("/")]
+#[auth(public)]
+async fn root() -> &'static str {
+    "root"
+}
+
+#[get("/plain")]
+#[auth(public)]
+async fn plain() -> &'static str {
+    "plain"
+}
+
+#[get("/own")]
+#[cors(origins = ["https://route.example"])]
+#[auth(public)]
+async fn own() -> &'static str {
+    "own"
+}
+
+#[get("/closed")]
+#[cors(none)]
+#[auth(public)]
+async fn closed() -> &'static str {
+    "closed"
+}
+
+#[get("/matched/{name}")]
+#[auth(public)]
+async fn matched(name: String, route: MatchedRoute) -> String {
+    format!("{} {name}", route.path())
+}
+
+/// The origins that may read a path.
+async fn readers(client: &TestClient, path: &str) -> Vec<&'static str> {
+    let mut readers = Vec::new();
+    for origin in ORIGINS {
+        let response = client.get(path).origin(origin).send().await;
+        match response.header("access-control-allow-origin") {
+            Some("*") => return vec!["*"],
+            Some(granted) => {
+                assert_eq!(granted, origin);
+                readers.push(origin);
+            }
+            None => (),
+        }
+    }
+    readers
+}

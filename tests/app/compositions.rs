@@ -1,0 +1,106 @@
+//! Scopes, fallbacks, layers, and an app inside of axum.
+
+use super::*;
+
+#[tokio::test]
+async fn of_scopes_put_their_prefix_before_every_path() {
+    let scope = || Scope::new().routes(routes![root, plain, matched]);
+    let client =
+        App::new(()).routes(routes![root]).scope("/api", scope()).scope("/api/v2", scope()).test();
+    for (path, text) in [
+        ("/", "root"),
+        ("/api", "root"),
+        ("/api/plain", "plain"),
+        ("/api/v2", "root"),
+        ("/api/v2/matched/x", "/api/v2/matched/{name} x"),
+    ] {
+        assert_eq!(client.get(path).send().await.text(), text, "{path}");
+    }
+    for path in ["/api/", "/plain", "/api/v2/", "//api"] {
+        assert_eq!(client.get(path).send().await.status(), 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn with_a_fallback_answer_what_no_route_takes() {
+    let fallback =
+        async |request: Request| (StatusCode::NOT_FOUND, format!("no {}", request.uri().path()));
+    let client = App::new(()).cors(APP).routes(routes![plain]).fallback(fallback).test();
+    let response = client.get("/lamp").origin("https://app.example").send().await;
+    assert_eq!((response.status().as_u16(), response.text()), (404, "no /lamp".to_owned()));
+    assert_eq!(readers(&client, "/lamp").await, ["https://app.example"]);
+    // A path that is known has its own answers.
+    assert_eq!(client.post("/plain").send().await.status(), 405);
+    assert_eq!(client.get("/plain").send().await.text(), "plain");
+}
+
+fn marked(name: &'static str) -> MapResponseLayer<impl Fn(Response) -> Response + Clone> {
+    MapResponseLayer::new(move |mut response: Response| {
+        let value = policy_server::http::HeaderValue::from_static(name);
+        response.headers_mut().append("x-layer", value);
+        response
+    })
+}
+
+#[tokio::test]
+async fn with_layers_are_wrapped_from_the_first_to_the_last() {
+    let app = App::new(()).cors(APP).routes(routes![plain, matched]);
+    let client = app.layer(marked("inner")).layer(marked("outer")).test();
+    for path in ["/plain", "/nowhere", "/%"] {
+        let response = client.get(path).send().await;
+        assert_eq!(response.header_all("x-layer"), ["inner", "outer"], "{path}");
+    }
+    assert_eq!(readers(&client, "/plain").await, ["https://app.example"]);
+    assert_eq!(client.get("/matched/x").send().await.text(), "/matched/{name} x");
+}
+
+#[tokio::test]
+async fn with_layers_know_the_client_and_the_host_too() {
+    #[get("/peer")]
+    #[auth(public)]
+    async fn peer(PeerAddr(address): PeerAddr) -> String {
+        address.to_string()
+    }
+
+    let app = App::new(()).routes(routes![peer, plain]).layer(marked("one"));
+    let server = Running::start(app).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /peer", &[])).await;
+    let own = connection.stream.local_addr().unwrap().to_string();
+    assert_eq!(connection.answer().await.text(), own);
+    let foreign = "GET /plain HTTP/1.1\r\nhost: a.example\r\n\r\n";
+    assert_eq!(server.answer(foreign).await.status, 421);
+}
+
+#[tokio::test]
+async fn with_a_layer_that_panics_serve_on() {
+    let broken = MapResponseLayer::new(|response: Response| {
+        assert_ne!(response.status(), 404, "a panic on purpose");
+        response
+    });
+    let server = Running::start(App::new(()).routes(routes![plain]).layer(broken)).await;
+    let answer = server.answer(request("GET /nowhere", &[])).await;
+    assert_eq!(answer.problem(), (500, "handler.failed".to_owned()));
+    assert_eq!(server.answer(request("GET /plain", &[])).await.text(), "plain");
+}
+
+#[tokio::test]
+async fn are_services_inside_of_axum() {
+    let inner = || App::new(()).cors(APP).routes(routes![root, plain]).build().expect("an app");
+    let router = Router::new()
+        .route("/axum", routing::get(async || "axum"))
+        .nest_service("/nested", inner())
+        .fallback_service(inner());
+    let client = TestClient::new(router, "localhost");
+    for (path, text) in
+        [("/axum", "axum"), ("/plain", "plain"), ("/nested/plain", "plain"), ("/nested", "root")]
+    {
+        assert_eq!(client.get(path).send().await.text(), text, "{path}");
+    }
+    assert_eq!(readers(&client, "/plain").await, ["https://app.example"]);
+    assert_eq!(readers(&client, "/nowhere").await, ["https://app.example"]);
+    assert_eq!(readers(&client, "/axum").await, [""; 0]);
+    // Its gates are part of it.
+    let foreign = client.get("/plain").header("host", "a.example").send().await;
+    assert_eq!(foreign.status(), 421);
+}

@@ -1,0 +1,46 @@
+//! What a developer sees when the server starts.
+
+use super::*;
+use crate::process::{ServerProcess, again, role};
+
+#[get("/prices/{id}")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]), credentials)]
+#[auth(public)]
+async fn prices(id: u32) -> String {
+    id.to_string()
+}
+
+#[tokio::test]
+async fn show_every_route_with_its_policy_and_where_that_comes_from() {
+    const NAME: &str = "launch_reports::show_every_route_with_its_policy_and_where_that_comes_from";
+    if role().is_some() {
+        let files = Mount::new(service_fn(async |_request: Request| {
+            Ok::<_, Infallible>(Response::new(Body::empty()))
+        }));
+        return App::new(())
+            .cors(APP)
+            .routes(routes![plain, own, closed, prices])
+            .scope("/open", Scope::new().cors(EVERYBODY).routes(routes![plain]))
+            .mount("/files", files)
+            .origins("partners", ["https://a.partner.example"])
+            .timeout(Duration::from_secs(1))
+            .serve("127.0.0.1:0")
+            .await
+            .expect("an app that serves");
+    }
+    let mut process = ServerProcess::start(&mut again(NAME, "server"));
+    let port = process.address.port();
+    assert_eq!(
+        process.first_line,
+        format!("listening on http://127.0.0.1:{port} (development: loopback hosts only)\n")
+    );
+    assert_eq!(
+        process.lines(6),
+        "  GET       /plain          auth public  shared with https://app.example (app)
+  GET       /own            auth public  shared with https://route.example (route)
+  GET       /closed         auth public  shared with nobody
+  GET       /prices/{id}    auth public  shared with list `partners`, with credentials (route)
+  GET       /open/plain     auth public  shared with * (scope)
+  GET,HEAD  /files/{*path}  auth public  shared with https://app.example (app)\n"
+    );
+}

@@ -1,0 +1,174 @@
+//! Origins that are known at run time only.
+
+use super::*;
+
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]), credentials)]
+#[auth(public)]
+async fn prices() -> &'static str {
+    "prices"
+}
+
+/// A file that is gone after the test.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = env::temp_dir().join(format!("policy-{}-{name}.toml", std::process::id()));
+        fs::write(&path, text).expect("a file");
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+async fn granted(client: &TestClient, origin: &str) -> bool {
+    let response: TestResponse = client.get("/prices").origin(origin).send().await;
+    response.header("access-control-allow-origin").is_some()
+}
+
+#[tokio::test]
+async fn are_replaced_while_the_server_runs() {
+    let partners = SharedOrigins::new();
+    let app = App::new(()).routes(routes![prices]).shared_origins("partners", &partners);
+    let server = Running::start(app).await;
+    let mut connection = server.connect().await;
+    let asked = |origin: &str| request("GET /prices", &[&format!("origin: {origin}")]);
+    let (a, b) = ("https://a.partner.example", "https://b.partner.example");
+
+    connection.send(asked(a)).await;
+    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+
+    partners.replace(&[a]).unwrap();
+    connection.send(asked(a)).await;
+    let granted = connection.answer().await.sharing();
+    assert_eq!(
+        granted,
+        [
+            "access-control-allow-credentials: true",
+            "access-control-allow-origin: https://a.partner.example"
+        ]
+    );
+
+    // Refused whole, with every reason, and the old list stays.
+    let error = partners
+        .replace(&[b, "https://evil.example", "https://B.partner.example", "*"])
+        .unwrap_err();
+    assert_eq!(error.errors().len(), 3, "{error}");
+    connection.send(asked(b)).await;
+    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+    connection.send(asked(a)).await;
+    assert_eq!(connection.answer().await.sharing(), granted);
+
+    partners.replace(&[b]).unwrap();
+    connection.send(asked(a)).await;
+    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+    let preflight = request(
+        "OPTIONS /prices",
+        &[&format!("origin: {b}"), "access-control-request-method: GET"],
+    );
+    connection.send(preflight).await;
+    assert_eq!(connection.answer().await.status, 204);
+}
+
+/// Every request sees one list or the other: one of both origins is granted, never neither.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn are_replaced_at_once() {
+    let partners = SharedOrigins::new();
+    let both = ["https://a.partner.example", "https://always.partner.example"];
+    partners.replace(&both).unwrap();
+    let app = App::new(()).routes(routes![prices]).shared_origins("partners", &partners);
+    let client = app.test();
+    let (done, mut is_done) = tokio::sync::oneshot::channel::<()>();
+    let replacing = tokio::task::spawn_blocking(move || {
+        let other = ["https://b.partner.example", "https://always.partner.example"];
+        let mut count = 0;
+        while is_done.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
+            partners.replace(if count % 2 == 0 { &other } else { &both }).unwrap();
+            count += 1;
+        }
+        count
+    });
+    for _ in 0..2000 {
+        assert!(granted(&client, "https://always.partner.example").await);
+    }
+    done.send(()).unwrap();
+    assert!(replacing.await.unwrap() > 0);
+}
+
+#[tokio::test]
+async fn come_from_a_file() {
+    let file = File::new("good", "[origins]\npartners = [\"https://a.partner.example\"]\n");
+    let client = App::new(()).routes(routes![prices]).config_file(&file.0).test();
+    assert!(granted(&client, "https://a.partner.example").await);
+    assert!(!granted(&client, "https://b.partner.example").await);
+}
+
+#[test]
+fn of_a_bad_file_are_refused() {
+    const UNREADABLE: &str = "app.source-unreadable";
+    for (name, text, code) in [
+        ("table", "[origin]\npartners = []\n", UNREADABLE),
+        ("key", "origin = []\n[origins]\npartners = []\n", UNREADABLE),
+        ("type", "[origins]\npartners = \"https://a.partner.example\"\n", UNREADABLE),
+        ("toml", "[origins\n", UNREADABLE),
+        ("twice", "[origins]\npartners = []\npartners = []\n", UNREADABLE),
+        (
+            "bound",
+            "[origins]\npartners = [\"https://evil.example\"]\n",
+            "cors.origin-outside-bound",
+        ),
+        ("line", "[origins]\npartners = [\"https://a.example\\n- forged\"]\n", "cors.origin-space"),
+    ] {
+        let file = File::new(name, text);
+        let app = App::new(()).routes(routes![prices]).config_file(&file.0);
+        let error = app.build().expect_err(name);
+        let Error::Start(problems) = &error else { panic!("{error}") };
+        let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
+        assert_eq!(codes, [code], "{error}");
+        // What a file says forges no line.
+        assert!(!error.to_string().contains("\n- forged"), "{error}");
+    }
+}
+
+#[test]
+fn of_a_missing_file_are_refused() {
+    let app = App::new(()).routes(routes![prices]).config_file("tests/no-such-file.toml");
+    let error = app.build().expect_err("no file").to_string();
+    assert!(error.contains("- file `tests/no-such-file.toml`: "), "{error}");
+}
+
+#[tokio::test]
+async fn come_from_the_environment() {
+    const NAME: &str = "lists_of_origins::come_from_the_environment";
+    const VARIABLE: &str = "POLICY_TEST_PARTNERS";
+    let app = || App::new(()).routes(routes![prices]).origins_from_env("partners", VARIABLE);
+    match process::role().as_deref() {
+        None => {
+            let list = "https://a.partner.example, https://b.partner.example\n  https://c.partner.example,,";
+            process::succeeds(process::again(NAME, "good").env(VARIABLE, list));
+            process::succeeds(process::again(NAME, "bad").env(VARIABLE, "https://evil.example"));
+            process::succeeds(process::again(NAME, "empty").env(VARIABLE, ""));
+            process::succeeds(process::again(NAME, "missing").env_remove(VARIABLE));
+        }
+        Some("good") => {
+            let client = app().test();
+            for name in ["a", "b", "c"] {
+                assert!(granted(&client, &format!("https://{name}.partner.example")).await);
+            }
+        }
+        Some("empty") => {
+            assert!(!granted(&app().test(), "https://a.partner.example").await);
+        }
+        Some(role) => {
+            let error = app().build().expect_err("a problem");
+            let code =
+                if role == "bad" { "cors.origin-outside-bound" } else { "app.source-unreadable" };
+            assert!(error.to_string().contains(code), "{error}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Services below a prefix.
+
+use super::*;
+
+const MOUNT: CorsPolicy = CorsPolicy::origins(&["https://mount.example"]).build();
+
+fn echo() -> Mount {
+    Mount::new(service_fn(async |request: Request| {
+        let text = format!("{} {}", request.method(), request.uri());
+        let forged = ("access-control-allow-origin", "https://evil.example");
+        Ok::<_, Infallible>(([forged], text).into_response())
+    }))
+}
+
+#[tokio::test]
+async fn get_every_path_below_their_prefix_as_it_was_sent() {
+    let client = App::new(()).routes(routes![plain]).mount("/echo", echo()).test();
+    for path in ["/echo", "/echo/", "/echo/a", "/echo/a/b%2Fc?d=e", "/echo//a"] {
+        assert_eq!(client.get(path).send().await.text(), format!("GET {path}"));
+    }
+    for path in ["/", "/echoes", "/ech"] {
+        assert_eq!(client.get(path).send().await.status(), 404, "{path}");
+    }
+    for path in ["/echo/../plain", "/echo/%2e%2e/plain", "/echo/%", "/echo/%00"] {
+        assert_eq!(client.get(path).send().await.status(), 400, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn serve_the_methods_that_they_say() {
+    let client = App::new(())
+        .mount("/read", echo())
+        .mount("/write", echo().methods([Method::PUT, Method::DELETE]))
+        .test();
+    let put = client.put("/write/x").send().await;
+    assert_eq!(put.text(), "PUT /write/x");
+    for (response, allow) in [
+        (client.put("/read/x").send().await, "GET, HEAD, OPTIONS"),
+        (client.get("/write/x").send().await, "DELETE, OPTIONS, PUT"),
+    ] {
+        assert_eq!((response.status().as_u16(), response.header("allow")), (405, Some(allow)));
+    }
+    let head = client.head("/read/x").send().await;
+    assert_eq!((head.status().as_u16(), head.text()), (200, String::new()));
+}
+
+#[tokio::test]
+async fn have_the_policy_of_the_app_or_their_own() {
+    let client = App::new(())
+        .cors(APP)
+        .mount("/inherits", echo())
+        .mount("/own", echo().cors(MOUNT))
+        .mount("/closed", echo().no_cors())
+        .test();
+    for (path, expected) in [
+        ("/inherits/x", &["https://app.example"][..]),
+        ("/own", &["https://mount.example"]),
+        ("/own/x", &["https://mount.example"]),
+        ("/closed/x", &[]),
+    ] {
+        assert_eq!(readers(&client, path).await, expected, "{path}");
+    }
+    let preflight = client.options("/own/x").origin("https://mount.example");
+    let preflight = preflight.header("access-control-request-method", "GET").send().await;
+    assert_eq!(preflight.header("access-control-allow-methods"), Some("GET,HEAD"));
+}
+
+#[tokio::test]
+async fn may_be_a_router_of_axum() {
+    let router = Router::new().route(
+        "/old/lamps/{id}",
+        routing::get(async |axum::extract::Path(id): axum::extract::Path<u32>| id.to_string()),
+    );
+    let client = App::new(()).cors(APP).mount("/old", Mount::new(router)).test();
+    assert_eq!(client.get("/old/lamps/7").send().await.text(), "7");
+    assert_eq!(client.get("/old/nothing").send().await.status(), 404);
+    assert_eq!(readers(&client, "/old/nothing").await, ["https://app.example"]);
+}
+
+#[tokio::test]
+async fn leave_routes_below_them_to_their_handlers() {
+    let scope = Scope::new().routes(routes![plain, matched]);
+    let client = App::new(()).mount("/echo", echo()).scope("/echo", scope).test();
+    assert_eq!(client.get("/echo/plain").send().await.text(), "plain");
+    assert_eq!(client.get("/echo/matched/x").send().await.text(), "/echo/matched/{name} x");
+    assert_eq!(client.get("/echo/other").send().await.text(), "GET /echo/other");
+}

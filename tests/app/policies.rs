@@ -1,0 +1,89 @@
+//! Which policy holds: the nearest.
+
+use super::*;
+
+#[tokio::test]
+async fn of_the_nearest_level_hold_alone() {
+    let open = Scope::new().cors(EVERYBODY).routes(routes![plain, own, closed]);
+    let client = App::new(())
+        .cors(APP)
+        .routes(routes![plain, own, closed])
+        .scope("/scope", Scope::new().cors(SCOPE).routes(routes![plain, own, closed]))
+        .scope("/silent", Scope::new().routes(routes![plain, own]))
+        .scope("/private", Scope::new().no_cors().routes(routes![plain, own]))
+        .scope("/open", open)
+        .test();
+    for (path, expected) in [
+        ("/plain", &["https://app.example"][..]),
+        ("/own", &["https://route.example"]),
+        ("/closed", &[]),
+        ("/scope/plain", &["https://scope.example"]),
+        ("/scope/own", &["https://route.example"]),
+        ("/scope/closed", &[]),
+        ("/silent/plain", &["https://app.example"]),
+        ("/silent/own", &["https://route.example"]),
+        ("/private/plain", &[]),
+        ("/private/own", &["https://route.example"]),
+        ("/open/plain", &["*"]),
+        ("/open/own", &["https://route.example"]),
+        ("/open/closed", &[]),
+        // An unknown path below a scope is one of the app.
+        ("/scope/nowhere", &["https://app.example"]),
+        ("/nowhere", &["https://app.example"]),
+    ] {
+        assert_eq!(readers(&client, path).await, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn without_any_nobody_reads() {
+    let client = App::new(()).routes(routes![plain]).test();
+    for path in ["/plain", "/nowhere"] {
+        assert_eq!(readers(&client, path).await, [""; 0], "{path}");
+        let response = client.get(path).origin("https://app.example").send().await;
+        assert_eq!(response.header("vary"), None, "{path}");
+    }
+    let preflight = client.options("/plain").origin("https://app.example");
+    let preflight = preflight.header("access-control-request-method", "PUT").send().await;
+    assert_eq!((preflight.status(), preflight.header("vary")), (StatusCode::FORBIDDEN, None));
+}
+
+#[tokio::test]
+async fn come_from_configurations_too() {
+    let config = CorsConfig {
+        origins: vec!["https://app.example".to_owned()],
+        credentials: true,
+        ..CorsConfig::default()
+    };
+    let client = App::new(()).cors(config).routes(routes![plain]).test();
+    let response = client.get("/plain").origin("https://app.example").send().await;
+    assert_eq!(response.header("access-control-allow-credentials"), Some("true"));
+}
+
+#[tokio::test]
+async fn are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
+    let app = || App::new(()).routes(routes![plain, own]);
+    for (client, path, vary) in [
+        (app().cors(APP).test(), "/plain", Some("origin")),
+        (app().cors(APP).test(), "/nowhere", Some("origin")),
+        (app().cors(EVERYBODY).test(), "/plain", None),
+        (app().cors(EVERYBODY).test(), "/nowhere", None),
+        (app().cors(EVERYBODY).test(), "/own", Some("origin")),
+    ] {
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
+            for origin in [None, Some("https://app.example"), Some("https://evil.example")] {
+                for asks in [false, true] {
+                    let mut request = client.request(method.clone(), path);
+                    if let Some(origin) = origin {
+                        request = request.origin(origin);
+                    }
+                    if asks {
+                        request = request.header("access-control-request-method", "GET");
+                    }
+                    let response = request.send().await;
+                    assert_eq!(response.header("vary"), vary, "{method} {path} {origin:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Answers to preflights, header for header.
+
+use super::*;
+
+#[get("/orders/{id}")]
+#[cors(origins = ["https://route.example", "https://*.partner.example"], credentials, headers = ["x-b", "X-A"], expose = ["etag"], max_age = 600)]
+#[auth(public)]
+async fn order(id: u32) -> String {
+    id.to_string()
+}
+
+#[route(PUT, PURGE, "/orders/{id}")]
+#[cors(origins = ["https://*.partner.example", "https://route.example"], credentials, headers = ["x-a", "x-b"])]
+#[auth(public)]
+async fn change(id: u32) -> String {
+    id.to_string()
+}
+
+/// Other origins, so a preflight for it says nothing of the others.
+#[delete("/orders/{id}")]
+#[cors(origins = ["https://admin.example"], max_age = -1)]
+#[auth(public)]
+async fn remove(id: u32) -> String {
+    id.to_string()
+}
+
+#[post("/open")]
+#[cors(origins = ["*"], headers = ["*"], methods = ["*"], max_age = 0)]
+#[auth(public)]
+async fn open() {}
+
+#[post("/named")]
+#[cors(origins = ["https://route.example"], methods = ["PUT", "patch", "get"])]
+#[auth(public)]
+async fn named() {}
+
+#[options("/options")]
+#[get("/options")]
+#[cors(origins = ["https://route.example"])]
+#[auth(public)]
+async fn own_options() -> &'static str {
+    "my own"
+}
+
+#[tokio::test]
+async fn have_exactly_these_headers() {
+    let server = Running::start(App::new(()).routes(routes![
+        order,
+        change,
+        remove,
+        open,
+        named,
+        own_options
+    ]))
+    .await;
+    let shared = [
+        "access-control-allow-credentials: true",
+        "access-control-allow-headers: content-type,x-a,x-b",
+        "access-control-allow-methods: GET,HEAD,PURGE,PUT",
+    ];
+    let order = [
+        &shared[..],
+        &[
+            "access-control-allow-origin: https://route.example",
+            "access-control-max-age: 600",
+            "vary: origin",
+        ],
+    ]
+    .concat();
+    let change =
+        [&shared[..], &["access-control-allow-origin: https://a.partner.example", "vary: origin"]]
+            .concat();
+    for (path, method, origin, expected) in [
+        ("/orders/7", "GET", "https://route.example", order.clone()),
+        ("/orders/7", "HEAD", "https://route.example", order),
+        ("/orders/7", "PUT", "https://a.partner.example", change.clone()),
+        ("/orders/x", "PURGE", "https://a.partner.example", change),
+        (
+            "/orders/7",
+            "DELETE",
+            "https://admin.example",
+            vec![
+                "access-control-allow-headers: content-type",
+                "access-control-allow-methods: DELETE",
+                "access-control-allow-origin: https://admin.example",
+                "access-control-max-age: 0",
+                "vary: origin",
+            ],
+        ),
+        (
+            "/open",
+            "POST",
+            "https://any.example",
+            vec![
+                "access-control-allow-headers: *",
+                "access-control-allow-methods: *",
+                "access-control-allow-origin: *",
+                "access-control-max-age: 0",
+            ],
+        ),
+        (
+            "/named",
+            "DELETE",
+            "https://route.example",
+            vec![
+                "access-control-allow-methods: GET,PUT,patch",
+                "access-control-allow-origin: https://route.example",
+                "vary: origin",
+            ],
+        ),
+        (
+            "/options",
+            "GET",
+            "https://route.example",
+            vec![
+                "access-control-allow-methods: GET,HEAD,OPTIONS",
+                "access-control-allow-origin: https://route.example",
+                "vary: origin",
+            ],
+        ),
+    ] {
+        let fields =
+            [&format!("origin: {origin}"), &*format!("access-control-request-method: {method}")];
+        let answer = server.answer(request(&format!("OPTIONS {path}"), &fields)).await;
+        assert_eq!((answer.status, &*answer.body), (204, &b""[..]));
+        assert_eq!(answer.lines(), expected, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn go_by_the_route_of_the_method_that_they_ask_about() {
+    let client = App::new(()).routes(routes![order, change, remove]).test();
+    for (method, origin, status) in [
+        ("GET", "https://admin.example", 403),
+        ("DELETE", "https://route.example", 403),
+        ("DELETE", "https://admin.example", 204),
+        // Nothing serves it: the list says so to the browser.
+        ("POST", "https://route.example", 204),
+    ] {
+        let preflight = client.options("/orders/7").origin(origin);
+        let response = preflight.header("access-control-request-method", method).send().await;
+        assert_eq!(response.status(), status, "{method} {origin}");
+    }
+}
+
+#[tokio::test]
+async fn do_not_reach_a_handler_of_options() {
+    let client = App::new(()).routes(routes![own_options]).test();
+    let ordinary = client.options("/options").origin("https://route.example").send().await;
+    assert_eq!(ordinary.text(), "my own");
+    let preflight = client.options("/options").origin("https://route.example");
+    let preflight = preflight.header("access-control-request-method", "GET").send().await;
+    assert_eq!((preflight.status(), preflight.text()), (StatusCode::NO_CONTENT, String::new()));
+}

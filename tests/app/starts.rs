@@ -1,0 +1,195 @@
+//! Why an app does not start, in its words.
+
+use super::*;
+
+const PAGES: CorsPolicy = CorsPolicy::origins(&["https://*.github.io"]).credentials().build();
+
+#[get("/users/{id}")]
+#[auth(public)]
+async fn user(id: u32) -> String {
+    id.to_string()
+}
+
+#[get("/users/{name}")]
+#[auth(public)]
+async fn named(name: String) -> String {
+    name
+}
+
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]), credentials)]
+#[auth(public)]
+async fn prices() {}
+
+#[get("/pages")]
+#[cors(PAGES)]
+#[auth(public)]
+async fn pages() {}
+
+#[get("/shops")]
+#[cors(origins = config("shops", within = ["https://*.shop.example"]))]
+#[auth(public)]
+async fn shops() {}
+
+/// Without the numbers of lines, which change.
+fn text(error: &Error) -> String {
+    let text = error.to_string();
+    let mut parts = text.split("tests/app/starts.rs:");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain += "tests/app/starts.rs:_";
+        plain += part.trim_start_matches(|char: char| char.is_ascii_digit());
+    }
+    plain
+}
+
+fn codes(error: &Error) -> Vec<&'static str> {
+    match error {
+        Error::Start(problems) => problems.iter().map(StartProblem::code).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn are_refused_with_every_problem_at_once() {
+    let default =
+        CorsConfig { origins: vec!["https://App.example".to_owned()], ..CorsConfig::default() };
+    let error = App::new(())
+        .public_origin("http://api.example")
+        .cors(default)
+        .routes(routes![user, named, prices, pages])
+        .scope("/api/", Scope::new())
+        .origins("forgotten", ["https://a.example"])
+        .build()
+        .expect_err("problems");
+    assert_eq!(
+        text(&error),
+        "\
+the app does not start: 7 problems
+- public origin: `http://api.example`: the public origin of a service is `https` (app.public-origin-insecure)
+  help: write it with `https://`, or leave `public_origin` out while developing on loopback
+- scope: `/api/`: a prefix is not empty, has no parameters and does not end with `/` (route.path-prefix)
+  help: write a prefix such as `/api`; what has none goes to `App::routes` or `App::fallback`
+- app::starts::named (tests/app/starts.rs:_): `GET /users/{name}` takes the same requests as `/users/{id}` of app::starts::user (route.conflict)
+  help: change the path or the method of one of them
+- app::starts::prices (tests/app/starts.rs:_): origins `partners`: no list of origins of this name was given to the app (cors.origin-list-missing)
+  help: give it with `App::origins`, `App::origins_from_env` or a configuration file
+- app::starts::pages (tests/app/starts.rs:_): origins `https://*.github.io`: anybody can register a name under this public suffix, and would read with the user's cookies (cors.public-suffix-with-credentials)
+  help: name your own domain below it, or state the risk with `dangerous_public_suffix`
+- app: origins `https://App.example`: an origin is compared byte for byte, and browsers send scheme and host in lower case (cors.origin-upper-case)
+  help: write it in lower case
+- app: origins `forgotten`: no route names this list of origins (cors.origin-list-unused)
+  help: use it as `origins = config(\"..\")`, or remove it"
+    );
+}
+
+#[test]
+fn name_one_problem_as_one() {
+    let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
+    assert_eq!(codes(&error), ["route.conflict"]);
+    assert!(error.to_string().starts_with("the app does not start: 1 problem\n- "), "{error}");
+    // What `main` prints.
+    assert_eq!(format!("{error:?}"), error.to_string());
+}
+
+#[test]
+fn report_every_bad_entry_of_a_list() {
+    let list = ["https://a.shop.example", "https://b.shop.example/", "https://evil.example"];
+    let app = App::new(()).routes(routes![shops]).origins("shops", list);
+    let error = app.build().expect_err("two bad entries");
+    let mut codes = codes(&error);
+    codes.sort_unstable();
+    assert_eq!(codes, ["cors.origin-outside-bound", "cors.origin-path"], "{error}");
+}
+
+#[test]
+fn name_the_list_that_has_a_bad_entry() {
+    let app = App::new(()).routes(routes![shops]);
+    let error = app.origins("shops", ["https://b.shop.example/"]).build().expect_err("a bad entry");
+    assert!(error.to_string().contains("`shops`"), "{error}");
+}
+
+#[test]
+fn do_not_call_a_list_unused_that_a_route_names() {
+    let app = App::new(()).routes(routes![shops]).origins("shops", ["https://evil.example"]);
+    let error = app.build().expect_err("an origin outside of the bound");
+    assert_eq!(codes(&error), ["cors.origin-outside-bound"], "{error}");
+}
+
+fn empty() -> Mount {
+    Mount::new(service_fn(async |_request: Request| {
+        Ok::<_, Infallible>(Response::new(Body::empty()))
+    }))
+}
+
+#[test]
+fn refuse_routes_that_take_the_same_requests() {
+    let scope = || Scope::new().routes(routes![plain]);
+    for (what, app) in [
+        ("twice", App::new(()).routes(routes![plain, plain])),
+        ("scopes", App::new(()).scope("/a", scope()).scope("/a", scope())),
+        (
+            "a scope and a route",
+            App::new(()).routes(routes![plain]).scope("/plain", Scope::new().routes(routes![root])),
+        ),
+        ("mounts", App::new(()).mount("/a", empty()).mount("/a", empty())),
+    ] {
+        let error = app.build().expect_err(what);
+        assert_eq!(codes(&error), ["route.conflict"], "{error}");
+    }
+}
+
+#[test]
+fn name_both_routes_of_a_conflict() {
+    let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
+    let text = text(&error);
+    assert!(text.contains("app::starts::user") && text.contains("app::starts::named"), "{text}");
+}
+
+#[test]
+fn report_a_bad_prefix_once() {
+    for prefix in ["api", "/api/", "/{id}", "/a//b", "/", "", "/a?b", "/a b", "/..", "/{*rest}"] {
+        let scoped = App::new(()).scope(prefix, Scope::new().routes(routes![plain, root]));
+        let mounted = App::new(()).mount(prefix, empty());
+        for (place, app) in [("scope", scoped), ("mount", mounted)] {
+            let error = app.build().expect_err(prefix);
+            assert_eq!(codes(&error).len(), 1, "{error}");
+            assert!(error.to_string().contains(&format!("{place}: `{prefix}`: ")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn need_a_public_origin_in_its_one_form() {
+    for origin in [
+        "http://api.example",
+        "https://api.example/",
+        "https://*.example",
+        "api.example",
+        "https://api.example:443",
+        "https://API.example",
+        "*",
+        "null",
+        "",
+        "https://u@api.example",
+        "https://api.example:*",
+    ] {
+        let error = App::new(()).public_origin(origin).build().expect_err(origin);
+        assert_eq!(codes(&error).len(), 1, "{error}");
+        assert!(error.to_string().contains(&format!("public origin: `{origin}`")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_public_origin_are_for_this_machine() {
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let error = App::new(()).routes(routes![plain]).bind(address).await.expect_err("refused");
+        if matches!(error, Error::Listen { .. }) {
+            // Not every machine has version 6.
+            continue;
+        }
+        assert_eq!(codes(&error), ["app.public-origin-missing"]);
+    }
+    let public = App::new(()).public_origin("https://api.example").routes(routes![plain]);
+    assert!(public.bind("0.0.0.0:0").await.is_ok());
+}

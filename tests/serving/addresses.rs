@@ -1,0 +1,37 @@
+//! Where a server listens.
+
+use super::*;
+
+#[tokio::test]
+async fn have_port_80_by_default() {
+    // Who may not listen there, or finds somebody else there, is told.
+    match app().bind("127.0.0.1").await {
+        Ok(server) => assert_eq!(server.local_addr().port(), 80),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with("cannot listen on `127.0.0.1`: "), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn that_are_taken_or_none_are_named_in_the_error() {
+    let server = Running::start(app()).await;
+    let taken = server.address.to_string();
+    for address in [&*taken, "127.0.0.1:99999", "[::1", "", "no such host:80", "192.0.2.1:0"] {
+        let error = app().bind(address).await.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot listen on `{address}`: ")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn of_version_6_are_served_too() {
+    // Not every machine has the protocol.
+    let Ok(server) = app().bind("[::1]:0").await else { return };
+    let address = server.local_addr();
+    tokio::spawn(server.run_until(pending()));
+    let mut connection = Connection::open(address).await;
+    let host = format!("host: {address}");
+    connection.send(format!("GET /peer HTTP/1.1\r\n{host}\r\n\r\n")).await;
+    assert!(connection.answer().await.text().starts_with("[::1]:"));
+}

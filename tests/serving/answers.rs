@@ -1,0 +1,116 @@
+//! The policy on answers of every class.
+
+use super::*;
+
+#[tokio::test]
+async fn of_every_class_carry_the_policy() {
+    let server = Running::start(app().timeout(Duration::from_millis(200)).body_limit(100)).await;
+    let json = "application/json";
+    let long = "x".repeat(200);
+    let chunked = request(
+        "POST /orders",
+        &[ORIGIN, "transfer-encoding: chunked", "content-type: application/json"],
+    );
+    for (bytes, status) in [
+        (get("/hello"), 200),
+        (post("/orders", json, "{\"lamps\":3}"), 201),
+        (request("DELETE /hello", &[ORIGIN]), 204),
+        (get("/moved"), 303),
+        (get("/unchanged"), 304),
+        (get("/orders"), 400),
+        (get("/orders?lamps=many"), 400),
+        (post("/orders", json, "{"), 400),
+        (get("/missing"), 404),
+        (get("/nowhere"), 404),
+        (request("PUT /hello", &[ORIGIN]), 405),
+        (
+            request(
+                "POST /orders",
+                &[ORIGIN, "content-length: 5", "content-type: application/json"],
+            ),
+            408,
+        ),
+        (post("/orders", json, &long), 413),
+        (format!("{chunked}c8\r\n{long}\r\n0\r\n\r\n"), 413),
+        (post("/orders", "text/plain", "{}"), 415),
+        (post("/orders", json, "[]"), 422),
+        (get("/panic"), 500),
+        (get("/never"), 503),
+    ] {
+        let answer = server.answer(&bytes).await;
+        assert_eq!(answer.status, status, "{bytes} {answer:?}");
+        assert_eq!(answer.sharing(), SHARING, "{bytes}");
+        let vary: Vec<_> = answer
+            .headers
+            .iter()
+            .filter(|header| header.0 == "vary")
+            .map(|header| &*header.1)
+            .collect();
+        assert!(vary.join(",").contains("origin"), "{bytes} {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_fallback_are_limited_as_those_of_routes() {
+    let fallback = async |request: policy_server::Request| match request.uri().path() {
+        "/never" => pending().await,
+        "/panic" => panic!("a panic on purpose"),
+        path => (StatusCode::NOT_FOUND, path.to_owned()),
+    };
+    let app = App::new(()).cors(SHOP).fallback(fallback).body_limit(100);
+    let server = Running::start(app.timeout(Duration::from_millis(200))).await;
+    for (bytes, status) in [
+        (get("/lamp"), 404),
+        (post("/lamp", "text/plain", &"x".repeat(200)), 413),
+        (get("/panic"), 500),
+        (get("/never"), 503),
+    ] {
+        let answer = server.answer(&bytes).await;
+        assert_eq!(answer.status, status, "{bytes}");
+        assert_eq!(answer.sharing(), SHARING, "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn to_nobody_and_to_others_vary_all_the_same() {
+    let server = Running::start(app()).await;
+    for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
+        for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
+            let answer = server.answer(request(&format!("GET {path}"), fields)).await;
+            assert_eq!(answer.sharing(), [""; 0], "{path}");
+            assert_eq!(answer.header("vary"), Some("origin"), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn that_stream_carry_the_policy_from_their_first_byte() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate)).await;
+    let mut connection = server.connect().await;
+    connection.send(get("/events")).await;
+    let head = connection.head().await;
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!(head.sharing(), SHARING);
+    for _ in 0..3 {
+        gate.add_permits(1);
+        assert_eq!(connection.chunk().await.unwrap(), b"data: tick\n\n");
+    }
+}
+
+#[tokio::test]
+async fn of_unknown_paths_have_the_policy_of_the_app() {
+    #[get("/other")]
+    #[cors(origins = ["https://other.example"])]
+    #[auth(public)]
+    async fn other() {}
+
+    let server = Running::start(app().routes(routes![other])).await;
+    let answer = server.answer(get("/nowhere")).await;
+    assert_eq!(answer.problem(), (404, "route.not-found".to_owned()));
+    assert_eq!(answer.sharing(), SHARING);
+    assert_eq!(server.answer(get("/other")).await.sharing(), [""; 0]);
+    let preflight = request("OPTIONS /nowhere", &[ORIGIN, "access-control-request-method: PUT"]);
+    let answer = server.answer(preflight).await;
+    assert_eq!(answer.problem(), (404, "route.not-found".to_owned()));
+}

@@ -1,0 +1,133 @@
+//! How long a connection lives, and what it carries meanwhile.
+
+use super::*;
+
+#[tokio::test]
+async fn serve_one_request_after_the_other() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    for _ in 0..3 {
+        assert_hello(&mut connection).await;
+        connection.send(post("/echo", "text/plain", "a lamp")).await;
+        assert_eq!(connection.answer().await.text(), "a lamp");
+    }
+}
+
+#[tokio::test]
+async fn end_when_the_client_says_so() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /hello", &["connection: close"])).await;
+    let answer = connection.answer().await;
+    assert_eq!(answer.header("connection"), Some("close"));
+    connection.closed().await;
+}
+
+#[tokio::test]
+async fn end_after_one_request_if_the_app_says_so() {
+    let app = app().settings(Settings::default().one_request_per_connection());
+    let server = Running::start(app).await;
+    for path in ["/hello", "/stream", "/nowhere"] {
+        let mut connection = server.connect().await;
+        connection.send(get(path) + &get("/hello")).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.header("connection"), Some("close"), "{path}");
+        connection.closed().await;
+    }
+}
+
+#[tokio::test]
+async fn of_http_1_0_end_after_one_request() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send("GET /hello HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
+    let answer = connection.answer().await;
+    assert_eq!((&*answer.line, answer.text()), ("HTTP/1.0 200 OK", "hello"));
+    connection.closed().await;
+}
+
+#[tokio::test]
+async fn of_http_1_0_stay_if_the_client_says_so() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    for _ in 0..2 {
+        let fields = "host: localhost\r\nconnection: keep-alive\r\n";
+        connection.send(format!("GET /hello HTTP/1.0\r\n{fields}\r\n")).await;
+        let answer = connection.answer().await;
+        assert_eq!((answer.header("connection"), answer.text()), (Some("keep-alive"), "hello"));
+    }
+}
+
+#[tokio::test]
+async fn of_http_1_0_get_streams_up_to_their_end() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send("GET /stream HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
+    let head = connection.head().await;
+    assert_eq!((head.header("transfer-encoding"), head.header("content-length")), (None, None));
+    assert_eq!(connection.rest().await, b"abc");
+}
+
+/// RFC 9112 9.3.2: answers come in the order of the requests.
+#[tokio::test]
+async fn take_requests_before_earlier_ones_are_answered() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate)).await;
+    let mut connection = server.connect().await;
+    let requests = [
+        get("/wait"),
+        post("/echo", "text/plain", "two"),
+        get("/stream"),
+        get("/nowhere"),
+        get("/hello"),
+    ];
+    connection.send(requests.concat()).await;
+    gate.add_permits(1);
+    let mut answers = Vec::new();
+    for _ in 0..requests.len() {
+        answers.push(connection.answer().await);
+    }
+    let texts: Vec<_> =
+        answers.iter().filter(|answer| answer.status == 200).map(Answer::text).collect();
+    assert_eq!(texts, ["waited", "two", "abc", "hello"]);
+    assert_eq!(answers[3].status, 404);
+}
+
+#[tokio::test]
+async fn know_the_address_of_the_client() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send(get("/peer")).await;
+    let own = connection.stream.local_addr().unwrap().to_string();
+    assert_eq!(connection.answer().await.text(), own);
+}
+
+#[tokio::test]
+async fn over_the_limit_wait_for_their_turn() {
+    let server = Running::start(app().settings(Settings::default().max_connections(2))).await;
+    let mut first = server.connect().await;
+    let mut second = server.connect().await;
+    assert_hello(&mut first).await;
+    assert_hello(&mut second).await;
+    let mut third = server.connect().await;
+    third.send(get("/hello")).await;
+    // It is there, and the others go on: nothing is said to it.
+    for _ in 0..10 {
+        assert_hello(&mut first).await;
+    }
+    assert!(third.stream.try_read(&mut [0]).is_err());
+    drop(second);
+    assert_eq!(third.answer().await.text(), "hello");
+    assert_hello(&mut first).await;
+}
+
+#[tokio::test]
+async fn have_a_limit_for_their_heads() {
+    let server = Running::start(app().settings(Settings::default().header_limit(8 * 1024))).await;
+    let answer =
+        server.answer(request("GET /hello", &[&format!("x: {}", "y".repeat(6_000))])).await;
+    assert_eq!(answer.status, 200);
+    let answer =
+        server.answer(request("GET /hello", &[&format!("x: {}", "y".repeat(60_000))])).await;
+    assert_eq!(answer.line, "HTTP/1.1 431 Request Header Fields Too Large");
+}

@@ -1,0 +1,185 @@
+//! HTTP/2 with prior knowledge (RFC 9113 3.3).
+
+use ::http::{HeaderMap, Request};
+use h2::client::SendRequest;
+use tokio::{net::TcpStream, task::JoinHandle};
+
+use super::*;
+
+type Client = SendRequest<Bytes>;
+type Ended = JoinHandle<Result<(), h2::Error>>;
+
+/// A connection with prior knowledge, and its end.
+pub(super) async fn connect(server: &Running) -> (Client, Ended) {
+    connect_with(server, 65_535).await
+}
+
+/// A connection whose streams begin with so large a window.
+pub(super) async fn connect_with(server: &Running, window: u32) -> (Client, Ended) {
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    let handshake = h2::client::Builder::new().initial_window_size(window).handshake(stream);
+    let (client, connection) = soon(handshake).await.expect("HTTP/2");
+    (client, tokio::spawn(connection))
+}
+
+pub(super) fn get(path: &str) -> Request<()> {
+    asked("GET", path, &[("origin", "https://shop.example")])
+}
+
+fn asked(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder().method(method).uri(format!("http://localhost{path}"));
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(()).expect("a request")
+}
+
+pub(super) async fn answer(client: &mut Client, request: Request<()>, body: &str) -> Answer {
+    *client = soon(client.clone().ready()).await.expect("a connection");
+    let (response, mut sending) = client.send_request(request, body.is_empty()).expect("a request");
+    if !body.is_empty() {
+        sending.send_data(Bytes::from(body.to_owned()), true).expect("a body");
+    }
+    let (head, mut receiving) = soon(response).await.expect("an answer").into_parts();
+    let mut body = Vec::new();
+    while let Some(data) = soon(receiving.data()).await {
+        let data = data.expect("a body");
+        receiving.flow_control().release_capacity(data.len()).expect("its window");
+        body.extend_from_slice(&data);
+    }
+    let line = format!("{:?} {}", head.version, head.status);
+    Answer { line, status: head.status.as_u16(), headers: lines(&head.headers), body }
+}
+
+fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &::http::HeaderValue| value.to_str().expect("ASCII").to_owned();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+}
+
+#[tokio::test]
+async fn is_served_with_prior_knowledge() {
+    let server = Running::start(app()).await;
+    let (mut client, _connection) = connect(&server).await;
+    let of_get = answer(&mut client, get("/hello"), "").await;
+    assert_eq!((of_get.status, of_get.text()), (200, "hello"));
+    assert_eq!(of_get.sharing(), SHARING);
+    // It says what the other version says.
+    assert_eq!(server.answer(super::get("/hello")).await.lines(), of_get.lines());
+
+    let head = asked("HEAD", "/hello", &[("origin", "https://shop.example")]);
+    let of_head = answer(&mut client, head, "").await;
+    assert_eq!((of_head.lines(), &*of_head.body), (of_get.lines(), &b""[..]));
+
+    let posted = asked("POST", "/orders", &[("content-type", "application/json")]);
+    let posted = answer(&mut client, posted, "{\"lamps\":3}").await;
+    assert_eq!((posted.status, posted.text()), (201, "3"));
+}
+
+#[tokio::test]
+async fn has_preflights() {
+    let server = Running::start(app()).await;
+    let (mut client, _connection) = connect(&server).await;
+    let method = ("access-control-request-method", "DELETE");
+    let granted = asked("OPTIONS", "/hello", &[("origin", "https://shop.example"), method]);
+    let granted = answer(&mut client, granted, "").await;
+    assert_eq!(granted.status, 204);
+    assert_eq!(granted.header("access-control-allow-methods"), Some("DELETE,GET,HEAD"));
+    let refused = asked("OPTIONS", "/hello", &[("origin", "https://evil.example"), method]);
+    let refused = answer(&mut client, refused, "").await;
+    assert_eq!(refused.problem(), (403, "cors.origin-not-granted".to_owned()));
+    assert_eq!(refused.sharing(), [""; 0]);
+}
+
+#[tokio::test]
+async fn carries_the_policy_on_answers_of_every_class() {
+    let server = Running::start(app().timeout(Duration::from_millis(200)).body_limit(100)).await;
+    let (mut client, _connection) = connect(&server).await;
+    let origin = ("origin", "https://shop.example");
+    let json = ("content-type", "application/json");
+    for (request, body, status) in [
+        (get("/stream"), String::new(), 200),
+        (get("/unchanged"), String::new(), 304),
+        (get("/orders"), String::new(), 400),
+        (get("/nowhere"), String::new(), 404),
+        (asked("PUT", "/hello", &[origin]), String::new(), 405),
+        (asked("POST", "/orders", &[origin, json]), "x".repeat(200), 413),
+        (
+            asked("POST", "/orders", &[origin, json, ("content-length", "200")]),
+            "x".repeat(200),
+            413,
+        ),
+        (get("/panic"), String::new(), 500),
+        (get("/never"), String::new(), 503),
+    ] {
+        let answer = answer(&mut client, request, &body).await;
+        assert_eq!(
+            (answer.status, answer.sharing()),
+            (status, SHARING.map(str::to_owned).to_vec())
+        );
+    }
+}
+
+#[tokio::test]
+async fn has_many_requests_at_once() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate)).await;
+    let (mut client, _connection) = connect(&server).await;
+    let waiting: Vec<_> =
+        (0..50).map(|_| client.send_request(get("/wait"), true).expect("a request").0).collect();
+    // They wait, and this one does not wait for them.
+    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+    gate.add_permits(waiting.len());
+    for response in waiting {
+        assert_eq!(soon(response).await.unwrap().status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn names_its_host_as_every_request() {
+    let server = Running::start(app()).await;
+    let (mut client, _connection) = connect(&server).await;
+    for (uri, host, status, code) in [
+        ("http://a.example/hello", None, 421, "origin.host-not-loopback"),
+        ("http://localhost/hello", Some("a.example"), 400, "wire.host-malformed"),
+        ("http://localhost/files/%", None, 400, "wire.path-encoding"),
+        ("http://localhost/..", None, 400, "wire.path-dot-segment"),
+    ] {
+        let mut request = Request::builder().uri(uri);
+        if let Some(host) = host {
+            request = request.header("host", host);
+        }
+        let answer = answer(&mut client, request.body(()).unwrap(), "").await;
+        assert_eq!(answer.problem(), (status, code.to_owned()), "{uri}");
+    }
+    let connect = Request::builder().method("CONNECT").uri("localhost:80").body(()).unwrap();
+    assert_eq!(answer(&mut client, connect, "").await.problem().1, "wire.target-form");
+}
+
+#[tokio::test]
+async fn has_the_limit_for_heads_too() {
+    let server = Running::start(app()).await;
+    let (mut client, _connection) = connect(&server).await;
+    let long = "x".repeat(70_000);
+    let request = asked("GET", "/hello", &[("x-long", &long)]);
+    assert_eq!(answer(&mut client, request, "").await.status, 431);
+    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+}
+
+#[tokio::test]
+async fn drops_the_handler_of_a_stream_that_is_reset() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate)).await;
+    let (mut client, _connection) = connect(&server).await;
+    let (response, mut sending) = client.send_request(get("/wait"), true).unwrap();
+    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+    // Handlers that wait hold the state.
+    let held = Arc::strong_count(&gate);
+    sending.send_reset(h2::Reason::CANCEL);
+    assert!(soon(response).await.is_err());
+    let dropped = async {
+        while Arc::strong_count(&gate) >= held {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(dropped).await;
+}

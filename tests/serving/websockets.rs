@@ -1,0 +1,169 @@
+//! WebSockets by axum, from pages of every kind.
+
+use axum::extract::{WebSocketUpgrade, ws::Message};
+
+use super::*;
+
+fn upgraded(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async |mut socket| {
+        while let Some(Ok(message)) = socket.recv().await {
+            if let Message::Text(text) = message {
+                // The client may be gone.
+                let _ = socket.send(Message::Text(text)).await;
+            }
+        }
+    })
+}
+
+#[get("/shop")]
+#[auth(public)]
+async fn shop(upgrade: WebSocketUpgrade) -> Response {
+    upgraded(upgrade)
+}
+
+#[get("/own")]
+#[cors(none)]
+#[auth(public)]
+async fn own(upgrade: WebSocketUpgrade) -> Response {
+    upgraded(upgrade)
+}
+
+#[get("/everybody")]
+#[cors(origins = ["*"])]
+#[auth(public)]
+async fn everybody(upgrade: WebSocketUpgrade) -> Response {
+    upgraded(upgrade)
+}
+
+fn app() -> App<()> {
+    App::new(()).cors(SHOP).routes(routes![shop, own, everybody])
+}
+
+/// The opening handshake with the key of RFC 6455 1.3.
+fn opening(host: &str, path: &str, fields: &[&str]) -> String {
+    let mut text = format!(
+        "GET {path} HTTP/1.1\r\nhost: {host}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n"
+    );
+    for field in fields {
+        text.push_str(field);
+        text.push_str("\r\n");
+    }
+    text + "\r\n"
+}
+
+/// Sends `hi`, masked with zeros, and reads it back.
+async fn assert_echo(connection: &mut Connection) {
+    connection.send(b"\x81\x82\0\0\0\0hi").await;
+    assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
+}
+
+async fn opened(server: &Running, bytes: String) -> Connection {
+    let mut connection = server.connect().await;
+    connection.send(&bytes).await;
+    let answer = connection.head().await;
+    assert_eq!(answer.line, "HTTP/1.1 101 Switching Protocols", "{bytes}");
+    assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    assert_eq!(answer.header("upgrade"), Some("websocket"));
+    connection
+}
+
+async fn assert_refused(server: &Running, bytes: String) {
+    let answer = server.answer(&bytes).await;
+    let refused = (403, "cors.websocket-origin-not-granted".to_owned());
+    assert_eq!(answer.problem(), refused, "{bytes}");
+    assert_eq!(answer.sharing(), [""; 0]);
+}
+
+#[tokio::test]
+async fn open_for_origins_that_may_read_the_route_and_for_its_own() {
+    let server = Running::start(app()).await;
+    for (path, fields) in [
+        ("/shop", &[][..]),
+        ("/shop", &[ORIGIN]),
+        ("/shop", &["origin: http://localhost"]),
+        ("/own", &[]),
+        ("/own", &["origin: http://localhost"]),
+        ("/everybody", &["origin: https://evil.example"]),
+    ] {
+        assert_echo(&mut opened(&server, opening("localhost", path, fields)).await).await;
+    }
+}
+
+/// RFC 6455 10.2; a browser asks for no permission.
+#[tokio::test]
+async fn do_not_open_for_other_origins() {
+    let server = Running::start(app()).await;
+    for (path, fields) in [
+        ("/shop", &["origin: https://evil.example"][..]),
+        ("/shop", &["origin: null"]),
+        ("/shop", &["origin: http://localhost:81"]),
+        ("/shop", &["origin: https://localhost"]),
+        ("/shop", &[ORIGIN, ORIGIN]),
+        ("/own", &[ORIGIN]),
+    ] {
+        assert_refused(&server, opening("localhost", path, fields)).await;
+    }
+}
+
+#[tokio::test]
+async fn open_for_the_public_origin() {
+    let server = Running::start(app().public_origin("https://api.example")).await;
+    let own = opening("api.example", "/own", &["origin: https://api.example"]);
+    assert_echo(&mut opened(&server, own).await).await;
+    let plain = opening("api.example", "/own", &["origin: http://api.example"]);
+    assert_refused(&server, plain).await;
+}
+
+#[tokio::test]
+async fn of_a_fallback_open_for_nobody_else_either() {
+    use axum_core::extract::FromRequestParts;
+
+    let app = app().fallback(async |request: policy_server::Request| {
+        let (mut parts, _body) = request.into_parts();
+        match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+            Ok(upgrade) => upgraded(upgrade),
+            Err(rejection) => rejection.into_response(),
+        }
+    });
+    let server = Running::start(app).await;
+    assert_echo(&mut opened(&server, opening("localhost", "/any", &[ORIGIN])).await).await;
+    let foreign = opening("localhost", "/any", &["origin: https://evil.example"]);
+    assert_refused(&server, foreign).await;
+}
+
+#[tokio::test]
+async fn may_be_quiet_for_longer_than_a_connection() {
+    let settings = Settings::default().idle_timeout(Duration::from_millis(200));
+    let server = Running::start(app().settings(settings)).await;
+    let mut connection = opened(&server, opening("localhost", "/shop", &[ORIGIN])).await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    assert_echo(&mut connection).await;
+}
+
+#[tokio::test]
+async fn count_as_connections() {
+    let server = Running::start(app().settings(Settings::default().max_connections(1))).await;
+    let mut first = opened(&server, opening("localhost", "/shop", &[])).await;
+    let mut second = server.connect().await;
+    second.send(opening("localhost", "/shop", &[])).await;
+    assert_echo(&mut first).await;
+    assert!(second.stream.try_read(&mut [0]).is_err());
+    drop(first);
+    assert_eq!(second.head().await.status, 101);
+}
+
+#[tokio::test]
+async fn open_where_connections_have_one_request() {
+    let app = app().settings(Settings::default().one_request_per_connection());
+    let server = Running::start(app).await;
+    assert_echo(&mut opened(&server, opening("localhost", "/shop", &[ORIGIN])).await).await;
+}
+
+#[tokio::test]
+async fn do_not_hold_up_the_end_of_the_server() {
+    let server = Running::start(app()).await;
+    let mut connection = opened(&server, opening("localhost", "/shop", &[])).await;
+    assert_echo(&mut connection).await;
+    soon(server.stop()).await.expect("an end");
+}

@@ -1,0 +1,192 @@
+//! Lengths, chunks and trailers: what is wrong with them, and where they are cut.
+
+use super::*;
+
+const CHUNKED: &str = "transfer-encoding: chunked";
+
+/// The end of a request with a body.
+fn with(head: String, body: &str) -> String {
+    head + body
+}
+
+#[tokio::test]
+async fn that_say_they_are_over_the_limit_are_not_waited_for() {
+    for length in ["2097153", "10000000000", "9223372036854775807"] {
+        let field = format!("content-length: {length}");
+        let answer = tried(request("POST /upload", &[ORIGIN, &field])).await;
+        assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()), "{length}");
+        assert_eq!(answer.sharing(), SHARING);
+    }
+}
+
+#[tokio::test]
+async fn over_the_limit_are_not_asked_for() {
+    let fields = [ORIGIN, "content-length: 2097153", "expect: 100-continue"];
+    assert_eq!(tried(request("POST /upload", &fields)).await.status, 413);
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send(request("POST /upload", &["content-length: 5", "expect: 100-continue"])).await;
+    assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
+    connection.send("hello").await;
+    assert_eq!(connection.answer().await.text(), "hello");
+}
+
+#[tokio::test]
+async fn that_are_sent_all_the_same_do_not_keep_the_client_from_the_answer() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let body = "x".repeat(3_000_000);
+    let head = request("POST /upload", &[ORIGIN, "content-length: 3000000"]);
+    connection.try_send(with(head, &body)).await;
+    let answer = connection.answer().await;
+    assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()));
+    assert_eq!(connection.rest().await, b"");
+    assert_serving(&server).await;
+}
+
+#[tokio::test]
+async fn of_no_valid_length_are_no_requests() {
+    for length in ["99999999999999999999999", "-1", "+5", "5x", "0x5", "", "5, 6", "5 5", "5.0"] {
+        let head = request("POST /upload", &[&format!("content-length: {length}")]);
+        assert_eq!(tried(with(head, "hello")).await.status, 400, "{length}");
+    }
+    let head = request("POST /upload", &["content-length: 5", "content-length: 6"]);
+    assert_eq!(tried(with(head, "hello!")).await.status, 400);
+}
+
+/// RFC 9112 6.3, 5: a recipient may take several lengths that are one.
+#[tokio::test]
+async fn of_one_length_said_twice_are_read() {
+    let head = request("POST /upload", &["content-length: 5", "content-length: 5"]);
+    assert_eq!(tried(with(head, "hello")).await.text(), "hello");
+}
+
+/// RFC 9112 6.1: the connection is closed, since what follows is anybody's guess.
+#[tokio::test]
+async fn with_a_length_and_chunks_end_the_connection() {
+    for fields in [["content-length: 4", CHUNKED], [CHUNKED, "content-length: 4"]] {
+        let server = Running::start(app()).await;
+        let mut connection = server.connect().await;
+        let smuggled = request("GET /names/smuggled", &[]);
+        let body = format!("5\r\nhello\r\n0\r\n\r\n{smuggled}");
+        connection.send(with(request("POST /upload", &fields), &body)).await;
+        let answer = connection.answer().await;
+        assert_eq!((answer.status, answer.text()), (200, "hello"));
+        assert_eq!(connection.rest().await, b"");
+        assert_serving(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn of_another_coding_than_chunked_are_no_requests() {
+    for field in [
+        "transfer-encoding: identity",
+        "transfer-encoding: chunked, identity",
+        "transfer-encoding: xchunked",
+        "transfer-encoding : chunked",
+        "transfer-encoding:",
+    ] {
+        let head = request("POST /upload", &[field]);
+        assert_eq!(tried(with(head, "0\r\n\r\n")).await.status, 400, "{field}");
+    }
+    let old = format!("POST /upload HTTP/1.0\r\nhost: localhost\r\n{CHUNKED}\r\n\r\n0\r\n\r\n");
+    assert_eq!(tried(old).await.status, 400);
+}
+
+#[tokio::test]
+async fn in_chunks_may_have_trailers() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let body = "3;a=b\r\nhel\r\n2\r\nlo\r\n0\r\nx-sum: 1\r\norigin: https://shop.example\r\n\r\n";
+    connection.send(with(request("POST /upload", &[CHUNKED]), body)).await;
+    let answer = connection.answer().await;
+    assert_eq!((answer.text(), answer.sharing()), ("hello", vec![]));
+    connection.send(request("GET /hello", &[])).await;
+    assert_eq!(connection.answer().await.text(), "hello");
+    assert_serving(&server).await;
+}
+
+#[tokio::test]
+async fn with_endless_trailers_or_chunk_extensions_are_given_up() {
+    let trailers = format!("0\r\n{}", "x-sum: 1\r\n".repeat(20_000));
+    let extension = format!("5;{}", "x".repeat(200_000));
+    for body in [trailers, extension] {
+        let server = Running::start(app()).await;
+        let mut connection = server.connect().await;
+        connection.try_send(with(request("POST /upload", &[ORIGIN, CHUNKED]), &body)).await;
+        let answer = connection.answer().await;
+        assert_eq!((answer.status, answer.sharing()), (400, SHARING.map(str::to_owned).to_vec()));
+        assert_eq!(connection.rest().await, b"");
+        assert_serving(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn in_chunks_are_cut_at_the_limit() {
+    let server = Running::start(app().body_limit(1000)).await;
+    for (path, chunk) in [("POST /upload", "x"), ("POST /orders", " ")] {
+        let mut connection = server.connect().await;
+        let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
+        connection.send(request(path, &fields)).await;
+        // The body never ends: the answer does not wait for its end.
+        let chunk = format!("258\r\n{}\r\n", chunk.repeat(0x258));
+        connection.send(&chunk).await;
+        connection.send(&chunk).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.status, 413, "{path}");
+        assert_eq!(answer.sharing(), SHARING);
+        if path == "POST /orders" {
+            assert_eq!(answer.problem().1, "request.body-too-large");
+        }
+        assert_eq!(connection.rest().await, b"");
+    }
+    assert_serving(&server).await;
+}
+
+#[tokio::test]
+async fn without_an_end_are_not_kept() {
+    let server = Running::start(app().body_limit(1000)).await;
+    let mut connection = server.connect().await;
+    connection.send(request("POST /upload", &[CHUNKED])).await;
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    let mut taken = 0;
+    while connection.try_send(&chunk).await {
+        taken += chunk.len();
+        // What the buffers of two sockets may hold.
+        assert!(taken < 64 << 20);
+    }
+    assert_serving(&server).await;
+}
+
+#[tokio::test]
+async fn in_chunks_of_no_valid_size_are_refused() {
+    for body in [
+        "zz\r\nhello\r\n",
+        "-1\r\nx\r\n",
+        "5hello",
+        "fffffffffffffffff\r\nx",
+        "\r\n",
+        "3\r\nhello\r\n0\r\n\r\n",
+        " 5\r\nhello\r\n0\r\n\r\n",
+    ] {
+        let server = Running::start(app()).await;
+        let mut connection = server.connect().await;
+        let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
+        connection.send(with(request("POST /orders", &fields), body)).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.problem(), (400, "request.body-incomplete".to_owned()), "{body:?}");
+        assert_eq!(answer.sharing(), SHARING);
+        assert_eq!(connection.rest().await, b"");
+        assert_serving(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn that_break_off_are_incomplete() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let fields = ["content-length: 50", "content-type: application/json"];
+    connection.send(with(request("POST /orders", &fields), "{")).await;
+    drop(connection);
+    assert_serving(&server).await;
+}

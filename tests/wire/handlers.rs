@@ -1,0 +1,155 @@
+//! Handlers that panic or never return.
+
+use std::panic::panic_any;
+
+use axum_core::extract::FromRequestParts;
+use http_body_util::StreamBody;
+use policy_server::{Body, http::request::Parts};
+
+use super::*;
+
+#[get("/text")]
+#[auth(public)]
+async fn text() -> &'static str {
+    panic!("a panic on purpose")
+}
+
+#[get("/formatted")]
+#[auth(public)]
+async fn formatted() -> &'static str {
+    tokio::task::yield_now().await;
+    panic!("a panic on purpose, number {}", 2)
+}
+
+#[get("/any")]
+#[auth(public)]
+async fn any() -> &'static str {
+    panic_any(7)
+}
+
+#[derive(Debug)]
+struct Unlucky;
+
+impl std::str::FromStr for Unlucky {
+    type Err = std::convert::Infallible;
+
+    fn from_str(_text: &str) -> Result<Self, Self::Err> {
+        panic!("a panic on purpose, in a parameter")
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Unlucky {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(_parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        panic!("a panic on purpose, in an extractor")
+    }
+}
+
+impl IntoResponse for Unlucky {
+    fn into_response(self) -> Response {
+        panic!("a panic on purpose, in a response")
+    }
+}
+
+#[get("/parameter/{unlucky}")]
+#[auth(public)]
+async fn parameter(unlucky: Unlucky) -> String {
+    format!("{unlucky:?}")
+}
+
+#[get("/extractor")]
+#[auth(public)]
+async fn extractor(unlucky: Unlucky) -> String {
+    format!("{unlucky:?}")
+}
+
+#[get("/response")]
+#[auth(public)]
+async fn response() -> Unlucky {
+    Unlucky
+}
+
+#[get("/stream")]
+#[auth(public)]
+async fn stream() -> Response {
+    let frames = futures_util::stream::poll_fn(
+        |_context| -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+            panic!("a panic on purpose, in a stream")
+        },
+    );
+    Response::new(Body::new(StreamBody::new(frames)))
+}
+
+#[get("/never")]
+#[auth(public)]
+async fn never() -> &'static str {
+    pending().await
+}
+
+fn app() -> App<()> {
+    let routes =
+        routes![hello, text, formatted, any, parameter, extractor, response, stream, never];
+    App::new(()).cors(SHOP).routes(routes)
+}
+
+#[tokio::test]
+async fn that_panic_are_answered_for() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let paths = ["/text", "/formatted", "/any", "/extractor", "/response", "/parameter/7"];
+    for (count, path) in paths.into_iter().enumerate() {
+        // On one connection: it serves on.
+        connection.send(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.line, "HTTP/1.1 500 Internal Server Error");
+        assert_eq!(answer.problem().1, "handler.failed", "{path}");
+        assert_eq!(answer.sharing(), SHARING);
+        assert!(!answer.text().contains("purpose"), "{answer:?}");
+        assert_eq!(server.panics(), count + 1);
+        assert_eq!(server.answer(request("GET /hello", &[])).await.text(), "hello");
+    }
+}
+
+#[tokio::test]
+async fn whose_stream_panics_break_their_answer_off() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /stream", &[ORIGIN])).await;
+    let rest = connection.rest().await;
+    assert!(!rest.ends_with(b"0\r\n\r\n"), "`{}`", rest.escape_ascii());
+    assert_eq!(server.answer(request("GET /hello", &[])).await.text(), "hello");
+}
+
+#[tokio::test]
+async fn outside_of_routes_may_panic_too() {
+    let mount = Mount::new(tower::service_fn(|_request: policy_server::Request| {
+        assert!(_request.uri().path().is_empty(), "a panic on purpose, in a service");
+        std::future::ready(Ok::<_, std::convert::Infallible>(Response::new(Body::empty())))
+    }));
+    let app = app().mount("/mount", mount).fallback(
+        async |_request: policy_server::Request| -> &'static str {
+            panic!("a panic on purpose, in a fallback")
+        },
+    );
+    let server = Running::start(app).await;
+    for path in ["/mount/x", "/nowhere"] {
+        let answer = server.answer(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (500, "handler.failed".to_owned()), "{path}");
+        assert_eq!(answer.sharing(), SHARING);
+    }
+}
+
+#[tokio::test]
+async fn that_never_return_are_answered_for() {
+    let server = Running::start(app().timeout(Duration::from_millis(100))).await;
+    let mut connection = server.connect().await;
+    for _ in 0..2 {
+        connection.send(request("GET /never", &[ORIGIN])).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.line, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(answer.problem().1, "handler.timed-out");
+        assert_eq!(answer.sharing(), SHARING);
+    }
+    assert_serving(&server).await;
+}

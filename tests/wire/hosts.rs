@@ -1,0 +1,83 @@
+//! Under which names the server answers, and under which not.
+
+use super::*;
+
+async fn asked(app: App<()>, fields: &str) -> Answer {
+    tried_with(app, format!("GET /hello HTTP/1.1\r\n{fields}\r\n")).await
+}
+
+#[tokio::test]
+async fn are_named_exactly_once() {
+    for (fields, code) in [
+        ("", "wire.host-missing"),
+        ("host: localhost\r\nhost: localhost\r\n", "wire.host-repeated"),
+        ("host: localhost\r\nhost: a.example\r\n", "wire.host-repeated"),
+        ("host:\r\n", "wire.host-malformed"),
+        ("host: local host\r\n", "wire.host-malformed"),
+        ("host: localhost:\r\n", "wire.host-malformed"),
+        ("host: localhost:99999\r\n", "wire.host-malformed"),
+        ("host: localhost:80:80\r\n", "wire.host-malformed"),
+        ("host: http://localhost\r\n", "wire.host-malformed"),
+        ("host: [::1\r\n", "wire.host-malformed"),
+        ("host: localhost, a.example\r\n", "wire.host-malformed"),
+    ] {
+        let answer = asked(app(), fields).await;
+        assert_eq!(answer.problem(), (400, code.to_owned()), "{fields:?}");
+        assert_eq!(answer.sharing(), [""; 0]);
+    }
+    let answer = tried(b"GET /hello HTTP/1.1\r\nhost: localhost\xff\r\n\r\n").await;
+    assert_eq!(answer.problem(), (400, "wire.host-malformed".to_owned()));
+}
+
+/// RFC 9110 7.4, and against DNS rebinding.
+#[tokio::test]
+async fn are_loopback_hosts_in_development() {
+    for host in ["localhost", "LocalHost:81", "127.0.0.1", "[::1]:8080", "shop.localhost"] {
+        assert_eq!(asked(app(), &format!("host: {host}\r\n")).await.status, 200, "{host}");
+    }
+    for host in ["a.example", "localhost.a.example", "10.0.0.1", "[::2]", "127.0.0.1.a.example"] {
+        let answer = asked(app(), &format!("host: {host}\r\n{ORIGIN}\r\n")).await;
+        assert_eq!(answer.problem(), (421, "origin.host-not-loopback".to_owned()), "{host}");
+        assert_eq!(answer.sharing(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn behind_a_proxy_are_none_in_development() {
+    for field in [
+        "forwarded: for=192.0.2.1",
+        "x-forwarded-for: 192.0.2.1",
+        "X-Forwarded-Host: a",
+        "x-forwarded-proto:",
+    ] {
+        let answer = asked(app(), &format!("host: localhost\r\n{field}\r\n")).await;
+        assert_eq!(
+            answer.problem(),
+            (421, "origin.forwarded-in-development".to_owned()),
+            "{field}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn are_the_public_origin_in_a_deployment() {
+    let server = Running::start(app().public_origin("https://api.example")).await;
+    for (host, status) in [
+        ("api.example", 200),
+        ("API.example:443", 200),
+        ("api.example\r\nx-forwarded-for: 192.0.2.1", 200),
+        ("api.example:8443", 421),
+        ("localhost", 421),
+        ("127.0.0.1", 421),
+        ("api.example.evil.example", 421),
+        ("api.example.", 421),
+    ] {
+        let bytes = format!("GET /hello HTTP/1.1\r\nhost: {host}\r\n\r\n");
+        let answer = server.answer(bytes).await;
+        assert_eq!(answer.status, status, "{host}");
+        if status == 421 {
+            assert_eq!(answer.problem().1, "origin.host-unknown");
+        }
+    }
+    assert_eq!(server.panics(), 0);
+}

@@ -1,0 +1,37 @@
+//! Origins that are repeated or no text.
+
+use super::*;
+
+#[tokio::test]
+async fn two_of_them_grant_nothing() {
+    for other in [ORIGIN, "origin: https://evil.example", "origin: null"] {
+        let answer = tried(request("GET /hello", &[ORIGIN, other])).await;
+        assert_eq!((answer.status, answer.text()), (200, "hello"));
+        assert_eq!(answer.sharing(), [""; 0]);
+        assert_eq!(answer.header("vary"), Some("origin"));
+    }
+}
+
+#[tokio::test]
+async fn two_of_them_make_a_refused_preflight() {
+    let answer = tried(preflight(&[ORIGIN, ORIGIN])).await;
+    assert_eq!(answer.problem(), (403, "cors.origin-repeated".to_owned()));
+    assert_eq!(answer.sharing(), [""; 0]);
+    assert_eq!(answer.header("vary"), Some("origin"));
+}
+
+#[tokio::test]
+async fn one_that_is_no_text_is_an_origin_that_nobody_granted() {
+    for value in [&b"https://shop.example\xff"[..], b"\xff", b"https://sh\xc3\xb6p.example", b""] {
+        let field = [b"\r\norigin: ", value, b"\r\n\r\n"].concat();
+        let with_origin = |text: String| [text.trim_end().as_bytes(), &field].concat();
+
+        let answer = tried(with_origin(request("GET /hello", &[]))).await;
+        assert_eq!((answer.status, answer.sharing()), (200, vec![]));
+        assert_eq!(answer.header("vary"), Some("origin"));
+
+        let answer = tried(with_origin(preflight(&[]))).await;
+        assert_eq!(answer.problem(), (403, "cors.origin-not-granted".to_owned()));
+        assert_eq!(answer.sharing(), [""; 0]);
+    }
+}

@@ -1,0 +1,86 @@
+//! Long paths, encoded paths, and paths that lead elsewhere.
+
+use super::*;
+
+#[tokio::test]
+async fn are_long_as_long_as_the_head_has_room() {
+    let long = "x".repeat(60_000);
+    let answer = tried(request(&format!("GET /names/{long}"), &[])).await;
+    assert_eq!((answer.status, answer.text()), (200, &*long));
+}
+
+#[tokio::test]
+async fn of_100_000_bytes_are_too_long() {
+    let bytes = request(&format!("GET /{}", "x".repeat(100_000)), &[]);
+    let answer = tried(&bytes).await;
+    assert!(matches!(answer.status, 414 | 431), "{answer:?}");
+    // Where the head has room for it, the target has not.
+    let settings = Settings::default().header_limit(200_000);
+    let answer = tried_with(app().settings(settings), &bytes).await;
+    assert_eq!(answer.line, "HTTP/1.1 414 URI Too Long");
+}
+
+#[tokio::test]
+async fn are_decoded_once_and_after_they_were_matched() {
+    for (path, text) in [
+        ("/names/a%2fb", "a/b"),
+        ("/names/a%2Fb", "a/b"),
+        ("/names/%2f", "/"),
+        ("/names/%252f", "%2f"),
+        ("/names/%252e%252e", "%2e%2e"),
+        ("/names/a%0d%0ab", "a\r\nb"),
+        ("/names/%c3%b6", "ö"),
+        ("/names/...", "..."),
+        ("/files/a//b", "a//b"),
+    ] {
+        let answer = tried(request(&format!("GET {path}"), &[])).await;
+        assert_eq!((answer.status, answer.text()), (200, text), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn that_are_not_percent_encoded_text_are_refused() {
+    for path in [
+        "/names/%00",
+        "/names/a%00b",
+        "/names/%",
+        "/names/%4",
+        "/names/%zz",
+        "/names/%u0041",
+        "/names/%ff",
+        "/names/%c3%28",
+        "/names/%ed%a0%80",
+        "/names/%c0%ae",
+        "/%",
+    ] {
+        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn with_dot_segments_are_refused() {
+    for path in [
+        "/files/../secret",
+        "/files/./a",
+        "/..",
+        "/files/..",
+        "/names/%2e%2e",
+        "/names/%2E.",
+        "/files/..%2fsecret",
+        "/files/a/%2e%2e%2fb",
+        "/files/..%5csecret",
+        "/files/%2e/a",
+    ] {
+        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (400, "wire.path-dot-segment".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn with_bytes_that_no_path_has_are_no_requests() {
+    for path in [&b"/names/a\0b"[..], b"/names/a\x7fb", b"/names/a\x01b"] {
+        let bytes = [b"GET ", path, b" HTTP/1.1\r\nhost: localhost\r\n\r\n"].concat();
+        assert_eq!(tried(bytes).await.line, "HTTP/1.1 400 Bad Request");
+    }
+}

@@ -1,0 +1,49 @@
+//! Preflights that ask for too much, or for nothing.
+
+use super::*;
+
+#[tokio::test]
+async fn have_one_answer_however_many_commas_they_ask_for() {
+    let plain = tried(preflight(&[ORIGIN])).await;
+    assert_eq!(
+        plain.lines(),
+        [
+            "access-control-allow-credentials: true",
+            "access-control-allow-headers: x-lamp",
+            "access-control-allow-methods: GET,HEAD",
+            "access-control-allow-origin: https://shop.example",
+            "access-control-max-age: 600",
+            "vary: origin",
+        ]
+    );
+    let commas = format!("access-control-request-headers: {}", ",".repeat(32 * 1024));
+    let answer = tried(preflight(&[ORIGIN, &commas])).await;
+    assert_eq!((answer.status, answer.lines()), (204, plain.lines()));
+}
+
+#[tokio::test]
+async fn with_more_commas_than_a_head_has_bytes_are_not_read() {
+    let commas = |count| format!("access-control-request-headers: {}", ",".repeat(count));
+    // The limit is looked at between reads, so a head slightly over it may still get in.
+    let answer = tried(preflight(&[ORIGIN, &commas(64 << 10)])).await;
+    assert!(matches!(answer.status, 204 | 431), "{answer:?}");
+    let answer = tried(preflight(&[ORIGIN, &commas(256 << 10)])).await;
+    assert_eq!(answer.line, "HTTP/1.1 431 Request Header Fields Too Large");
+}
+
+#[tokio::test]
+async fn ask_for_exactly_one_method() {
+    for fields in [
+        &["access-control-request-method: GET", "access-control-request-method: PUT"][..],
+        &["access-control-request-method:"],
+        &["access-control-request-method: GET, PUT"],
+        &["access-control-request-method: G\tT"],
+    ] {
+        let answer = tried(request("OPTIONS /hello", &[&[ORIGIN], fields].concat())).await;
+        assert_eq!(
+            answer.problem(),
+            (403, "cors.request-method-malformed".to_owned()),
+            "{fields:?}"
+        );
+    }
+}

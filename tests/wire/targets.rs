@@ -1,0 +1,62 @@
+//! The four forms of a request target (RFC 9112 3.2).
+
+use super::*;
+
+fn raw(line: &str, fields: &str) -> String {
+    format!("{line} HTTP/1.1\r\n{fields}\r\n")
+}
+
+#[tokio::test]
+async fn in_absolute_form_are_served_for_the_own_host() {
+    for (line, host) in [
+        ("GET http://localhost/hello", "host: localhost\r\n"),
+        ("GET http://LOCALHOST/hello", "host: localhost\r\n"),
+        ("GET http://127.0.0.1:8080/hello", "host: 127.0.0.1:8080\r\n"),
+    ] {
+        let answer = tried(raw(line, host)).await;
+        assert_eq!((answer.status, answer.text()), (200, "hello"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn in_absolute_form_for_another_host_are_refused() {
+    for (line, host, status, code) in [
+        ("GET http://a.example/hello", "a.example", 421, "origin.host-not-loopback"),
+        ("GET http://a.example/hello", "localhost", 400, "wire.host-malformed"),
+        ("GET http://localhost/hello", "a.example", 400, "wire.host-malformed"),
+        ("GET http://a@localhost/hello", "a@localhost", 400, "wire.host-malformed"),
+    ] {
+        let answer = tried(raw(line, &format!("host: {host}\r\n"))).await;
+        assert_eq!(answer.problem(), (status, code.to_owned()), "{line} {host}");
+    }
+}
+
+/// RFC 9112 3.2: 400 to any HTTP/1.1 request without Host.
+#[tokio::test]
+async fn in_absolute_form_need_a_host_all_the_same() {
+    let answer = tried(raw("GET http://localhost/hello", "")).await;
+    assert_eq!(answer.problem(), (400, "wire.host-missing".to_owned()));
+}
+
+#[tokio::test]
+async fn in_asterisk_form_are_for_options() {
+    let answer = tried(request("OPTIONS *", &[])).await;
+    assert_eq!((answer.status, answer.body), (204, vec![]));
+    let answer = tried(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
+    assert_eq!((answer.status, answer.sharing()), (204, vec![]));
+    for method in ["GET", "POST"] {
+        let mut answer = tried(request(&format!("{method} *"), &[])).await;
+        if method != "HEAD" {
+            answer.body.clear();
+        }
+        assert_eq!(answer.status, 400, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn in_authority_form_are_refused() {
+    for line in ["CONNECT localhost:80", "CONNECT a.example:443", "GET localhost:80"] {
+        let answer = tried(raw(line, "host: localhost\r\n")).await;
+        assert_eq!(answer.status, 400, "{line}");
+    }
+}
