@@ -55,8 +55,8 @@ fn every_error_of_a_list_is_told_with_its_route_and_origin() {
     let told: Vec<_> =
         errors.errors().iter().map(|error| (error.place(), error.value(), error.rule())).collect();
     let want = [
-        ("GET /a", "https://evil.example", Rule::OriginOutsideBound),
-        ("GET /a", "https://x", Rule::OriginOutsideBound),
+        ("GET /a, list `partners`", "https://evil.example", Rule::OriginOutsideBound),
+        ("GET /a, list `partners`", "https://x", Rule::OriginOutsideBound),
         ("list of origins", "*", Rule::AnyOriginAtRunTime),
     ];
     assert_eq!(told, want);

@@ -48,7 +48,7 @@ pub struct App<S> {
     pub(crate) public_origin: Option<String>,
     pub(crate) cors: Facet<CorsSource>,
     pub(crate) routes: Vec<Route<S>>,
-    pub(crate) prefixes: Vec<String>,
+    pub(crate) scopes: Vec<(String, Scope<S>)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
@@ -80,7 +80,7 @@ impl<S> App<S> {
             public_origin: None,
             cors: Facet::Inherit,
             routes: Vec::new(),
-            prefixes: Vec::new(),
+            scopes: Vec::new(),
             mounts: Vec::new(),
             fallback: None,
             origins: Vec::new(),
@@ -115,9 +115,7 @@ impl<S> App<S> {
 
     /// Adds handlers below a prefix, with a default policy of their own.
     pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
-        let prefix = prefix.into();
-        self.routes.extend(scope.into_routes(&prefix));
-        self.prefixes.push(prefix);
+        self.scopes.push((prefix.into(), scope));
         self
     }
 

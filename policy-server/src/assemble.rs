@@ -20,6 +20,7 @@ use crate::{
     mount::{Mount, SharedService},
     route::Route,
     router::{AddError, Router, RouterBuilder},
+    scope::Scope,
     serve::Settings,
     service::AppService,
     source::CorsSource,
@@ -102,19 +103,25 @@ impl<S> fmt::Debug for Assembled<S> {
 pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppService<S>, Error> {
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
-    let mut assembler = Assembler { problems, lists: &named.lists, default: app.cors };
+    let mut assembler = Assembler { problems, lists: &named.lists, default: Facet::Inherit };
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
+    assembler.default = assembler.compile("app", app.cors);
 
     let mut router = RouterBuilder::default();
     let mut routes = Vec::new();
-    let bad = assembler.bad_prefixes(app.prefixes);
-    for route in app.routes.iter().filter(|route| !bad.contains(&route.prefix)) {
-        assembler.handler(route, &mut router, &mut routes);
+    for route in &app.routes {
+        assembler.handler(route, "", &Facet::Inherit, &mut router, &mut routes);
+    }
+    for (prefix, scope) in app.scopes {
+        assembler.scope(&prefix, scope, &mut router, &mut routes);
     }
     for (prefix, mount) in app.mounts {
         assembler.mount(&prefix, mount, &mut router, &mut routes);
     }
-    let default_cors = assembler.app_default();
+    let default_cors = match &assembler.default {
+        Facet::Set(cors) => Some(Arc::clone(cors)),
+        Facet::None | Facet::Inherit => None,
+    };
     let problems = assembler.finish(&named);
     if !problems.is_empty() {
         return Err(Error::Start(problems));
@@ -137,7 +144,8 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppServi
 struct Assembler<'a> {
     problems: Vec<StartProblem>,
     lists: &'a OriginLists,
-    default: Facet<CorsSource>,
+    /// The policy of the app, compiled once for all that have none of their own.
+    default: Facet<Arc<Cors>>,
 }
 
 impl Assembler<'_> {
@@ -147,8 +155,7 @@ impl Assembler<'_> {
         self.problems.extend(named.fill());
         if !named.is_complete {
             // The file that is missing may have had them.
-            let is_missing = |problem: &StartProblem| matches!(problem, StartProblem::Policy(error) if error.rule() == Rule::OriginListMissing);
-            self.problems.retain(|problem| !is_missing(problem));
+            self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
         }
         self.problems.extend(named.lists.unused().map(|name| {
             StartProblem::Policy(PolicyError::new(
@@ -175,11 +182,6 @@ impl Assembler<'_> {
                 OwnOrigin::Development
             }
         }
-    }
-
-    /// The prefixes of scopes that break a rule, each complained about once.
-    fn bad_prefixes(&mut self, prefixes: Vec<String>) -> Vec<String> {
-        prefixes.into_iter().filter(|prefix| !self.is_prefix("scope", prefix)).collect()
     }
 
     fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
@@ -213,20 +215,46 @@ impl Assembler<'_> {
         self.problems.push(StartProblem::Conflict { place, route, other });
     }
 
+    fn scope<S>(
+        &mut self,
+        prefix: &str,
+        scope: Scope<S>,
+        router: &mut RouterBuilder,
+        routes: &mut Vec<AssembledRoute<S>>,
+    ) {
+        if !self.is_prefix("scope", prefix) {
+            return;
+        }
+        let cors = self.compile(&format!("scope {prefix}"), scope.cors);
+        for route in &scope.routes {
+            self.handler(route, prefix, &cors, router, routes);
+        }
+    }
+
     fn handler<S>(
         &mut self,
         route: &Route<S>,
+        prefix: &str,
+        scope: &Facet<Arc<Cors>>,
         router: &mut RouterBuilder,
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
         let description = route.description;
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
-        let cors = self.compile(&place, route.cors_levels(&self.default));
+        let own = match description.policy.cors {
+            Facet::Inherit => Facet::Inherit,
+            Facet::None => Facet::None,
+            Facet::Set(policy) => Facet::Set(CorsSource::Policy(policy)),
+        };
+        let own = self.compile(&place, own);
+        let default = self.default.clone();
+        let cors =
+            nearest([(Level::Route, own), (Level::Scope, scope.clone()), (Level::App, default)]);
         for (method, path) in description.routes {
             let path = match *path {
-                "/" if !route.prefix.is_empty() => route.prefix.clone(),
-                path => format!("{}{path}", route.prefix),
+                "/" if !prefix.is_empty() => prefix.to_owned(),
+                path => format!("{prefix}{path}"),
             };
             let route_text = format!("{method} {path}");
             let method = check_method(method).and_then(|()| {
@@ -262,8 +290,8 @@ impl Assembler<'_> {
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
         let place = format!("mount {prefix}");
-        let levels = [(Level::Route, mount.cors), (Level::App, self.default.clone())];
-        let cors = self.compile(&place, levels);
+        let own = self.compile(&place, mount.cors);
+        let cors = nearest([(Level::Route, own), (Level::App, self.default.clone())]);
         for method in &mount.methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
@@ -292,28 +320,19 @@ impl Assembler<'_> {
         });
     }
 
-    fn app_default(&mut self) -> Option<Arc<Cors>> {
-        let levels = [(Level::App, self.default.clone())];
-        self.compile("app", levels).map(|(cors, _)| cors)
-    }
-
-    fn compile(
-        &mut self,
-        place: &str,
-        levels: impl IntoIterator<Item = (Level, Facet<CorsSource>)>,
-    ) -> Option<(Arc<Cors>, Level)> {
-        let (source, level) = nearest(levels)?;
-        // A default is checked, and complained about, once: where it is written.
-        if level == Level::App && place != "app" {
-            let cors = source.compile(place, self.lists).ok()?;
-            return Some((Arc::new(cors), level));
-        }
-        match source.compile(place, self.lists) {
-            Ok(cors) => Some((Arc::new(cors), level)),
-            Err(errors) => {
-                self.problems.extend(errors.into_iter().map(StartProblem::Policy));
-                None
-            }
+    /// Compiles what one level says. A policy that breaks a rule is complained about here, once,
+    /// and counts as none.
+    fn compile(&mut self, place: &str, facet: Facet<CorsSource>) -> Facet<Arc<Cors>> {
+        match facet {
+            Facet::Inherit => Facet::Inherit,
+            Facet::None => Facet::None,
+            Facet::Set(source) => match source.compile(place, self.lists) {
+                Ok(cors) => Facet::Set(Arc::new(cors)),
+                Err(errors) => {
+                    self.problems.extend(errors.into_iter().map(StartProblem::Policy));
+                    Facet::None
+                }
+            },
         }
     }
 }

@@ -29,8 +29,8 @@ use crate::{route::Route, source::CorsSource};
 /// ```
 #[derive(Debug)]
 pub struct Scope<S> {
-    cors: Facet<CorsSource>,
-    routes: Vec<Route<S>>,
+    pub(crate) cors: Facet<CorsSource>,
+    pub(crate) routes: Vec<Route<S>>,
 }
 
 impl<S> Scope<S> {
@@ -58,15 +58,6 @@ impl<S> Scope<S> {
     pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
         self.routes.extend(routes);
         self
-    }
-
-    /// The routes with what the scope gives them.
-    pub(crate) fn into_routes(self, prefix: &str) -> impl Iterator<Item = Route<S>> {
-        self.routes.into_iter().map(move |route| Route {
-            prefix: prefix.to_owned(),
-            scope_cors: self.cors.clone(),
-            ..route
-        })
     }
 }
 
