@@ -1,6 +1,6 @@
 //! Sends requests to a service in the same process, for tests.
 
-use std::{convert::Infallible, fmt, future::poll_fn, pin::Pin, sync::Arc};
+use std::{convert::Infallible, fmt};
 
 use axum_core::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
@@ -11,6 +11,8 @@ use http::{
 use http_body_util::BodyExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
+
+use crate::mount::SharedService;
 
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
@@ -38,12 +40,9 @@ use tower_service::Service;
 /// ```
 #[derive(Clone)]
 pub struct TestClient {
-    send: Sender,
+    service: SharedService,
     host: String,
 }
-
-type Sender = Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>;
-type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 impl TestClient {
     /// A client of `service`, whose requests are for `host`.
@@ -55,15 +54,7 @@ impl TestClient {
             + Sync
             + 'static,
     {
-        let send = move |request| -> BoxFuture {
-            let mut service = service.clone();
-            Box::pin(async move {
-                let Ok(()) = poll_fn(|context| service.poll_ready(context)).await;
-                let Ok(response) = service.call(request).await;
-                response
-            })
-        };
-        Self { send: Arc::new(send), host: host.into() }
+        Self { service: SharedService::new(service), host: host.into() }
     }
 
     /// A GET request for a path, with its query if it has one.
@@ -147,7 +138,7 @@ impl TestClient {
         let mut request = Request::new(Body::empty());
         *request.method_mut() = method;
         *request.uri_mut() = uri;
-        TestRequest { request, send: Arc::clone(&self.send), host: self.host.clone() }
+        TestRequest { request, service: self.service.clone(), host: self.host.clone() }
     }
 }
 
@@ -161,7 +152,7 @@ impl fmt::Debug for TestClient {
 #[must_use = "it is sent by `send().await`"]
 pub struct TestRequest {
     request: Request,
-    send: Sender,
+    service: SharedService,
     host: String,
 }
 
@@ -244,7 +235,7 @@ impl TestRequest {
             let host = valid(host, "host", self.host.as_bytes());
             self.request.headers_mut().insert(HOST, host);
         }
-        let (head, body) = (self.send)(self.request).await.into_parts();
+        let (head, body) = self.service.run(self.request).await.into_parts();
         match body.collect().await {
             Ok(body) => {
                 TestResponse { status: head.status, headers: head.headers, body: body.to_bytes() }
@@ -372,7 +363,7 @@ mod tests {
         }
     }
 
-    type BoxEcho = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type BoxEcho = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
     fn client() -> TestClient {
         TestClient::new(Echo, "localhost")
