@@ -37,6 +37,7 @@ use crate::{response_future::ResponseFuture, service::AppService};
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
 const PREFACE: &[u8] = b"PRI ";
 
+/// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     stream: TcpStream,
     peer: SocketAddr,
