@@ -107,10 +107,15 @@ fn deny(arguments: &[&str]) -> Outcome {
 fn oldest_rust(arguments: &[&str]) -> Outcome {
     no_arguments("oldest-rust", arguments)?;
     let version = project::rust_version()?;
-    let install = ["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"];
-    command::run(&mut program("rustup", &install))?;
-    let check = ["run", &version, "cargo", "check", "--workspace", "--all-targets"];
-    command::run(&mut program("rustup", &check))
+    // In a folder of its own: the toolchains of the one who runs this stay as they are.
+    let home = project::target().join("rustup");
+    let rustup = |arguments: &[&str]| {
+        let mut rustup = program("rustup", arguments);
+        rustup.env("RUSTUP_HOME", &home);
+        command::run(&mut rustup)
+    };
+    rustup(&["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"])?;
+    rustup(&["run", &version, "cargo", "check", "--workspace", "--all-targets"])
 }
 
 fn bench(arguments: &[&str]) -> Outcome {
