@@ -27,7 +27,7 @@ use crate::{
     mount::SharedService,
     parameters::Values,
     problem::Problem,
-    response_future::{Finish, ResponseFuture, Running, panicked},
+    response_future::{Finish, ResponseFuture, Running, panicked, without_content},
     router::Path,
     telemetry,
 };
@@ -157,12 +157,7 @@ fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
         return refuse(app, head, Refusal::PreflightOrigin, None, Grant::Unasked);
     };
     match sharing.preflight.answer(&sharing.cors, head.origin, head.request_method) {
-        Ok((status, headers)) => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = status;
-            *response.headers_mut() = headers;
-            response
-        }
+        Ok((status, headers)) => without_content(status, headers),
         Err(refusal) => refuse(app, head, refusal, Some(&sharing.cors), Grant::Refused),
     }
 }

@@ -12,7 +12,6 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use pin_project_lite::pin_project;
 use policy_core::{
     Refusal,
@@ -22,7 +21,7 @@ use policy_core::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{problem::Problem, source::CorsSource};
+use crate::{problem::Problem, response_future::without_content, source::CorsSource};
 
 /// Puts a CORS policy in front of a service, such as an axum router: the first step of a move,
 /// before its handlers have attributes.
@@ -157,7 +156,7 @@ where
 impl Plan {
     fn answer(&self, head: &Head<'_>) -> Response {
         match self.preflight.answer(&self.cors, head.origin, head.request_method) {
-            Ok((status, headers)) => allowed(status, headers),
+            Ok((status, headers)) => without_content(status, headers),
             Err(refusal) => self.refused(refusal),
         }
     }
@@ -168,13 +167,6 @@ impl Plan {
         self.cors.finish(Grant::Refused, response.headers_mut());
         response
     }
-}
-
-fn allowed(status: StatusCode, headers: HeaderMap) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
 }
 
 pin_project! {

@@ -1,6 +1,9 @@
 //! What a server prints when it starts in development.
 
-use std::fmt::{self, Write};
+use std::{
+    collections::HashSet,
+    fmt::{self, Write},
+};
 
 use policy_core::gate::OwnOrigin;
 
@@ -53,6 +56,8 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
             ));
         }
     }
-    notices.dedup();
+    // Routes share the policy of their scope and of the app.
+    let mut told = HashSet::new();
+    notices.retain(|notice| told.insert(notice.clone()));
     notices
 }

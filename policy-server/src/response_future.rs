@@ -15,7 +15,7 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, StatusCode, header::CONTENT_LENGTH};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_LENGTH};
 use http_body::Body as _;
 use policy_core::{
     Refusal,
@@ -158,6 +158,14 @@ impl Finish {
         }
         if self.is_head { without_body(response) } else { response }
     }
+}
+
+/// An answer of these headers and nothing else, such as that to an allowed preflight.
+pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }
 
 /// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status

@@ -94,6 +94,8 @@ pub(crate) struct RouterBuilder {
     router: Router,
     /// The places of paths by their form: where parameters stand, not how they are called.
     places: BTreeMap<String, usize>,
+    /// The policies of the methods of each path, until their preflights can be answered.
+    policies: Vec<Vec<Option<Arc<Cors>>>>,
 }
 
 impl RouterBuilder {
@@ -122,6 +124,7 @@ impl RouterBuilder {
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
                 self.router.tree.insert(&form, place).map_err(overlap)?;
                 self.router.paths.push(Path::default());
+                self.policies.push(Vec::new());
                 if parameters == 0 {
                     self.router.fixed.insert(form.as_str().into(), place);
                 }
@@ -134,32 +137,28 @@ impl RouterBuilder {
             return Err(AddError::Taken(taken.route));
         }
         for method in methods {
-            let sharing = cors.map(|cors| Sharing {
-                cors: Arc::clone(cors),
-                preflight: Arc::new(cors.preflight(&[])),
-            });
-            path.methods.push(Served { method: method.clone(), route, sharing });
+            path.methods.push(Served { method: method.clone(), route, sharing: None });
+            if let Some(policies) = self.policies.get_mut(place) {
+                policies.push(cors.map(Arc::clone));
+            }
         }
         Ok(())
     }
 
     /// Completes what depends on all routes of a path: `Allow`, and the answers to preflights.
     pub(crate) fn finish(mut self) -> Router {
-        for path in &mut self.router.paths {
+        for (path, policies) in self.router.paths.iter_mut().zip(&self.policies) {
             path.allow = allow(&path.methods);
-            let all: Vec<_> = path
-                .methods
-                .iter()
-                .map(|served| (served.method.clone(), served.sharing.clone()))
-                .collect();
-            for served in &mut path.methods {
-                let Some(sharing) = &mut served.sharing else { continue };
-                let same = |other: &Option<Sharing>| {
-                    other.as_ref().is_some_and(|other| other.cors.shares_preflight(&sharing.cors))
+            let methods: Vec<_> = path.methods.iter().map(|served| served.method.clone()).collect();
+            for (served, cors) in path.methods.iter_mut().zip(policies) {
+                let Some(cors) = cors else { continue };
+                let is_shared = |other: &Option<Arc<Cors>>| {
+                    other.as_ref().is_some_and(|other| other.shares_preflight(cors))
                 };
-                let shared = all.iter().filter(|(_, other)| same(other));
-                let methods = with_head(shared.map(|(method, _)| method.clone()).collect());
-                sharing.preflight = Arc::new(sharing.cors.preflight(&methods));
+                let shared = methods.iter().zip(policies).filter(|(_, other)| is_shared(other));
+                let shared = with_head(shared.map(|(method, _)| method.clone()).collect());
+                let preflight = Arc::new(cors.preflight(&shared));
+                served.sharing = Some(Sharing { cors: Arc::clone(cors), preflight });
             }
         }
         self.router

@@ -59,19 +59,21 @@ impl<S: Send + Sync + 'static> AppService<S> {
         }
     }
 
-    /// Answers one request of a connection.
+    /// Answers one request; `peer` is known where it came over a connection of ours.
     pub(crate) fn respond<B>(
         &self,
         mut request: http::Request<B>,
-        peer: SocketAddr,
+        peer: Option<SocketAddr>,
     ) -> ResponseFuture
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         match &self.layered {
-            None => dispatch(&self.app, request, Some(peer)),
+            None => dispatch(&self.app, request, peer),
             Some(layered) => {
-                request.extensions_mut().insert(Peer(peer));
+                if let Some(peer) = peer {
+                    request.extensions_mut().insert(Peer(peer));
+                }
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }
         }
@@ -98,9 +100,6 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
-        match &self.layered {
-            None => dispatch(&self.app, request, None),
-            Some(layered) => ResponseFuture::boxed(layered.run(request.map(Body::new))),
-        }
+        self.respond(request, None)
     }
 }

@@ -28,16 +28,11 @@ impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It looks at nothing else: a
     /// handler runs whether or not a page may read its answer.
     pub fn grant(&self, origin: Single<'_>) -> Grant {
-        let value = match origin {
-            _ if self.is_any_origin() => return Grant::Unasked,
-            Single::Absent => return Grant::Unasked,
-            Single::Repeated => return Grant::Refused,
-            Single::One(value) => value,
-        };
-        let echo = match &self.audience {
-            Audience::Any => None,
-            Audience::Listed(set) => set.echo(value),
-            Audience::Shared(list) => list.load().echo(value),
+        let echo = match (&self.audience, origin) {
+            (Audience::Any, _) | (_, Single::Absent) => return Grant::Unasked,
+            (_, Single::Repeated) => None,
+            (Audience::Listed(set), Single::One(value)) => set.echo(value),
+            (Audience::Shared(list), Single::One(value)) => list.load().echo(value),
         };
         echo.map_or(Grant::Refused, Grant::Origin)
     }

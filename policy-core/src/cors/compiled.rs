@@ -150,8 +150,7 @@ impl Cors {
 
 /// The warnings about a spec that has no errors.
 fn notices(place: &str, spec: &CorsSpec<'_>) -> Vec<PolicyError> {
-    let found = spec.violations();
-    found.map(|found| PolicyError::new(place, found.rule, found.field, found.value)).collect()
+    spec.violations().map(|found| PolicyError::at(place, &found)).collect()
 }
 
 /// The set of a list that passed the rules.

@@ -21,6 +21,11 @@ impl PolicyError {
         Self { place: place.to_owned(), rule, field, value: value.to_owned() }
     }
 
+    /// The error that a violation is in the policy of `place`.
+    pub(super) fn at(place: &str, found: &Violation<'_>) -> Self {
+        Self::new(place, found.rule, found.field, found.value)
+    }
+
     /// The same error at `place`, if it does not know its place.
     #[must_use]
     pub fn or_place(mut self, place: &str) -> Self {
@@ -82,7 +87,7 @@ impl PolicyErrors {
     ) -> Result<(), Self> {
         violations
             .filter(|violation| violation.rule.severity() == Severity::Error)
-            .map(|found| PolicyError::new(place, found.rule, found.field, found.value))
+            .map(|found| PolicyError::at(place, &found))
             .collect::<Self>()
             .into_result()
     }

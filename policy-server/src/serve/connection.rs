@@ -239,7 +239,7 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
 
     fn call(&self, request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
-        OpenResponse { response: self.app.respond(request, self.peer), open, activity }
+        OpenResponse { response: self.app.respond(request, Some(self.peer)), open, activity }
     }
 }
 
