@@ -17,15 +17,29 @@
 //! need.
 
 pub mod auth;
+#[cfg(feature = "engine")]
+pub mod cache;
 mod catalogue;
 mod const_text;
+#[cfg(feature = "engine")]
+pub mod cookie;
 pub mod cors;
+pub mod csrf;
 #[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;
+#[cfg(feature = "engine")]
+pub mod jsonp;
 pub mod origin;
 pub mod path;
 pub mod route;
+#[cfg(feature = "engine")]
+pub mod secret;
+#[cfg(feature = "engine")]
+pub mod session;
+pub mod time;
+#[cfg(feature = "engine")]
+pub mod token;
 
 pub use catalogue::{Refusal, Rule, Severity};
 pub use const_text::ConstText;

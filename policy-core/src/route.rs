@@ -1,6 +1,8 @@
 //! The policy of one route: its facets, and how levels compose.
 
-use crate::{auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, grammar::is_token};
+use crate::{
+    auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy, grammar::is_token,
+};
 
 /// What a level (route, scope or app) says about one facet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub struct RoutePolicy {
     pub cors: Facet<CorsPolicy>,
     /// `#[auth(..)]`
     pub auth: AuthPolicy,
+    /// `#[csrf(..)]`
+    pub csrf: CsrfPolicy,
 }
 
 /// Checks the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor

@@ -188,7 +188,7 @@ impl<'a> Endpoint<'a> {
     /// The items that the policy needs, and its value.
     fn policy(&self) -> (TokenStream, TokenStream) {
         let auth = match self.auth {
-            Some(AuthPolicy::Public) => quote!(Public),
+            Some(AuthPolicy::Public | AuthPolicy::Required(_)) => quote!(Public),
             // After an error, or a policy of policy-core that no attribute can say yet.
             _ => quote!(Unknown),
         };
@@ -205,6 +205,7 @@ impl<'a> Endpoint<'a> {
             __policy::policy_core::route::RoutePolicy {
                 cors: #cors,
                 auth: __policy::policy_core::auth::AuthPolicy::#auth,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             }
         };
         (items, policy)

@@ -48,6 +48,7 @@ mod app;
 mod arguments;
 mod assemble;
 mod body;
+mod clock;
 mod config_file;
 mod dispatch;
 mod error;
@@ -65,6 +66,7 @@ mod scope;
 mod serve;
 mod service;
 mod source;
+pub mod store;
 mod telemetry;
 mod test_client;
 
@@ -74,6 +76,7 @@ pub use axum_core::{
     extract::{FromRef, Request},
     response::{IntoResponse, Response},
 };
+pub use clock::{Clock, Random};
 pub use error::{Error, StartProblem};
 pub use http;
 pub use layer::PolicyLayer;

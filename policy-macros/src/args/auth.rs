@@ -37,7 +37,7 @@ pub(crate) fn read(taken: Taken, findings: &mut Findings) -> Option<AuthPolicy> 
 
 fn read_word(word: &Ident, policy: &mut Option<AuthPolicy>, findings: &mut Findings) {
     let name = word.to_string();
-    if name == AuthPolicy::Public.name() {
+    if name == "public" {
         if policy.replace(AuthPolicy::Public).is_some() {
             findings.error(word, format_args!("`{name}` stands here twice"), "remove one of them");
         }

@@ -1,0 +1,1 @@
+//! Cookies: read, written and signed (RFC 6265bis).

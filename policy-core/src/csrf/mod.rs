@@ -1,0 +1,13 @@
+//! Cross-site request forgery: whether a request came from a page of ours.
+
+/// What a route asks of a request that changes something by an ambient credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CsrfPolicy {
+    /// Its origin is one of ours, and it carries the session's token.
+    #[default]
+    Token,
+    /// Its origin is one of ours.
+    Origin,
+    /// Nothing, for this reason.
+    Exempt(&'static str),
+}

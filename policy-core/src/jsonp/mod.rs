@@ -1,0 +1,1 @@
+//! JSONP: an answer as a script that calls a function.

@@ -1,0 +1,120 @@
+//! Keys: made, kept and derived without ever being shown.
+
+use std::fmt;
+
+use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+/// Why bytes are no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// Fewer than 32 bytes (RFC 7518 3.2 for HS256).
+    TooShort,
+    /// All bytes are equal.
+    Constant,
+    /// Text of fewer than 64 characters: somebody typed it, nobody drew it.
+    Guessable,
+    /// Text that is neither base64 nor hexadecimal.
+    Encoding,
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooShort => "a key has at least 32 bytes",
+            Self::Constant => "all bytes of this key are equal",
+            Self::Guessable => {
+                "this key is text that somebody typed; draw 32 random bytes, and give their encoding to `SecretKey::decode`"
+            }
+            Self::Encoding => "an encoded key is hexadecimal, base64 or base64url",
+        })
+    }
+}
+
+impl std::error::Error for SecretError {}
+
+/// At least 32 secret bytes. They are wiped when the key is dropped, and nothing prints them.
+///
+/// ```
+/// use policy_core::secret::{SecretError, SecretKey};
+///
+/// assert_eq!(SecretKey::new(b"secret").unwrap_err(), SecretError::TooShort);
+/// assert_eq!(SecretKey::new(&[7; 32]).unwrap_err(), SecretError::Constant);
+/// assert_eq!(SecretKey::new(b"correct horse battery staple 1234").unwrap_err(), SecretError::Guessable);
+/// let drawn: Vec<u8> = (100..140).collect();
+/// assert_eq!(format!("{:?}", SecretKey::new(&drawn).unwrap()), "SecretKey(..)");
+/// ```
+#[derive(Clone)]
+pub struct SecretKey(Zeroizing<Vec<u8>>);
+
+impl SecretKey {
+    /// The fewest bytes of a key.
+    pub const MIN: usize = 32;
+
+    /// Takes the bytes of a key.
+    ///
+    /// # Errors
+    ///
+    /// Why they are none.
+    pub fn new(bytes: &[u8]) -> Result<Self, SecretError> {
+        let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+        if bytes.len() < Self::MIN {
+            Err(SecretError::TooShort)
+        } else if bytes.iter().all(|byte| Some(byte) == bytes.first()) {
+            Err(SecretError::Constant)
+        } else if is_text && bytes.len() < 64 {
+            Err(SecretError::Guessable)
+        } else {
+            Ok(Self(Zeroizing::new(bytes.to_vec())))
+        }
+    }
+
+    /// Reads a key as `openssl rand -hex 32` or `openssl rand -base64 32` writes it, with or
+    /// without padding, in either alphabet of RFC 4648.
+    ///
+    /// # Errors
+    ///
+    /// Why the text is no key.
+    ///
+    /// ```
+    /// use policy_core::secret::SecretKey;
+    ///
+    /// assert!(SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").is_ok());
+    /// assert!(SecretKey::decode("not a key").is_err());
+    /// ```
+    pub fn decode(text: &str) -> Result<Self, SecretError> {
+        let text = text.trim().trim_end_matches('=').as_bytes();
+        let encodings = [HEXLOWER_PERMISSIVE, BASE64_NOPAD, BASE64URL_NOPAD];
+        let decoded = encodings.iter().find_map(|encoding| encoding.decode(text).ok());
+        Self::new(&Zeroizing::new(decoded.ok_or(SecretError::Encoding)?))
+    }
+
+    /// Bytes that a random source filled.
+    pub fn drawn(bytes: [u8; 32]) -> Self {
+        Self(Zeroizing::new(bytes.to_vec()))
+    }
+
+    /// The bytes, for what computes with them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The key for one purpose (HKDF-SHA-256, RFC 5869, with `purpose` as info): keys of two
+    /// purposes say nothing about each other.
+    #[must_use]
+    pub fn derive(&self, purpose: &str) -> Self {
+        let mut derived = Zeroizing::new(vec![0; 32]);
+        // 32 bytes are far below what HKDF can expand to.
+        let _ = Hkdf::<Sha256>::new(None, &self.0).expand(purpose.as_bytes(), &mut derived);
+        Self(derived)
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}

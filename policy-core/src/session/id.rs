@@ -1,0 +1,99 @@
+//! The names of a session: the secret one, the stored one and the public one.
+
+use std::fmt;
+
+use data_encoding::BASE64URL_NOPAD;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+/// The secret that a cookie carries: 32 random bytes, as 43 characters of base64url.
+///
+/// It is wiped when it is dropped, and nothing prints it.
+///
+/// ```
+/// use policy_core::session::SessionId;
+///
+/// let id = SessionId::drawn([7; 32]);
+/// let text = id.text();
+/// assert_eq!(SessionId::parse(text.as_bytes()).unwrap().key(), id.key());
+/// assert!(SessionId::parse(b"short").is_none());
+/// assert_eq!(format!("{id:?}"), "SessionId(..)");
+/// ```
+#[derive(Clone)]
+pub struct SessionId([u8; 32]);
+
+impl SessionId {
+    /// The characters of an id.
+    pub const LEN: usize = 43;
+
+    /// An id of bytes that a random source filled.
+    pub fn drawn(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads the one canonical text of an id; `None` for everything else.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() != Self::LEN {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        // Strict: no padding, and no set bits behind the last byte.
+        BASE64URL_NOPAD.decode_mut(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    /// The text that the cookie carries.
+    pub fn text(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.0)
+    }
+
+    /// The bytes, for deriving from them.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// What a store knows the session by.
+    pub fn key(&self) -> SessionKey {
+        SessionKey(Sha256::digest(self.0).into())
+    }
+}
+
+impl Drop for SessionId {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId(..)")
+    }
+}
+
+/// The SHA-256 of a [`SessionId`]: what is stored, so that who reads a store cannot take over
+/// the sessions in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey(pub [u8; 32]);
+
+/// The public name of a session, by which its user sees and ends it. It stays the same while the
+/// session's id changes, and gives access to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub [u8; 16]);
+
+impl Handle {
+    /// Reads the text of a handle.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; 16];
+        if text.len() != 22 {
+            return None;
+        }
+        BASE64URL_NOPAD.decode_mut(text.as_bytes(), &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BASE64URL_NOPAD.encode(&self.0))
+    }
+}

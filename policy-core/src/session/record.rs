@@ -1,0 +1,95 @@
+//! What is stored of a session.
+
+use std::time::Duration;
+
+use super::Handle;
+use crate::time::Timestamp;
+
+/// Who somebody is and what they may do, as a login or a scheme says it.
+///
+/// ```
+/// use policy_core::session::Identity;
+///
+/// let ada = Identity::new("ada").roles(["admin"]).scopes(["reports:read"]);
+/// assert_eq!(ada.subject, "ada");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// The user, by a name that never changes hands.
+    pub subject: Box<str>,
+    /// The roles of the user.
+    pub roles: Box<[Box<str>]>,
+    /// The scopes that are granted.
+    pub scopes: Box<[Box<str>]>,
+}
+
+impl Identity {
+    /// A user without roles or scopes.
+    pub fn new(subject: impl ToString) -> Self {
+        Self { subject: subject.to_string().into(), roles: Box::default(), scopes: Box::default() }
+    }
+
+    /// Sets the roles.
+    #[must_use]
+    pub fn roles<T: Into<Box<str>>>(mut self, roles: impl IntoIterator<Item = T>) -> Self {
+        self.roles = roles.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the scopes.
+    #[must_use]
+    pub fn scopes<T: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// What a store keeps of one session.
+///
+/// A store stamps `epoch` and `version` itself; all else is the engine's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The public name; it survives a change of the id.
+    pub handle: Handle,
+    /// Who is logged in; nobody in an anonymous session.
+    pub identity: Option<Identity>,
+    /// The user's epoch when the row was written; a row of an older one is dead.
+    pub epoch: u64,
+    /// Counts the changes of the row, for compare-and-set.
+    pub version: u64,
+    /// When the session began.
+    pub created: Timestamp,
+    /// When the user last proved who they are.
+    pub authenticated: Option<Timestamp>,
+    /// When the id was last changed.
+    pub rotated: Timestamp,
+    /// When it was last used, to within the touch interval.
+    pub last_seen: Timestamp,
+    /// It is dead from then on unless used before.
+    pub idle_deadline: Timestamp,
+    /// It is dead from then on.
+    pub absolute_deadline: Timestamp,
+    /// How long it may lie unused.
+    pub idle: Duration,
+    /// Whether its cookie outlives the browser.
+    pub is_remembered: bool,
+    /// What anti-forgery tokens are bound to: the SHA-256 of the id at the last change of rights.
+    pub binding: [u8; 32],
+    /// The values of the application: a JSON object, or nothing.
+    pub data: Box<[u8]>,
+}
+
+impl Record {
+    /// The most bytes of [`data`](Self::data).
+    pub const MAX_DATA: usize = 64 * 1024;
+
+    /// Whether it is past one of its deadlines.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        now >= self.idle_deadline || now >= self.absolute_deadline
+    }
+
+    /// The user of the session.
+    pub fn user(&self) -> Option<&str> {
+        self.identity.as_ref().map(|identity| &*identity.subject)
+    }
+}

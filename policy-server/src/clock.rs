@@ -1,0 +1,119 @@
+//! Time and randomness, which an app is given.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use policy_core::time::Timestamp;
+use tokio::sync::watch;
+
+/// Tells an app what time it is: the system's clock, or in tests one that they move.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_server::Clock;
+///
+/// let clock = Clock::at(1_800_000_000);
+/// clock.advance(Duration::from_secs(60));
+/// assert_eq!(clock.now().seconds(), 1_800_000_060);
+/// ```
+#[derive(Clone, Default)]
+pub struct Clock(Option<Arc<watch::Sender<Timestamp>>>);
+
+impl Clock {
+    /// The clock of the system.
+    pub const fn system() -> Self {
+        Self(None)
+    }
+
+    /// A clock that stands at this many seconds since 1970 until it is moved. Copies of it show
+    /// the same time.
+    pub fn at(seconds: u64) -> Self {
+        Self(Some(Arc::new(watch::Sender::new(Timestamp::from_seconds(seconds)))))
+    }
+
+    /// Moves a standing clock on; what waits for a time that is reached wakes up. The system's
+    /// clock is not moved.
+    pub fn advance(&self, duration: Duration) {
+        if let Some(time) = &self.0 {
+            time.send_modify(|time| *time = time.after(duration));
+        }
+    }
+
+    /// The time. A system clock before 1970 shows 1970.
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Some(time) => *time.borrow(),
+            None => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp::default().after(since)
+            }
+        }
+    }
+
+    /// Waits until a time is reached.
+    pub(crate) async fn wait_until(&self, time: Timestamp) {
+        match &self.0 {
+            Some(now) => {
+                // The sender is here, so waiting cannot fail.
+                let _ = now.subscribe().wait_for(|now| *now >= time).await;
+            }
+            None => loop {
+                let now = self.now();
+                if now >= time {
+                    return;
+                }
+                // In steps, since the system's clock may be set while this waits.
+                tokio::time::sleep(time.since(now).min(Duration::from_secs(60))).await;
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.0.is_some() { "standing" } else { "system" };
+        f.debug_tuple("Clock").field(&kind).finish()
+    }
+}
+
+/// Where random bytes come from.
+type Fill = dyn FnMut(&mut [u8]) + Send;
+
+/// Draws the random bytes of an app: from the system, or in tests from a source of theirs.
+#[derive(Clone, Default)]
+pub struct Random(Option<Arc<Mutex<Box<Fill>>>>);
+
+impl Random {
+    /// The random source of the system.
+    pub const fn system() -> Self {
+        Self(None)
+    }
+
+    /// A source that a test can foretell.
+    pub fn from_fn(fill: impl FnMut(&mut [u8]) + Send + 'static) -> Self {
+        Self(Some(Arc::new(Mutex::new(Box::new(fill)))))
+    }
+
+    /// Draws bytes.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random source.
+    pub fn draw<const N: usize>(&self) -> Result<[u8; N], getrandom::Error> {
+        let mut bytes = [0; N];
+        match &self.0 {
+            Some(fill) => fill.lock().unwrap_or_else(PoisonError::into_inner)(&mut bytes),
+            None => getrandom::fill(&mut bytes)?,
+        }
+        Ok(bytes)
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Random")
+    }
+}

@@ -1,0 +1,34 @@
+//! Where sessions, refresh tokens and revocations are kept.
+
+mod answer;
+mod session_store;
+mod token_store;
+
+use std::{error::Error, fmt};
+
+pub use answer::Answer;
+pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
+pub use token_store::{Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore};
+
+/// Why a store did not answer. The request gets 503, and keeps its credential.
+#[derive(Debug)]
+pub struct StoreError(Box<dyn Error + Send + Sync>);
+
+impl StoreError {
+    /// A store's own error.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(error.into())
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}
