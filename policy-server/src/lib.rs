@@ -51,6 +51,7 @@ mod body;
 mod clock;
 mod config_file;
 mod dispatch;
+mod endings;
 mod error;
 pub mod extract;
 mod handler;

@@ -1,0 +1,40 @@
+//! News of credentials that ended, for what lasts longer than a request.
+
+use policy_core::session::Handle;
+use tokio::sync::broadcast;
+
+/// A credential, or a group of them, that holds no longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// One session.
+    Session(Handle),
+    /// All sessions of a user but one.
+    SessionsOf { user: Box<str>, keep: Option<Handle> },
+    /// The token of this `jti`.
+    Token(Box<str>),
+    /// Tokens of a user whose `iat` is before this second.
+    TokensOf { user: Box<str>, before: u64 },
+    /// Tokens whose `iat` is before this second.
+    AllTokens { before: u64 },
+}
+
+/// Tells open streams of this process which credentials ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Endings(broadcast::Sender<Ended>);
+
+impl Endings {
+    pub(crate) fn publish(&self, ended: Ended) {
+        // Without a stream nobody listens.
+        let _ = self.0.send(ended);
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Ended> {
+        self.0.subscribe()
+    }
+}
+
+impl Default for Endings {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(1024))
+    }
+}
