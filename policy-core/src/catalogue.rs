@@ -259,6 +259,18 @@ rules! {
     PublicOriginInsecure Error "app.public-origin-insecure",
         "the public origin of a service is `https`",
         "write it with `https://`, or leave `public_origin` out while developing on loopback";
+    /// A route that names sessions in an app that has none.
+    SessionsMissing Error "auth.sessions-missing",
+        "this route takes sessions, and the app has none",
+        "give the app some with `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
+    /// A route that names tokens in an app that has none.
+    TokensMissing Error "auth.tokens-missing",
+        "this route takes tokens, and the app has none",
+        "give the app keys with `App::tokens(Tokens::hs256(keys)?)`";
+    /// A route that names a scheme that the app was not given.
+    SchemeMissing Error "auth.scheme-missing",
+        "this route names a scheme that the app was not given",
+        "give it with `App::scheme(..)`";
 }
 
 macro_rules! refusals {
@@ -321,6 +333,10 @@ refusals! {
     PreflightMethod 403 "cors.request-method-malformed", "The preflight does not ask for exactly one method";
     /// RFC 6455 10.2: a WebSocket from an origin that may not read the route.
     WebSocketOrigin 403 "cors.websocket-origin-not-granted", "The policy of this route does not grant the origin";
+    /// A ticket that was taken before, has expired or never was.
+    TicketInvalid 401 "auth.ticket-invalid", "The ticket is invalid";
+    /// A credential of an application's own scheme that is wrong.
+    CredentialInvalid 401 "auth.credential-invalid", "The credential is invalid";
     /// A path parameter that its type does not parse.
     ParameterInvalid 400 "request.parameter-invalid", "A parameter in the path is invalid";
     /// A query string that its type does not parse.

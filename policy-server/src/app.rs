@@ -9,14 +9,18 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
+    clock::{Clock, Random},
     error::Error,
     mount::{Mount, SharedService},
     route::Route,
+    scheme::{Scheme, Schemes},
     scope::Scope,
     serve::{Server, Settings},
     service::AppService,
+    session::{SessionSettings, Sessions},
     source::CorsSource,
     test_client::TestClient,
+    tokens::{TokenSettings, Tokens},
 };
 
 /// An HTTP service in the making: its state, its routes and what holds for all of them.
@@ -56,6 +60,11 @@ pub struct App<S> {
     pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    pub(crate) sessions: Option<Sessions<SessionSettings>>,
+    pub(crate) tokens: Option<Tokens<TokenSettings>>,
+    pub(crate) schemes: Schemes,
+    pub(crate) clock: Clock,
+    pub(crate) random: Random,
 }
 
 /// The limits of one request.
@@ -88,6 +97,11 @@ impl<S> App<S> {
             limits: Limits { body: 2 * 1024 * 1024, timeout: Duration::from_secs(30) },
             settings: Settings::default(),
             layers: Vec::new(),
+            sessions: None,
+            tokens: None,
+            schemes: Schemes::default(),
+            clock: Clock::system(),
+            random: Random::system(),
         }
     }
 
@@ -104,6 +118,38 @@ impl<S> App<S> {
     /// The CORS policy of routes that have none of their own, and of unknown paths.
     pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
         self.cors = Facet::Set(policy.into());
+        self
+    }
+
+    /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
+    /// [`Sessions`] and [`Session`](crate::Session).
+    pub fn sessions(mut self, sessions: Sessions<SessionSettings>) -> Self {
+        self.sessions = Some(sessions);
+        self
+    }
+
+    /// Has signed tokens, so that routes can say `#[auth(token)]` and handlers take [`Tokens`].
+    pub fn tokens(mut self, tokens: Tokens<TokenSettings>) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Gives a scheme of the application's own, which routes name as
+    /// `#[auth(scheme = TheType)]`.
+    pub fn scheme(mut self, scheme: impl Scheme) -> Self {
+        self.schemes.add(scheme);
+        self
+    }
+
+    /// The clock; the system's unless a test gives one that it moves.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Where random bytes come from; the system unless a test gives a source that it foretells.
+    pub fn random(mut self, random: Random) -> Self {
+        self.random = random;
         self
     }
 
@@ -237,13 +283,25 @@ impl<S> App<S> {
 }
 
 impl<S: Send + Sync + 'static> App<S> {
-    /// Checks everything and makes the app a `tower::Service`.
+    /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
+    /// tokens are kept in memory, wherever the app says that they are kept: this is for tests
+    /// and for looking at an app. [`open`](Self::open) is for serving.
     ///
     /// # Errors
     ///
     /// Every problem at once.
     pub fn build(self) -> Result<AppService<S>, Error> {
-        crate::assemble::assemble(self)
+        crate::assemble::assemble(self)?.in_memory()
+    }
+
+    /// Checks everything, opens the stores, and makes the app a `tower::Service` for another
+    /// server than [`serve`](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once; then everything that cannot be opened.
+    pub async fn open(self) -> Result<AppService<S>, Error> {
+        crate::assemble::assemble(self)?.open().await
     }
 
     /// Binds `address`, checks everything, and serves until ctrl-c or SIGTERM; requests in

@@ -4,27 +4,35 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
+use futures_util::FutureExt;
 use policy_core::{
     Rule,
+    auth::AuthPolicy,
     cors::{Cors, Field, OriginLists, PolicyError},
     gate::{OwnOrigin, PublicOrigin},
     path::PathTemplate,
-    route::{Facet, Level, check_method, nearest},
+    route::{Facet, Level, RoutePolicy, check_method, nearest},
 };
 
 use crate::{
     app::{App, Limits},
+    clock::Random,
     config_file::NamedLists,
+    endings::Endings,
     error::{Error, StartProblem},
-    handler::{BoxFuture, Call},
+    guard::{Guard, RouteGuard},
+    handler::{BoxFuture, Call, Description},
     mount::{Mount, SharedService},
     route::Route,
     router::{AddError, Router, RouterBuilder},
+    scheme::Schemes,
     scope::Scope,
     serve::Settings,
     service::AppService,
+    session::{SessionSettings, Sessions},
     source::CorsSource,
     telemetry::RefusalLog,
+    tokens::{TokenSettings, Tokens},
 };
 
 /// An app that passed every check.
@@ -39,6 +47,7 @@ pub(crate) struct Assembled<S> {
     pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) refusals: RefusalLog,
+    pub(crate) guard: Arc<Guard>,
 }
 
 /// One route of an app that passed every check.
@@ -47,7 +56,7 @@ pub(crate) struct AssembledRoute<S> {
     handler: &'static str,
     pub(crate) methods: Vec<Method>,
     pub(crate) cors: Option<(Arc<Cors>, Level)>,
-    pub(crate) auth: &'static str,
+    pub(crate) guard: RouteGuard,
     pub(crate) target: Target<S>,
 }
 
@@ -64,6 +73,12 @@ impl<S> Assembled<S> {
 
     pub(crate) fn route(&self, index: usize) -> Option<&AssembledRoute<S>> {
         self.routes.get(index)
+    }
+
+    /// What a route asks of its callers, if there is anybody to ask.
+    pub(crate) fn guard_of(&self, route: usize) -> Option<&RouteGuard> {
+        let guard = &self.routes.get(route)?.guard;
+        (guard.auth != AuthPolicy::Public || self.guard.is_needed()).then_some(guard)
     }
 
     pub(crate) fn routes(&self) -> &[AssembledRoute<S>] {
@@ -99,11 +114,69 @@ impl<S> fmt::Debug for Assembled<S> {
     }
 }
 
+/// An app that passed every check, and has opened nothing yet.
+pub(crate) struct Plan<S> {
+    assembled: Assembled<S>,
+    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    sessions: Option<Sessions<SessionSettings>>,
+    tokens: Option<Tokens<TokenSettings>>,
+    random: Random,
+}
+
+impl<S: Send + Sync + 'static> Plan<S> {
+    /// Keeps everything in memory.
+    pub(crate) fn in_memory(mut self) -> Result<AppService<S>, Error> {
+        self.sessions = self.sessions.map(Sessions::in_memory);
+        self.tokens = self.tokens.map(Tokens::in_memory);
+        // Memory never lets anybody wait.
+        self.open().now_or_never().unwrap_or_else(|| Err(Error::Start(Vec::new())))
+    }
+
+    /// Opens the stores.
+    pub(crate) async fn open(self) -> Result<AppService<S>, Error> {
+        let Self { mut assembled, layers, sessions, tokens, random } = self;
+        let mut problems = Vec::new();
+        let clock = assembled.guard.clock.clone();
+        let endings = assembled.guard.endings.clone();
+        let shared = sessions.as_ref().and_then(Sessions::token_store);
+        let mut guard = Guard {
+            sessions: None,
+            tokens: None,
+            clock: clock.clone(),
+            endings: endings.clone(),
+        };
+        if let Some(sessions) = sessions {
+            let own = &assembled.own_origin;
+            match sessions.start(own, clock.clone(), random.clone(), endings.clone()).await {
+                Ok(service) => guard.sessions = Some(Arc::new(service)),
+                Err(error) => problems.push(StartProblem::store("sessions", &error)),
+            }
+        }
+        if let Some(tokens) = tokens {
+            let own = &assembled.own_origin;
+            match tokens.start(own, shared, clock, random, endings).await {
+                Ok(service) => guard.tokens = Some(Arc::new(service)),
+                Err(error) => problems.push(StartProblem::store("tokens", &error)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::Start(problems));
+        }
+        assembled.guard = Arc::new(guard);
+        Ok(AppService::new(assembled, layers))
+    }
+}
+
 /// Checks an app and puts it together.
-pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppService<S>, Error> {
+pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>, Error> {
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
-    let mut assembler = Assembler { problems, lists: &named.lists, default: Facet::Inherit };
+    let known = Known {
+        sessions: app.sessions.is_some(),
+        tokens: app.tokens.is_some(),
+        schemes: &app.schemes,
+    };
+    let mut assembler = Assembler { problems, lists: &named.lists, default: Facet::Inherit, known };
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
     assembler.default = assembler.compile("app", app.cors);
 
@@ -122,11 +195,17 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppServi
         Facet::Set(cors) => Some(Arc::clone(cors)),
         Facet::None | Facet::Inherit => None,
     };
-    let problems = assembler.finish(&named);
+    let mut problems = assembler.finish(&named);
+    let settings = app.sessions.iter().flat_map(|sessions| sessions.problems(&own_origin));
+    problems.extend(settings.map(|reason| StartProblem::setting("sessions", reason)));
+    let settings = app.tokens.iter().flat_map(Tokens::problems);
+    problems.extend(settings.map(|reason| StartProblem::setting("tokens", reason)));
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
 
+    let endings = Endings::default();
+    let guard = Guard { sessions: None, tokens: None, clock: app.clock, endings };
     let assembled = Assembled {
         state: app.state,
         own_origin,
@@ -137,8 +216,17 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<AppServi
         limits: app.limits,
         settings: app.settings,
         refusals: RefusalLog::default(),
+        guard: Arc::new(guard),
     };
-    Ok(AppService::new(assembled, app.layers))
+    let (sessions, tokens) = (app.sessions, app.tokens);
+    Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
+}
+
+/// What an app was given to know its callers by.
+struct Known<'a> {
+    sessions: bool,
+    tokens: bool,
+    schemes: &'a Schemes,
 }
 
 struct Assembler<'a> {
@@ -146,6 +234,7 @@ struct Assembler<'a> {
     lists: &'a OriginLists,
     /// The policy of the app, compiled once for all that have none of their own.
     default: Facet<Arc<Cors>>,
+    known: Known<'a>,
 }
 
 impl Assembler<'_> {
@@ -251,6 +340,7 @@ impl Assembler<'_> {
         let default = self.default.clone();
         let cors =
             nearest([(Level::Route, own), (Level::Scope, scope.clone()), (Level::App, default)]);
+        let guard = self.guard(&place, &description);
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
@@ -276,10 +366,29 @@ impl Assembler<'_> {
                 handler: description.handler,
                 methods,
                 cors: cors.clone(),
-                auth: "public",
+                guard: guard.clone(),
                 target: Target::Handler(route.call),
             });
         }
+    }
+
+    /// Looks for what the policy of a handler names.
+    fn guard(&mut self, place: &str, description: &Description) -> RouteGuard {
+        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
+        if let AuthPolicy::Required(policy) = &auth {
+            let routes: Vec<_> =
+                description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
+            let missing = [
+                (policy.session && !self.known.sessions, Rule::SessionsMissing),
+                ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
+                (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
+            ];
+            for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
+                self.rule(place, rule, &routes.join(", "));
+            }
+        }
+        RouteGuard { auth, csrf, scheme }
     }
 
     fn mount<S>(
@@ -315,7 +424,7 @@ impl Assembler<'_> {
             handler: "",
             methods: mount.methods,
             cors,
-            auth: "public",
+            guard: RouteGuard::public(),
             target: Target::Service(mount.service),
         });
     }

@@ -13,7 +13,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode,
+    header::{ALLOW, ORIGIN},
+};
 use policy_core::{
     Refusal,
     cors::{Cors, Grant},
@@ -23,6 +26,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
+    guard::RequestAuth,
     handler::{BoxFuture, Call},
     mount::SharedService,
     parameters::Values,
@@ -45,8 +49,8 @@ where
     let head = Head::read(&request);
     let span = telemetry::span(&head);
     let entered = span.enter();
-    let (answerer, finish) = match admit(app, &head) {
-        Admission::Admitted(answerer, finish) => (answerer, finish),
+    let (answerer, finish, auth) = match admit(app, &head, request.headers()) {
+        Admission::Admitted(answerer, finish, auth) => (answerer, finish, auth),
         Admission::Answered(response) => {
             span.record("status", response.status().as_u16());
             return ResponseFuture::ready(response);
@@ -62,16 +66,53 @@ where
     let (body, progress) = body::limit(body, app.limits.body);
     let request = Request::from_parts(parts, body);
     // The parameters of a path are parsed right here, by code of the user's.
-    let answer = catch_unwind(AssertUnwindSafe(|| answerer.start(app, request, peer)));
+    let answer = catch_unwind(AssertUnwindSafe(|| match (&auth, answerer) {
+        (Some(auth), Answerer::Route(route, values))
+            if auth.asks(app.guard_of(route), request.headers()) =>
+        {
+            admitted_by_guard(app, auth, route, values, request, peer)
+        }
+        (_, answerer) => answerer.start(app, request, peer, auth.as_ref()),
+    }));
     let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
     drop(entered);
-    ResponseFuture::running(Running::new(answer, finish, progress, app.limits.timeout, span))
+    ResponseFuture::running(Running::new(answer, finish, auth, progress, app.limits.timeout, span))
+}
+
+/// Gates 7 to 9, and the handler behind them.
+fn admitted_by_guard<S: Send + Sync + 'static>(
+    app: &Arc<Assembled<S>>,
+    auth: &Arc<RequestAuth>,
+    route: usize,
+    values: Values,
+    request: Request<Body>,
+    peer: Option<SocketAddr>,
+) -> BoxFuture {
+    let (app, auth) = (Arc::clone(app), Arc::clone(auth));
+    Box::pin(async move {
+        let (parts, mut body) = request.into_parts();
+        let Some(guard) = app.guard_of(route) else {
+            return Problem::from(Refusal::Internal).into_response();
+        };
+        match auth.admit(guard, &parts, &mut body).await {
+            Ok(()) => {
+                let request = Request::from_parts(parts, body);
+                Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
+            }
+            Err(denied) => {
+                let origin = Single::of(&parts.headers, &ORIGIN);
+                let (refusal, reason) = (denied.refusal(), denied.reason());
+                app.refusals.refused(refusal, reason, &parts.method, parts.uri.path(), origin);
+                denied.into_response()
+            }
+        }
+    })
 }
 
 /// What the gates before the handler say.
 enum Admission<'a> {
-    /// Let this answer, and write the policy onto it.
-    Admitted(Answerer<'a>, Finish),
+    /// Let this answer, if whoever asks may, and write the policy onto it.
+    Admitted(Answerer<'a>, Finish, Option<Arc<RequestAuth>>),
     /// A gate has answered, with the policy.
     Answered(Response),
 }
@@ -91,13 +132,15 @@ impl Answerer<'_> {
         app: &Arc<Assembled<S>>,
         request: Request<Body>,
         peer: Option<SocketAddr>,
+        auth: Option<&Arc<RequestAuth>>,
     ) -> BoxFuture {
         match self {
             Self::Fallback(service) => service.run(request),
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
                 Some(Target::Service(service)) => service.run(request),
                 Some(Target::Handler(call)) => {
-                    call(Call { request, values, peer, app: Arc::clone(app), route })
+                    let auth = auth.map(Arc::clone);
+                    call(Call { request, values, peer, app: Arc::clone(app), route, auth })
                 }
                 // The router names routes of its own app only.
                 None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
@@ -107,14 +150,18 @@ impl Answerer<'_> {
 }
 
 /// Gates 1 to 4, the origin of upgrades, and the part of 11 that a head decides.
-fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
+fn admit<'a, S>(
+    app: &'a Assembled<S>,
+    head: &Head<'_>,
+    headers: &HeaderMap,
+) -> Admission<'a> {
     if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
         return Admission::Answered(refuse(app, head, refusal, None, Grant::Unasked));
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
     }
-    let Some((path, values)) = app.router.find(head.path) else { return unknown_path(app, head) };
+    let Some((path, values)) = app.router.find(head.path) else { return unknown_path(app, head, headers) };
     if head.is_preflight() {
         return Admission::Answered(preflight(app, path, head));
     }
@@ -122,13 +169,14 @@ fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
         return Admission::Answered(not_served(app, path, head));
     };
     let cors = served.sharing.as_ref().map(|sharing| &sharing.cors);
-    admit_to(app, head, Answerer::Route(served.route, values), cors)
+    admit_to(app, head, headers, Answerer::Route(served.route, values), cors)
 }
 
 /// The gates behind the router, the same for routes and the fallback.
 fn admit_to<'a, S>(
     app: &Assembled<S>,
     head: &Head<'_>,
+    headers: &HeaderMap,
     answerer: Answerer<'a>,
     cors: Option<&Arc<Cors>>,
 ) -> Admission<'a> {
@@ -138,9 +186,27 @@ fn admit_to<'a, S>(
     } else if content_length(head).is_some_and(|length| length > app.limits.body as u64) {
         Refusal::BodyTooLarge
     } else {
-        return Admission::Admitted(answerer, Finish::new(head.method, cors, grant));
+        let auth = request_auth(app, head, headers, &answerer, cors, &grant);
+        return Admission::Admitted(answerer, Finish::new(head.method, cors, grant), auth);
     };
     Admission::Answered(refuse(app, head, refusal, cors, grant))
+}
+
+/// Gate 5: what the head says about who means this request, where anybody will ask.
+fn request_auth<S>(
+    app: &Assembled<S>,
+    head: &Head<'_>,
+    headers: &HeaderMap,
+    answerer: &Answerer<'_>,
+    cors: Option<&Arc<Cors>>,
+    grant: &Grant,
+) -> Option<Arc<RequestAuth>> {
+    let Answerer::Route(route, _) = answerer else { return None };
+    let route = app.guard_of(*route)?;
+    let cors = cors.map(Arc::as_ref);
+    let auth =
+        RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant);
+    Some(Arc::new(auth))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.
@@ -163,12 +229,16 @@ fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
 }
 
 /// A path that no route has: the app's default policy holds.
-fn unknown_path<'a, S>(app: &'a Assembled<S>, head: &Head<'_>) -> Admission<'a> {
+fn unknown_path<'a, S>(
+    app: &'a Assembled<S>,
+    head: &Head<'_>,
+    headers: &HeaderMap,
+) -> Admission<'a> {
     let cors = app.default_cors.as_ref();
     if let Some(service) = &app.fallback
         && !head.is_preflight()
     {
-        return admit_to(app, head, Answerer::Fallback(service), cors);
+        return admit_to(app, head, headers, Answerer::Fallback(service), cors);
     }
     let grant = grant(cors, head);
     let refusal = if head.is_preflight() && grant == Grant::Refused {
@@ -204,7 +274,7 @@ fn refuse<S>(
     cors: Option<&Arc<Cors>>,
     grant: Grant,
 ) -> Response {
-    app.refusals.refused(refusal, head);
+    app.refusals.refused(refusal, None, head.method, head.path, head.origin);
     Finish::new(head.method, cors, grant).apply(Problem::from(refusal).into_response())
 }
 

@@ -4,6 +4,8 @@ use std::{fmt, io};
 
 use policy_core::{Rule, cors::PolicyError};
 
+use crate::store::StoreError;
+
 /// Why an app does not start, or stopped.
 ///
 /// Its `Debug` form is its `Display` form, so that `fn main() -> Result<(), Error>` prints what a
@@ -59,6 +61,20 @@ pub enum StartProblem {
         /// The name of the variable.
         name: String,
     },
+    /// The settings of sessions or tokens contradict themselves.
+    Setting {
+        /// The part of the app.
+        place: &'static str,
+        /// What is wrong, and what to write instead.
+        reason: String,
+    },
+    /// A store cannot be opened.
+    Store {
+        /// The part of the app.
+        place: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// The app listens where everybody can reach it, and says nowhere who it is.
     NotLoopback {
         /// The address.
@@ -67,6 +83,14 @@ pub enum StartProblem {
 }
 
 impl StartProblem {
+    pub(crate) fn setting(place: &'static str, reason: String) -> Self {
+        Self::Setting { place, reason }
+    }
+
+    pub(crate) fn store(place: &'static str, error: &StoreError) -> Self {
+        Self::Store { place, reason: error.to_string() }
+    }
+
     /// The stable code of the problem.
     pub fn code(&self) -> &'static str {
         match self {
@@ -74,6 +98,8 @@ impl StartProblem {
             Self::Rule { rule, .. } => rule.code(),
             Self::Conflict { .. } => Rule::RouteConflict.code(),
             Self::File { .. } | Self::Variable { .. } => "app.source-unreadable",
+            Self::Setting { .. } => "app.setting",
+            Self::Store { .. } => "app.store",
             Self::NotLoopback { .. } => "app.public-origin-missing",
         }
     }
@@ -108,6 +134,10 @@ impl fmt::Display for StartProblem {
                 "the environment variable `{}` is not set to a text ({code})\n  help: set it, or remove `App::origins_from_env`",
                 name.escape_debug()
             ),
+            Self::Setting { place, reason } => write!(f, "{place}: {reason} ({code})"),
+            Self::Store { place, reason } => {
+                write!(f, "{place}: {reason} ({code})\n  help: the store is opened when the app starts, and by one process at a time if it is a file")
+            }
             Self::NotLoopback { address } => write!(
                 f,
                 "`{address}` can be reached from other machines, and the app has no public origin ({code})\n  \

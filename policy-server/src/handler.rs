@@ -13,6 +13,7 @@ use crate::{
     arguments::Arguments,
     assemble::Assembled,
     extract::Context,
+    guard::RequestAuth,
     parameters::{Parameters, Values},
 };
 
@@ -61,6 +62,8 @@ pub struct Call<S> {
     pub(crate) app: Arc<Assembled<S>>,
     /// The place of the route in the app.
     pub(crate) route: usize,
+    /// Who sent it; nothing in an app that knows nobody.
+    pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
 impl<S> Call<S> {
@@ -72,7 +75,8 @@ impl<S> Call<S> {
         }
         if let Some(route) = self.app.route(self.route) {
             let path = Arc::clone(route.path());
-            let context = Context { peer: self.peer, route: path, handler: route.handler() };
+            let auth = self.auth.take();
+            let context = Context { peer: self.peer, route: path, handler: route.handler(), auth };
             self.request.extensions_mut().insert(context);
         }
     }

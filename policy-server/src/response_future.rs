@@ -21,10 +21,19 @@ use policy_core::{
     Refusal,
     cors::{Cors, Grant, finish_without_cors},
 };
-use tokio::time::{Sleep, sleep};
+use tokio::{
+    runtime::Handle,
+    time::{Sleep, sleep},
+};
 use tracing::Span;
 
-use crate::{body::BodyProgress, handler::BoxFuture, problem::Problem};
+use crate::{
+    body::BodyProgress,
+    guard::{RequestAuth, Settled},
+    handler::BoxFuture,
+    problem::Problem,
+    session::Outcome,
+};
 
 /// An answer in the making. What a gate answers is ready at once; a handler is run, its panic
 /// caught and its time measured. Either way the answer carries the policy of its route.
@@ -74,8 +83,9 @@ impl fmt::Debug for ResponseFuture {
 
 /// A handler at work.
 pub(crate) struct Running {
-    answer: BoxFuture,
+    stage: Work,
     finish: Option<Finish>,
+    auth: Option<Arc<RequestAuth>>,
     body: BodyProgress,
     timeout: Duration,
     /// Armed when the handler first waits: most are done before.
@@ -83,37 +93,73 @@ pub(crate) struct Running {
     span: Span,
 }
 
+enum Work {
+    /// The gates that wait, and the handler.
+    Answering(BoxFuture),
+    /// The session is being written. No time-out cuts this off.
+    Committing(BoxFuture),
+    Done,
+}
+
 impl Running {
     pub(crate) fn new(
         answer: BoxFuture,
         finish: Finish,
+        auth: Option<Arc<RequestAuth>>,
         body: BodyProgress,
         timeout: Duration,
         span: Span,
     ) -> Self {
-        Self { answer, finish: Some(finish), body, timeout, deadline: None, span }
+        let stage = Work::Answering(answer);
+        Self { stage, finish: Some(finish), auth, body, timeout, deadline: None, span }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
-        let _entered = self.span.enter();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.answer.as_mut().poll(context)));
-        let response = match answer {
-            Ok(Poll::Ready(response)) => response,
-            Ok(Poll::Pending) => {
-                let timeout = self.timeout;
-                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
-                if deadline.as_mut().poll(context).is_pending() {
-                    return Poll::Pending;
+        let span = self.span.clone();
+        let _entered = span.enter();
+        if let Work::Answering(answer) = &mut self.stage {
+            let answer = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+            let (response, outcome) = match answer {
+                Ok(Poll::Ready(response)) => {
+                    let status = response.status();
+                    (response, Outcome::Answered(status))
                 }
-                self.timed_out()
+                Ok(Poll::Pending) => {
+                    let timeout = self.timeout;
+                    let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+                    if deadline.as_mut().poll(context).is_pending() {
+                        return Poll::Pending;
+                    }
+                    (self.timed_out(), Outcome::Lost)
+                }
+                Err(panic) => (panicked(&*panic), Outcome::Lost),
+            };
+            self.stage = Work::Done;
+            let settled = match self.auth.take() {
+                Some(auth) => auth.settle(response, outcome),
+                None => Settled::Ready(response),
+            };
+            match settled {
+                Settled::Ready(response) => return Poll::Ready(self.finished(response)),
+                Settled::Later(commit) => self.stage = Work::Committing(commit),
             }
+        }
+        let Work::Committing(commit) = &mut self.stage else { return Poll::Pending };
+        let response = match catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(context))) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(response)) => response,
             Err(panic) => panicked(&*panic),
         };
+        self.stage = Work::Done;
+        Poll::Ready(self.finished(response))
+    }
+
+    fn finished(&mut self, response: Response) -> Response {
         self.span.record("status", response.status().as_u16());
-        Poll::Ready(match self.finish.take() {
+        match self.finish.take() {
             Some(finish) => finish.apply(response),
             None => response,
-        })
+        }
     }
 
     fn timed_out(&self) -> Response {
@@ -122,6 +168,29 @@ impl Running {
         self.span.record("code", refusal.code());
         tracing::warn!(code = refusal.code(), "request timed out");
         Problem::from(refusal).into_response()
+    }
+}
+
+/// The client is gone. A logout that it asked for happens all the same, and a commit that has
+/// begun is not left half done.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let commit = match std::mem::replace(&mut self.stage, Work::Done) {
+            Work::Committing(commit) => commit,
+            Work::Answering(_) => {
+                let Some(auth) = self.auth.take().filter(|auth| auth.takes_rights_away()) else {
+                    return;
+                };
+                match auth.settle(Response::default(), Outcome::Lost) {
+                    Settled::Ready(_) => return,
+                    Settled::Later(commit) => commit,
+                }
+            }
+            Work::Done => return,
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(commit);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use http::Method;
 use policy_core::{
     Refusal,
     gate::{Head, Single},
@@ -26,13 +27,21 @@ struct Window {
 impl RefusalLog {
     const PER_SECOND: u32 = 20;
 
-    pub(crate) fn refused(&self, refusal: Refusal, head: &Head<'_>) {
+    /// `detail` is the exact reason, which the answer does not tell.
+    pub(crate) fn refused(
+        &self,
+        refusal: Refusal,
+        detail: Option<&'static str>,
+        method: &Method,
+        path: &str,
+        origin: Single<'_>,
+    ) {
         if LevelFilter::current() < LevelFilter::INFO {
             return;
         }
         Span::current().record("code", refusal.code());
         let Some(suppressed) = self.admit(Instant::now()) else { return };
-        let origin = match head.origin {
+        let origin = match origin {
             Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
             Single::Absent => "none".to_owned(),
             Single::Repeated => "repeated".to_owned(),
@@ -40,8 +49,9 @@ impl RefusalLog {
         tracing::info!(
             code = refusal.code(),
             status = refusal.status(),
-            method = %head.method,
-            path = %cut(head.path).escape_debug(),
+            detail,
+            %method,
+            path = %cut(path).escape_debug(),
             origin = %cut(&origin),
             suppressed,
             "request refused"

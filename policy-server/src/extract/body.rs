@@ -80,7 +80,7 @@ pub(super) async fn read(request: Request) -> Result<Bytes, BodyRejection> {
 
 /// Collects into one buffer. A list of frames would hold many times the limit if a client sent
 /// its body byte by byte.
-async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
+pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
     let Some(first) = next(&mut body).await? else {
         return Ok(Bytes::new());
     };
@@ -161,7 +161,7 @@ mod tests {
         let large = || Request::new(Body::from(vec![0; 2_097_153]));
         assert!(matches!(read(large()).await, Err(BodyRejection::TooLarge)));
         let mut inside = large();
-        let context = Context { peer: None, route: "/".into(), handler: "test" };
+        let context = Context { peer: None, route: "/".into(), handler: "test", auth: None };
         inside.extensions_mut().insert(context);
         assert_eq!(read(inside).await.unwrap().len(), 2_097_153);
     }

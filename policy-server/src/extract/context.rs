@@ -5,7 +5,7 @@ use std::{error::Error, fmt, net::SocketAddr, sync::Arc};
 use http::Extensions;
 
 use super::rejection::rejection;
-use crate::problem::Problem;
+use crate::{guard::RequestAuth, problem::Problem};
 
 /// The route that was found for a request and the connection that brought it; an extension of
 /// every request that reaches a handler with extractors.
@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) route: Arc<str>,
     /// The path of the handler function.
     pub(crate) handler: &'static str,
+    /// Who sent the request; nothing in an app that knows nobody.
+    pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
 impl Context {

@@ -23,6 +23,7 @@ mod matched_route;
 mod media_type;
 mod mismatch;
 mod peer_addr;
+mod principal;
 mod printable;
 mod query;
 mod rejection;
@@ -30,6 +31,7 @@ mod state;
 mod wrapper;
 
 pub use body::BodyRejection;
+pub(crate) use body::collect;
 pub(crate) use context::Context;
 pub use context::ContextRejection;
 pub use form::{Form, FormRejection};

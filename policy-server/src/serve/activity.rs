@@ -1,9 +1,14 @@
 //! What a connection is doing, noted without a clock: the timer looks at it once in a while.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    task::Context,
 };
+
+use futures_util::task::AtomicWaker;
 
 /// Shared by the socket, the service and the timer of one connection, which are one task: the
 /// atomics are never contended.
@@ -17,6 +22,24 @@ pub(super) struct Activity {
     head_begun: AtomicBool,
     /// The client does not take what is written.
     write_blocked: AtomicBool,
+    /// What ends an upgraded connection from outside.
+    cut: Cut,
+}
+
+/// A connection that is no longer HTTP can be ended only by its socket.
+#[derive(Debug, Default)]
+struct Cut {
+    is_upgraded: AtomicBool,
+    is_cut: AtomicBool,
+    reader: AtomicWaker,
+    writer: AtomicWaker,
+}
+
+/// The side of a socket that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    Read,
+    Write,
 }
 
 impl Activity {
@@ -44,6 +67,30 @@ impl Activity {
             self.head_begun.store(false, Relaxed);
         }
         self.write_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// The connection is about to become something else than HTTP.
+    pub(super) fn upgrade(&self) {
+        self.cut.is_upgraded.store(true, Relaxed);
+    }
+
+    /// Ends an upgraded connection: its socket fails from now on.
+    pub(super) fn cut(&self) {
+        self.cut.is_cut.store(true, Relaxed);
+        self.cut.reader.wake();
+        self.cut.writer.wake();
+    }
+
+    /// Whether the socket is to fail; if not, whoever waits is woken when it is.
+    pub(super) fn is_cut(&self, side: Side, context: &Context<'_>) -> bool {
+        if !self.cut.is_upgraded.load(Relaxed) {
+            return false;
+        }
+        match side {
+            Side::Read => self.cut.reader.register(context.waker()),
+            Side::Write => self.cut.writer.register(context.waker()),
+        }
+        self.cut.is_cut.load(Relaxed)
     }
 
     /// Whether a part of a head is there, and nothing else is going on.

@@ -12,7 +12,7 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{
     body::Incoming,
@@ -32,7 +32,7 @@ use super::{
     shutdown::{Phase, Shutdown},
     watched::Watched,
 };
-use crate::{response_future::ResponseFuture, service::AppService};
+use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
 
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
 const PREFACE: &[u8] = b"PRI ";
@@ -255,9 +255,34 @@ impl Future for OpenResponse {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            end_with_credential(&response, &self.activity);
+        }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
     }
+}
+
+/// Ends a connection that is no longer HTTP when the credential that opened it ends.
+fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
+    let Some(ended) = response.extensions().get::<UntilEnded>().and_then(UntilEnded::take) else {
+        return;
+    };
+    activity.upgrade();
+    // The socket holds the activity: without it there is nothing to end.
+    let activity = Arc::downgrade(activity);
+    tokio::spawn(async move {
+        let mut ended = pin!(ended);
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                () = sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
+            }
+        }
+        if let Some(activity) = activity.upgrade() {
+            activity.cut();
+        }
+    });
 }
 
 /// A body that keeps its request open while its source is asked for more of it. While the client

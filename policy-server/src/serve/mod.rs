@@ -35,7 +35,7 @@ pub struct Server<S> {
 
 impl<S: Send + Sync + 'static> Server<S> {
     pub(crate) async fn bind(app: App<S>, address: &str) -> Result<Self, Error> {
-        let service = app.build()?;
+        let service = app.open().await?;
         let failed = |source| Error::Listen { address: address.to_owned(), source };
         let listener = TcpListener::bind(with_port(address)).await.map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;

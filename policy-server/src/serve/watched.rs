@@ -13,7 +13,7 @@ use tokio::{
     sync::OwnedSemaphorePermit,
 };
 
-use super::activity::Activity;
+use super::activity::{Activity, Side};
 
 /// The socket of a connection. It holds the connection's permit, so that an upgraded one, which
 /// outlives its task, still counts.
@@ -39,12 +39,20 @@ impl Watched {
     }
 }
 
+/// What the owner of an upgraded connection reads when the credential that opened it has ended.
+fn ended() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "the credential of this connection ended")
+}
+
 impl AsyncRead for Watched {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.activity.is_cut(Side::Read, context) {
+            return Poll::Ready(Err(ended()));
+        }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         if buffer.filled().len() > before {
@@ -60,6 +68,9 @@ impl AsyncWrite for Watched {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.is_cut(Side::Write, context) {
+            return Poll::Ready(Err(ended()));
+        }
         let result = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.note_write(result)
     }
@@ -69,6 +80,9 @@ impl AsyncWrite for Watched {
         context: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.is_cut(Side::Write, context) {
+            return Poll::Ready(Err(ended()));
+        }
         let result = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
         self.note_write(result)
     }

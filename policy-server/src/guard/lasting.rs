@@ -1,0 +1,174 @@
+//! Answers that last: they end when the credential that opened them does.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum_core::{BoxError, body::Body, response::Response};
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use policy_core::{session::Handle, time::Timestamp};
+use tokio::{select, sync::broadcast::error::RecvError};
+
+use super::Guard;
+use crate::{endings::Ended, handler::BoxFuture, principal::Principal};
+
+/// How often a credential is looked at when no news come: another process may have ended it.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// What a lasting answer stands on.
+struct Credential {
+    subject: Box<str>,
+    session: Option<Handle>,
+    /// `jti`, `iat` and the end of a token.
+    token: Option<(Box<str>, u64, Timestamp)>,
+}
+
+/// Done when the credential of an upgraded connection holds no longer. The connection finds it
+/// among the extensions of the answer.
+#[derive(Clone)]
+pub(crate) struct UntilEnded(Arc<std::sync::Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>);
+
+/// Ties an answer to the credential of the one who asked for it.
+pub(super) fn tie(guard: &Arc<Guard>, principal: &Principal, response: Response) -> Response {
+    let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    // What is there already is sent at once.
+    if !is_upgrade && response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let Some(credential) = Credential::of(principal) else { return response };
+    let ended = Box::pin(credential.ended(Arc::clone(guard)));
+    if is_upgrade {
+        let mut response = response;
+        response.extensions_mut().insert(UntilEnded::new(ended));
+        return response;
+    }
+    response.map(|body| Body::new(Tied { body, ended: Some(ended) }))
+}
+
+impl Credential {
+    fn of(principal: &Principal) -> Option<Self> {
+        let token = match (principal.token(), principal.ticket()) {
+            (Some(token), _) => {
+                let end = Timestamp::from_seconds(token.expires());
+                Some((token.id().into(), token.issued(), end))
+            }
+            (None, Some(ticket)) => ticket.token.clone(),
+            (None, None) => None,
+        };
+        let session = principal.session();
+        let subject = principal.subject().into();
+        // A scheme of the application's own asks once; nobody tells when it would say no.
+        (session.is_some() || token.is_some()).then_some(Self { subject, session, token })
+    }
+
+    async fn ended(self, guard: Arc<Guard>) {
+        // News first: nothing that happens after the look is missed.
+        let mut news = guard.endings.subscribe();
+        while self.holds(&guard).await {
+            let next_look = guard.clock.now().after(LOOK);
+            let end = self.token.as_ref().map_or(next_look, |(_, _, end)| next_look.min(*end));
+            loop {
+                select! {
+                    ended = news.recv() => match ended {
+                        Ok(ended) if self.is_ended_by(&ended) => return,
+                        Ok(_) => (),
+                        // Too many to have been kept, or none will come: look again.
+                        Err(RecvError::Lagged(_)) => break,
+                        Err(RecvError::Closed) => return,
+                    },
+                    () = guard.clock.wait_until(end) => break,
+                }
+            }
+        }
+    }
+
+    fn is_ended_by(&self, ended: &Ended) -> bool {
+        let is_mine = |user: &str| *self.subject == *user;
+        let token = self.token.as_ref();
+        match ended {
+            Ended::Session(handle) => self.session == Some(*handle),
+            Ended::SessionsOf { user, keep } => {
+                self.session.is_some() && is_mine(user) && self.session != *keep
+            }
+            Ended::Token(id) => token.is_some_and(|(of, ..)| of == id),
+            Ended::TokensOf { user, before } => {
+                is_mine(user) && token.is_some_and(|(_, issued, _)| issued < before)
+            }
+            Ended::AllTokens { before } => token.is_some_and(|(_, issued, _)| issued < before),
+        }
+    }
+
+    /// Asks the stores. One that does not answer is asked again at the next look.
+    async fn holds(&self, guard: &Guard) -> bool {
+        let now = guard.clock.now();
+        if let Some((id, issued, end)) = &self.token {
+            let revoked = guard.tokens.as_ref().is_none_or(|tokens| {
+                tokens.is_revoked(id, &self.subject, *issued)
+            });
+            if revoked || now >= *end {
+                return false;
+            }
+        }
+        let (Some(handle), Some(sessions)) = (self.session, &guard.sessions) else {
+            return self.session.is_none();
+        };
+        match sessions.store().list(&self.subject, usize::MAX, now).await {
+            Ok(living) => living.iter().any(|session| session.handle == handle),
+            Err(_) => true,
+        }
+    }
+}
+
+/// A body that breaks off when its credential ends, so that nobody takes it for the whole.
+struct Tied {
+    body: Body,
+    ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl HttpBody for Tied {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
+            self.ended = None;
+            self.body = Body::empty();
+            return Poll::Ready(Some(Err("the credential of this answer ended".into())));
+        }
+        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl UntilEnded {
+    fn new(ended: Pin<Box<dyn Future<Output = ()> + Send>>) -> Self {
+        Self(Arc::new(std::sync::Mutex::new(Some(ended))))
+    }
+
+    /// Takes it out; an extension has to be `Clone`, and a future is not.
+    pub(crate) fn take(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for UntilEnded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UntilEnded")
+    }
+}

@@ -1,0 +1,198 @@
+//! What is known about who sent one request.
+
+use std::sync::{Arc, OnceLock};
+
+use axum_core::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderName, Method, header::SET_COOKIE};
+use policy_core::{
+    Refusal,
+    auth::AuthPolicy,
+    cache::{self, Happened},
+    cookie::presented,
+    csrf::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict},
+    cors::{Cors, Grant},
+    gate::{Head, OwnOrigin, Single},
+    session::Record,
+};
+
+use super::{Denied, Guard, RouteGuard, form_token::Form};
+use crate::{
+    handler::BoxFuture,
+    principal::Principal,
+    session::{Outcome, RequestSession},
+};
+
+/// The field that carries the anti-forgery token of a script.
+const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+
+/// Who sent a request, and what their session is to become: shared by the gates, the handler's
+/// arguments and the answer.
+#[derive(Debug)]
+pub(crate) struct RequestAuth {
+    guard: Arc<Guard>,
+    csrf: CsrfPolicy,
+    forgery: Forgery,
+    /// Looked at by whoever needs it first.
+    session: OnceLock<RequestSession>,
+    pub(super) form_token: OnceLock<Vec<u8>>,
+    pub(super) principal: OnceLock<Principal>,
+}
+
+/// What a request could do in the name of somebody who did not want it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forgery {
+    /// It is safe: it changes nothing (RFC 9110 9.2.1).
+    Harmless,
+    /// It changes something, and came from there.
+    Change(OriginVerdict),
+    /// It opens a WebSocket, and came from there. No page can give it a token.
+    Upgrade(OriginVerdict),
+}
+
+impl RequestAuth {
+    /// What the head of a request says. `grant` is that of the route's CORS policy.
+    pub(crate) fn new(
+        guard: &Arc<Guard>,
+        csrf: CsrfPolicy,
+        own: &OwnOrigin,
+        head: &Head<'_>,
+        headers: &HeaderMap,
+        sharing: Option<&Cors>,
+        grant: &Grant,
+    ) -> Self {
+        let is_safe = matches!(*head.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let forgery = if is_safe && !head.is_upgrade() {
+            Forgery::Harmless
+        } else {
+            let is_own = |origin: &[u8]| own.is_own(head, origin);
+            // Whoever may read with the user's cookies may write with them as well.
+            let is_trusted = |origin: &[u8]| match grant {
+                Grant::Origin(granted) => {
+                    granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
+                }
+                Grant::Unasked | Grant::Refused => false,
+            };
+            let verdict = origin_verdict(&OriginFacts::read(head, headers), is_own, is_trusted);
+            if is_safe { Forgery::Upgrade(verdict) } else { Forgery::Change(verdict) }
+        };
+        Self {
+            guard: Arc::clone(guard),
+            csrf,
+            forgery,
+            session: OnceLock::new(),
+            form_token: OnceLock::new(),
+            principal: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn guard(&self) -> &Arc<Guard> {
+        &self.guard
+    }
+
+    /// Who sent the request, if anybody is known to have.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.get()
+    }
+
+    /// The session that the cookie names, not loaded yet.
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&RequestSession, Denied> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
+        }
+        let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
+        let presented = presented(headers, service.cookie_name()).map_err(Refusal::from)?;
+        Ok(self.session.get_or_init(|| RequestSession::new(Arc::clone(service), presented)))
+    }
+
+    /// The session, loaded, where this request may use it: gate 8 for handlers that take the
+    /// session in their own hands, whatever the route's `#[auth(..)]` says.
+    pub(crate) async fn checked_session(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<&RequestSession, Denied> {
+        let session = self.session(headers)?;
+        let loaded = session.load().await.map_err(Denied::unavailable)?;
+        self.check_forgery(headers, loaded.as_deref())?;
+        Ok(session)
+    }
+
+    /// Gate 8: whether a page of ours sent this (Fetch-Metadata and Origin), with the token of
+    /// the session if there is one.
+    pub(super) fn check_forgery(
+        &self,
+        headers: &HeaderMap,
+        session: Option<&Record>,
+    ) -> Result<(), Denied> {
+        let (verdict, is_upgrade) = match self.forgery {
+            Forgery::Harmless => return Ok(()),
+            Forgery::Change(verdict) => (verdict, false),
+            Forgery::Upgrade(verdict) => (verdict, true),
+        };
+        let needs_token = match self.csrf {
+            CsrfPolicy::Exempt(_) => return Ok(()),
+            CsrfPolicy::Origin => false,
+            CsrfPolicy::Token => !is_upgrade,
+        };
+        match (session, verdict) {
+            (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin.into()),
+            (Some(session), _) if needs_token => self.check_token(headers, session),
+            (_, OriginVerdict::Passed) => Ok(()),
+            // Nothing says where it came from, and there is no token to say it.
+            (_, OriginVerdict::Undecided) => Err(Refusal::CsrfOrigin.into()),
+        }
+    }
+
+    fn check_token(&self, headers: &HeaderMap, session: &Record) -> Result<(), Denied> {
+        let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
+        let token = match Single::of(headers, &CSRF_TOKEN) {
+            Single::One(value) => Some(value.as_bytes()),
+            Single::Repeated => None,
+            Single::Absent => self.form_token.get().map(Vec::as_slice),
+        };
+        let verdict = token.map(|token| service.csrf_key().verify(&session.binding, token));
+        if verdict == Some(TokenVerdict::Valid) { Ok(()) } else { Err(Refusal::CsrfToken.into()) }
+    }
+
+    /// Whether anything is to be asked before the handler.
+    pub(crate) fn asks(&self, route: Option<&RouteGuard>, headers: &HeaderMap) -> bool {
+        let is_public = route.is_none_or(|route| route.auth == AuthPolicy::Public);
+        !is_public || self.form(headers).is_some()
+    }
+
+    /// The form, which nobody has read yet, that may carry the anti-forgery token.
+    pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
+        let may_be = matches!(self.forgery, Forgery::Change(_))
+            && self.csrf == CsrfPolicy::Token
+            && self.guard.sessions.is_some()
+            && !headers.contains_key(&CSRF_TOKEN);
+        if may_be { Form::of(headers) } else { None }
+    }
+
+    /// Whether somebody loses rights by what was asked for so far: then it happens, whatever
+    /// becomes of the answer.
+    pub(crate) fn takes_rights_away(&self) -> bool {
+        self.session.get().is_some_and(RequestSession::takes_rights_away)
+    }
+
+    /// Gate 13 up to CORS: commits the session, once, and writes what follows from it.
+    pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
+        if self.session.get().is_none() {
+            let happened = self.happened(None);
+            return Settled::Ready(with_cache(response, happened));
+        }
+        Settled::Later(Box::pin(async move {
+            let Some(session) = self.session.get() else { return response };
+            match session.commit(outcome).await {
+                Ok(committed) => {
+                    let mut response = response;
+                    let happened = self.happened(Some(&committed));
+                    if let Some(cookie) = committed.set_cookie {
+                        response.headers_mut().append(SET_COOKIE, cookie);
+                    }
+                    with_cache(response, happened)
+                }
+                Err(error) => Denied::from(error).into_response(),
+            }
+        }))
+    }
+}

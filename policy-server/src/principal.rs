@@ -1,0 +1,195 @@
+//! Who a request comes from.
+
+use std::{fmt, sync::Arc};
+
+use policy_core::{
+    auth::Requirement,
+    session::{Handle, Identity, Record},
+    time::Timestamp,
+    token::Token,
+};
+
+use crate::store::Ticket;
+
+/// Who sent a request, as the gate of the route found out.
+///
+/// Nobody else can make one: a handler with this argument runs only for a caller that satisfies
+/// the `#[auth(..)]` of its route. On a route that says `optional` it is `Option<Principal>`.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/me")]
+/// #[auth(session)]
+/// async fn me(me: Principal) -> String {
+///     me.subject().to_owned()
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).sessions(Sessions::memory()).routes(routes![me]).test();
+/// assert_eq!(client.get("/me").send().await.status(), 401);
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Principal(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Session(Arc<Record>),
+    Token(Arc<Token>),
+    Ticket(Arc<Ticket>),
+    Own(Arc<Own>),
+}
+
+/// Whoever an application's own scheme recognised.
+struct Own {
+    scheme: &'static str,
+    identity: Identity,
+}
+
+/// What proved who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AuthScheme {
+    /// The cookie of a session.
+    Session,
+    /// A bearer token.
+    Token,
+    /// A single-use ticket.
+    Ticket,
+    /// The application's own scheme of this name.
+    Own(&'static str),
+}
+
+impl Principal {
+    /// Whoever is logged in; nobody in an anonymous session.
+    pub(crate) fn of_session(record: &Arc<Record>) -> Option<Self> {
+        record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
+    }
+
+    pub(crate) fn of_token(token: Token) -> Self {
+        Self(Kind::Token(Arc::new(token)))
+    }
+
+    pub(crate) fn of_ticket(ticket: Ticket) -> Self {
+        Self(Kind::Ticket(Arc::new(ticket)))
+    }
+
+    pub(crate) fn of_scheme(scheme: &'static str, identity: Identity) -> Self {
+        Self(Kind::Own(Arc::new(Own { scheme, identity })))
+    }
+
+    /// The user, by the name that the login, the token or the scheme gave.
+    pub fn subject(&self) -> &str {
+        match &self.0 {
+            Kind::Token(token) => token.subject(),
+            _ => self.identity().map_or("", |identity| &identity.subject),
+        }
+    }
+
+    /// What proved it.
+    pub fn scheme(&self) -> AuthScheme {
+        match &self.0 {
+            Kind::Session(_) => AuthScheme::Session,
+            Kind::Token(_) => AuthScheme::Token,
+            Kind::Ticket(_) => AuthScheme::Ticket,
+            Kind::Own(own) => AuthScheme::Own(own.scheme),
+        }
+    }
+
+    /// Whether a scope was granted.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        match &self.0 {
+            Kind::Token(token) => token.has_scope(scope),
+            _ => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
+        }
+    }
+
+    /// Whether they have a role.
+    pub fn has_role(&self, role: &str) -> bool {
+        match &self.0 {
+            Kind::Token(token) => token.has_role(role),
+            _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
+        }
+    }
+
+    /// When they last proved who they are by more than this credential; unknown for a scheme
+    /// that asks every time, and for a token that does not say.
+    pub fn authenticated(&self) -> Option<Timestamp> {
+        match &self.0 {
+            Kind::Session(record) => record.authenticated,
+            Kind::Token(token) => token.authenticated(),
+            Kind::Ticket(ticket) => ticket.authenticated,
+            Kind::Own(_) => None,
+        }
+    }
+
+    /// The public name of the session.
+    pub fn session(&self) -> Option<Handle> {
+        match &self.0 {
+            Kind::Session(record) => Some(record.handle),
+            Kind::Ticket(ticket) => ticket.session,
+            Kind::Token(_) | Kind::Own(_) => None,
+        }
+    }
+
+    /// The token, with its claims.
+    pub fn token(&self) -> Option<&Token> {
+        match &self.0 {
+            Kind::Token(token) => Some(token),
+            _ => None,
+        }
+    }
+
+    /// What a ticket opened, or a token or session can.
+    pub(crate) fn ticket(&self) -> Option<&Ticket> {
+        match &self.0 {
+            Kind::Ticket(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+
+    /// Whether this satisfies everything that the policy asks beyond a valid credential.
+    pub(crate) fn satisfies(&self, policy: &Requirement, now: Timestamp) -> Result<(), Unmet> {
+        if !policy.scopes.iter().all(|scope| self.has_scope(scope)) {
+            return Err(Unmet::Scope);
+        }
+        if !policy.roles.is_empty() && !policy.roles.iter().any(|role| self.has_role(role)) {
+            return Err(Unmet::Role);
+        }
+        // A scheme of the application's own asks for its credential every time.
+        let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
+            (Kind::Own(_), _) => true,
+            (_, Some(at)) => now.since(at).as_secs() < u64::from(limit),
+            (_, None) => false,
+        };
+        if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Unmet::Freshness) }
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        match &self.0 {
+            Kind::Session(record) => record.identity.as_ref(),
+            Kind::Ticket(ticket) => Some(&ticket.identity),
+            Kind::Own(own) => Some(&own.identity),
+            Kind::Token(_) => None,
+        }
+    }
+}
+
+/// What a principal lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmet {
+    Scope,
+    Role,
+    Freshness,
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Principal")
+            .field("subject", &self.subject())
+            .field("scheme", &self.scheme())
+            .finish()
+    }
+}
