@@ -1,7 +1,15 @@
 //! Sessions: what they are, when they end, and what may become of them.
 
+mod commit;
+mod data;
 mod id;
 mod record;
+mod successor;
+mod timings;
 
+pub use commit::{Draft, Effects, Grant, Outcome, Plan, Row, plan};
+pub use data::{Change, Data, DataError};
 pub use id::{Handle, SessionId, SessionKey};
 pub use record::{Identity, Record};
+pub use successor::SuccessorKey;
+pub use timings::{Lifetime, Renewal, Timings};

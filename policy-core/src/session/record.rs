@@ -25,6 +25,7 @@ pub struct Identity {
 
 impl Identity {
     /// A user without roles or scopes.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write `user.id`, whatever it is")]
     pub fn new(subject: impl ToString) -> Self {
         Self { subject: subject.to_string().into(), roles: Box::default(), scopes: Box::default() }
     }
@@ -41,6 +42,19 @@ impl Identity {
     pub fn scopes<T: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
+    }
+}
+
+/// Everything that names a user by its text is one: numbers, text, UUIDs.
+///
+/// ```
+/// use policy_core::session::Identity;
+///
+/// assert_eq!(Identity::from(7_u64), Identity::new("7"));
+/// ```
+impl<T: ToString> From<T> for Identity {
+    fn from(subject: T) -> Self {
+        Self::new(subject)
     }
 }
 
@@ -86,6 +100,11 @@ impl Record {
     /// Whether it is past one of its deadlines.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.idle_deadline || now >= self.absolute_deadline
+    }
+
+    /// The idle deadline of a session that is used now; never past the absolute one.
+    pub fn idle_deadline_at(&self, now: Timestamp) -> Timestamp {
+        now.after(self.idle).min(self.absolute_deadline)
     }
 
     /// The user of the session.

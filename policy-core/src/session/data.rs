@@ -1,0 +1,242 @@
+//! The values of a session, and the log of what a request does to them.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::Record;
+
+/// Why the values of a session cannot be read or stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DataError {
+    /// They are over [`Record::MAX_DATA`].
+    TooLarge,
+    /// What is stored is no JSON object.
+    Malformed,
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooLarge => "the values of a session have at most 64 KiB as JSON",
+            Self::Malformed => "the stored values of this session are no JSON object",
+        })
+    }
+}
+
+impl std::error::Error for DataError {}
+
+/// What a function does to the values.
+type Edit = dyn Fn(&mut Map<String, Value>) + Send + Sync;
+
+/// One change of the values of a session.
+///
+/// Changes are kept as what was meant and not as what came out, so that they can be done again on
+/// values which another request changed meanwhile. Each of them is defined on all values.
+#[derive(Clone)]
+pub enum Change {
+    /// A key has this value.
+    Set(Box<str>, Value),
+    /// A key is gone.
+    Remove(Box<str>),
+    /// A number is this much more. What is no integer counts as 0; at its limits it stays.
+    Incr(Box<str>, i64),
+    /// A value stands at the end of a list, of which the last so many are kept. What is no list
+    /// counts as an empty one.
+    Push(Box<str>, Value, usize),
+    /// Only these keys are left.
+    Keep(Arc<[Box<str>]>),
+    /// A function is applied. It may be called more than once.
+    Update(Arc<Edit>),
+}
+
+impl Change {
+    fn apply(&self, values: &mut Map<String, Value>) {
+        match self {
+            Self::Set(key, value) => {
+                values.insert(String::from(&**key), value.clone());
+            }
+            Self::Remove(key) => {
+                values.remove(&**key);
+            }
+            Self::Incr(key, by) => {
+                let value = values.entry(&**key).or_insert(Value::Null);
+                *value = value.as_i64().unwrap_or(0).saturating_add(*by).into();
+            }
+            Self::Push(key, value, max) => {
+                let list = values.entry(&**key).or_insert(Value::Null);
+                let mut items = match list.take() {
+                    Value::Array(items) => items,
+                    _ => Vec::new(),
+                };
+                items.push(value.clone());
+                items.drain(..items.len().saturating_sub(*max));
+                *list = items.into();
+            }
+            Self::Keep(keys) => {
+                values.retain(|key, _| keys.iter().any(|kept| **kept == **key));
+            }
+            Self::Update(edit) => edit(values),
+        }
+    }
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The values are the application's secrets.
+        match self {
+            Self::Set(key, _) => write!(f, "Set({key:?}, ..)"),
+            Self::Remove(key) => write!(f, "Remove({key:?})"),
+            Self::Incr(key, _) => write!(f, "Incr({key:?}, ..)"),
+            Self::Push(key, ..) => write!(f, "Push({key:?}, ..)"),
+            Self::Keep(keys) => write!(f, "Keep({keys:?})"),
+            Self::Update(_) => f.write_str("Update(..)"),
+        }
+    }
+}
+
+/// The values of a session: a JSON object.
+///
+/// ```
+/// use policy_core::session::{Change, Data};
+///
+/// let mut data = Data::read(br#"{"cart":[1],"seen":1}"#).unwrap();
+/// data.apply(&[Change::Incr("seen".into(), 1), Change::Push("cart".into(), 2.into(), 10)]);
+/// assert_eq!(&*data.write().unwrap(), br#"{"cart":[1,2],"seen":2}"#);
+/// ```
+#[derive(Clone, Default, PartialEq)]
+pub struct Data(Map<String, Value>);
+
+impl Data {
+    /// Reads what a store keeps.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON object.
+    pub fn read(stored: &[u8]) -> Result<Self, DataError> {
+        if stored.is_empty() {
+            return Ok(Self::default());
+        }
+        // Only this engine writes it, so where it is wrong does not matter to anybody.
+        serde_json::from_slice(stored).map(Self).or(Err(DataError::Malformed))
+    }
+
+    /// What a store keeps: nothing where there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// It is too large.
+    pub fn write(&self) -> Result<Box<[u8]>, DataError> {
+        if self.0.is_empty() {
+            return Ok(Box::default());
+        }
+        match serde_json::to_vec(&self.0) {
+            Ok(written) if written.len() <= Record::MAX_DATA => Ok(written.into()),
+            _ => Err(DataError::TooLarge),
+        }
+    }
+
+    /// Does these changes, one after the other.
+    pub fn apply(&mut self, changes: &[Change]) {
+        for change in changes {
+            change.apply(&mut self.0);
+        }
+    }
+
+    /// The value of a key.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn after(start: Value, change: Change) -> Value {
+        let Value::Object(values) = start else { unreachable!() };
+        let mut data = Data(values);
+        data.apply(&[change]);
+        Value::Object(data.0)
+    }
+
+    #[test]
+    fn changes_do_what_they_say() {
+        let start = || json!({"a": 1, "list": [1, 2, 3], "text": "x"});
+        let done = |change| after(start(), change);
+        assert_eq!(done(Change::Set("a".into(), json!("b")))["a"], "b");
+        assert_eq!(done(Change::Remove("a".into())), json!({"list": [1, 2, 3], "text": "x"}));
+        assert_eq!(done(Change::Remove("none".into())), start());
+        assert_eq!(done(Change::Incr("a".into(), -3))["a"], -2);
+        assert_eq!(done(Change::Incr("none".into(), 5))["none"], 5);
+        assert_eq!(done(Change::Incr("text".into(), 5))["text"], 5);
+        assert_eq!(done(Change::Incr("a".into(), i64::MAX))["a"], i64::MAX);
+        assert_eq!(done(Change::Push("list".into(), json!(4), 3))["list"], json!([2, 3, 4]));
+        assert_eq!(done(Change::Push("list".into(), json!(4), 0))["list"], json!([]));
+        assert_eq!(done(Change::Push("text".into(), json!(4), 3))["text"], json!([4]));
+        assert_eq!(done(Change::Keep(["a".into(), "none".into()].into())), json!({"a": 1}));
+        let edit = |values: &mut Map<String, Value>| drop(values.insert("z".into(), json!(1)));
+        assert_eq!(done(Change::Update(Arc::new(edit)))["z"], 1);
+    }
+
+    #[test]
+    fn what_is_too_large_or_no_object_is_an_error() {
+        let mut data = Data::default();
+        assert_eq!(&*data.write().unwrap(), b"");
+        data.apply(&[Change::Set("k".into(), "x".repeat(Record::MAX_DATA - 8).into())]);
+        assert_eq!(data.write().unwrap().len(), Record::MAX_DATA);
+        data.apply(&[Change::Set("l".into(), Value::Null)]);
+        assert_eq!(data.write(), Err(DataError::TooLarge));
+        for malformed in [&b"[]"[..], b"{", b"null", b"{} {}"] {
+            assert_eq!(Data::read(malformed), Err(DataError::Malformed));
+        }
+    }
+
+    #[test]
+    fn nothing_prints_values() {
+        let change = Change::Set("key".into(), "secret".into());
+        let mut data = Data::default();
+        data.apply(std::slice::from_ref(&change));
+        assert_eq!(format!("{change:?} {data:?}"), r#"Set("key", ..) {"key"}"#);
+    }
+
+    fn changes(keys: &'static str) -> impl Strategy<Value = Vec<Change>> {
+        let key = prop::sample::select(keys.split(' ').collect::<Vec<_>>());
+        let change = (key, 0..4, -5_i64..5).prop_map(|(key, kind, n)| match kind {
+            0 => Change::Set(key.into(), n.into()),
+            1 => Change::Remove(key.into()),
+            2 => Change::Incr(key.into(), n),
+            _ => Change::Push(key.into(), n.into(), 3),
+        });
+        prop::collection::vec(change, 1..8)
+    }
+
+    proptest! {
+        /// Logs about different keys give the same values in either order: the reason why
+        /// concurrent writes merge.
+        #[test]
+        fn logs_about_different_keys_commute(one in changes("a b"), two in changes("c d")) {
+            let (mut first, mut second) = (Data::default(), Data::default());
+            first.apply(&one);
+            first.apply(&two);
+            second.apply(&two);
+            second.apply(&one);
+            prop_assert_eq!(first, second);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The id that follows another without anybody storing it.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac, digest::Key};
+use sha2::Sha256;
+use zeroize::Zeroize;
+
+use super::SessionId;
+use crate::secret::SecretKey;
+
+/// Derives the id that a periodic renewal gives, so that every request which presents the old id
+/// during its grace is told the same new one, while no store has either of them in clear.
+///
+/// A change of rights never uses it: its ids are drawn, so who gets this key later cannot follow
+/// an id of before a login to one of after it.
+#[derive(Clone)]
+pub struct SuccessorKey(Hmac<Sha256>);
+
+impl SuccessorKey {
+    /// The key of a store's secret.
+    pub fn new(secret: &SecretKey) -> Self {
+        let key = secret.derive("session successor");
+        // RFC 2104 2: a key shorter than a block is filled up with zeros.
+        let mut block = Key::<Hmac<Sha256>>::default();
+        for (byte, drawn) in block.iter_mut().zip(key.bytes()) {
+            *byte = *drawn;
+        }
+        let keyed = Hmac::new(&block);
+        block.as_mut_slice().zeroize();
+        Self(keyed)
+    }
+
+    /// The id that follows this one. Its first two bytes stay, since clusters place keys by them.
+    #[must_use]
+    pub fn successor(&self, id: &SessionId) -> SessionId {
+        let mut mac = self.0.clone();
+        mac.update(b"sid\x01");
+        mac.update(id.bytes());
+        let tag = mac.finalize().into_bytes();
+        let mut bytes = *id.bytes();
+        for (byte, derived) in bytes.iter_mut().skip(2).zip(tag) {
+            *byte = derived;
+        }
+        SessionId::drawn(bytes)
+    }
+}
+
+impl fmt::Debug for SuccessorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SuccessorKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_successor_depends_on_key_and_id_only() {
+        let key = SuccessorKey::new(&SecretKey::drawn([1; 32]));
+        let other = SuccessorKey::new(&SecretKey::drawn([2; 32]));
+        let id = SessionId::drawn([7; 32]);
+        let next = key.successor(&id);
+        assert_eq!(next.bytes(), key.successor(&id).bytes());
+        assert_eq!(next.bytes()[..2], id.bytes()[..2]);
+        assert_ne!(next.bytes()[2..], id.bytes()[2..]);
+        assert_ne!(next.bytes(), other.successor(&id).bytes());
+        assert_ne!(next.bytes(), key.successor(&next).bytes());
+    }
+}
