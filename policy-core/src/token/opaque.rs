@@ -1,0 +1,123 @@
+//! Tokens that mean nothing to anybody but the store that knows their hash.
+
+use std::fmt;
+
+use data_encoding::BASE64URL_NOPAD;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+/// What an opaque token is for; its text begins with it, so that none is taken for another, and
+/// scanners of leaked secrets find it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OpaqueKind {
+    /// `rt_`: a refresh token (RFC 6749 1.5).
+    Refresh,
+    /// `tk_`: a ticket, which opens one connection.
+    Ticket,
+}
+
+impl OpaqueKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Refresh => "rt_",
+            Self::Ticket => "tk_",
+        }
+    }
+}
+
+/// 32 secret bytes that a client shows, as a prefix and 43 characters of base64url.
+///
+/// They are wiped when the token is dropped, and nothing prints them.
+///
+/// ```
+/// use policy_core::token::{OpaqueKind, OpaqueToken};
+///
+/// let token = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
+/// let text = token.text();
+/// assert_eq!(text.len(), 46);
+/// assert_eq!(OpaqueToken::parse(OpaqueKind::Refresh, &text).unwrap().hash(), token.hash());
+/// assert!(OpaqueToken::parse(OpaqueKind::Ticket, &text).is_none());
+/// assert_eq!(format!("{token:?}"), "OpaqueToken(Refresh)");
+/// ```
+#[derive(Clone)]
+pub struct OpaqueToken {
+    kind: OpaqueKind,
+    bytes: [u8; 32],
+}
+
+impl OpaqueToken {
+    /// A token of bytes that a random source filled.
+    pub const fn drawn(kind: OpaqueKind, bytes: [u8; 32]) -> Self {
+        Self { kind, bytes }
+    }
+
+    /// Reads the one canonical text of a token of this kind; `None` for everything else.
+    pub fn parse(kind: OpaqueKind, text: &str) -> Option<Self> {
+        let encoded = text.strip_prefix(kind.prefix())?;
+        if encoded.len() != 43 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        // Strict: no padding, and no set bits behind the last byte.
+        BASE64URL_NOPAD.decode_mut(encoded.as_bytes(), &mut bytes).ok()?;
+        Some(Self { kind, bytes })
+    }
+
+    /// The text that the client gets.
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(46);
+        text.push_str(self.kind.prefix());
+        BASE64URL_NOPAD.encode_append(&self.bytes, &mut text);
+        text
+    }
+
+    /// The bytes, for deriving from them.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.bytes
+    }
+
+    /// The SHA-256 of the bytes: what is stored, so that who reads a store has no token.
+    pub fn hash(&self) -> [u8; 32] {
+        Sha256::digest(self.bytes).into()
+    }
+}
+
+impl Drop for OpaqueToken {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+impl fmt::Debug for OpaqueToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpaqueToken").field(&self.kind).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_canonical_text_of_its_kind_is_read() {
+        let text = OpaqueToken::drawn(OpaqueKind::Refresh, [0xff; 32]).text();
+        assert!(text.ends_with("_8"), "two bits of the last character are padding");
+        let spoiled = [
+            text.replace("rt_", "tk_"),
+            text.replace("rt_", "RT_"),
+            text.replace("rt_", ""),
+            format!("{text}="),
+            format!("{text} "),
+            text.replace("_8", "_9"),
+            text.chars().take(45).collect(),
+            format!("{text}A"),
+            text.replace('8', "ä"),
+            String::new(),
+        ];
+        assert!(OpaqueToken::parse(OpaqueKind::Refresh, &text).is_some());
+        for text in spoiled {
+            assert!(OpaqueToken::parse(OpaqueKind::Refresh, &text).is_none(), "{text}");
+        }
+    }
+}

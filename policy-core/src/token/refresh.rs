@@ -1,0 +1,86 @@
+//! How one refresh token follows from the one before.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+use super::{OpaqueKind, OpaqueToken};
+use crate::secret::SecretKey;
+
+/// Derives the successor of a refresh token from the token itself.
+///
+/// A store keeps hashes only, and yet whoever shows a token a moment after it was used gets the
+/// same successor once more, from every instance of an app: two tabs that refresh at once, or a
+/// client whose answer was lost, stay logged in, and the family does not fork (RFC 9700 4.14.2).
+///
+/// ```
+/// use policy_core::{secret::SecretKey, token::{OpaqueKind, OpaqueToken, RefreshKey}};
+///
+/// let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
+/// let first = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
+/// assert_eq!(key.successor(&first).text(), key.successor(&first).text());
+/// assert_ne!(key.successor(&first).text(), first.text());
+/// ```
+pub struct RefreshKey(Hmac<Sha256>);
+
+impl RefreshKey {
+    /// Derives the key from a secret that all instances of an app share.
+    pub fn new(secret: &SecretKey) -> Self {
+        let key = secret.derive("refresh token");
+        // HMAC fills a key up to a block with zeros (RFC 2104 2).
+        let mut block = Zeroizing::new([0; 64]);
+        block.iter_mut().zip(key.bytes()).for_each(|(to, from)| *to = *from);
+        Self(Hmac::new((&*block).into()))
+    }
+
+    /// `HMAC-SHA-256(key, "rt" || token)`.
+    pub fn successor(&self, token: &OpaqueToken) -> OpaqueToken {
+        let mut mac = self.0.clone();
+        mac.update(b"rt");
+        mac.update(token.bytes());
+        OpaqueToken::drawn(OpaqueKind::Refresh, mac.finalize().into_bytes().into())
+    }
+}
+
+impl fmt::Debug for RefreshKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefreshKey(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_chain_does_not_come_back() {
+        let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
+        let mut token = OpaqueToken::drawn(OpaqueKind::Refresh, [0; 32]);
+        let mut seen = HashSet::new();
+        for _ in 0..1000 {
+            assert!(seen.insert(token.hash()));
+            token = key.successor(&token);
+        }
+    }
+
+    /// Computed by Python's `hmac`: HKDF without salt over 32 ones, info `refresh token`, then
+    /// HMAC over `rt` and 32 sevens.
+    #[test]
+    fn a_successor_is_the_hmac_of_its_predecessor() {
+        let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
+        let successor = key.successor(&OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]));
+        assert_eq!(successor.text(), "rt_DLY_24Z2OMOssaR3B4zKJpjYRjMJRiFxsGaLgex-bpc");
+    }
+
+    #[test]
+    fn other_keys_give_other_successors() {
+        let token = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
+        let successors = [1, 2]
+            .map(|byte| RefreshKey::new(&SecretKey::drawn([byte; 32])).successor(&token).text());
+        assert_ne!(successors[0], successors[1]);
+    }
+}
