@@ -388,7 +388,11 @@ impl Assembler<'_> {
                 self.rule(place, rule, &routes.join(", "));
             }
         }
-        RouteGuard { auth, csrf, scheme }
+        RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
+            // The app does not start.
+            self.problems.push(StartProblem::setting(place, error.to_string()));
+            RouteGuard::public()
+        })
     }
 
     fn mount<S>(

@@ -61,10 +61,10 @@ pub enum StartProblem {
         /// The name of the variable.
         name: String,
     },
-    /// The settings of sessions or tokens contradict themselves.
+    /// A setting, such as one of sessions or tokens, cannot be.
     Setting {
-        /// The part of the app.
-        place: &'static str,
+        /// The handler, or the part of the app.
+        place: String,
         /// What is wrong, and what to write instead.
         reason: String,
     },
@@ -83,8 +83,8 @@ pub enum StartProblem {
 }
 
 impl StartProblem {
-    pub(crate) fn setting(place: &'static str, reason: String) -> Self {
-        Self::Setting { place, reason }
+    pub(crate) fn setting(place: &str, reason: String) -> Self {
+        Self::Setting { place: place.to_owned(), reason }
     }
 
     pub(crate) fn store(place: &'static str, error: &StoreError) -> Self {

@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use policy_core::{
+    Refusal,
     auth::Requirement,
     session::{Handle, Identity, Record},
     time::Timestamp,
@@ -83,7 +84,7 @@ impl Principal {
     /// The user, by the name that the login, the token or the scheme gave.
     pub fn subject(&self) -> &str {
         match &self.0 {
-            Kind::Token(token) => token.subject(),
+            Kind::Token(token) => token.claims().subject(),
             _ => self.identity().map_or("", |identity| &identity.subject),
         }
     }
@@ -101,7 +102,7 @@ impl Principal {
     /// Whether a scope was granted.
     pub fn has_scope(&self, scope: &str) -> bool {
         match &self.0 {
-            Kind::Token(token) => token.has_scope(scope),
+            Kind::Token(token) => token.claims().has_scope(scope),
             _ => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
         }
     }
@@ -109,7 +110,7 @@ impl Principal {
     /// Whether they have a role.
     pub fn has_role(&self, role: &str) -> bool {
         match &self.0 {
-            Kind::Token(token) => token.has_role(role),
+            Kind::Token(token) => token.claims().has_role(role),
             _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
         }
     }
@@ -119,7 +120,7 @@ impl Principal {
     pub fn authenticated(&self) -> Option<Timestamp> {
         match &self.0 {
             Kind::Session(record) => record.authenticated,
-            Kind::Token(token) => token.authenticated(),
+            Kind::Token(token) => token.claims().authenticated(),
             Kind::Ticket(ticket) => ticket.authenticated,
             Kind::Own(_) => None,
         }
@@ -142,7 +143,7 @@ impl Principal {
         }
     }
 
-    /// What a ticket opened, or a token or session can.
+    /// The ticket.
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
         match &self.0 {
             Kind::Ticket(ticket) => Some(ticket),
@@ -150,13 +151,21 @@ impl Principal {
         }
     }
 
-    /// Whether this satisfies everything that the policy asks beyond a valid credential.
-    pub(crate) fn satisfies(&self, policy: &Requirement, now: Timestamp) -> Result<(), Unmet> {
-        if !policy.scopes.iter().all(|scope| self.has_scope(scope)) {
-            return Err(Unmet::Scope);
+    /// What is stored of the session.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        match &self.0 {
+            Kind::Session(record) => Some(record),
+            _ => None,
         }
-        if !policy.roles.is_empty() && !policy.roles.iter().any(|role| self.has_role(role)) {
-            return Err(Unmet::Role);
+    }
+
+    /// Gate 9: whether they are what the policy asks beyond a valid credential.
+    pub(crate) fn satisfies(&self, policy: &Requirement, now: Timestamp) -> Result<(), Refusal> {
+        let has_scopes = policy.scopes.iter().all(|scope| self.has_scope(scope));
+        let has_role =
+            policy.roles.is_empty() || policy.roles.iter().any(|role| self.has_role(role));
+        if !has_scopes || !has_role {
+            return Err(Refusal::RightsMissing);
         }
         // A scheme of the application's own asks for its credential every time.
         let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
@@ -164,7 +173,7 @@ impl Principal {
             (_, Some(at)) => now.since(at).as_secs() < u64::from(limit),
             (_, None) => false,
         };
-        if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Unmet::Freshness) }
+        if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }
     }
 
     fn identity(&self) -> Option<&Identity> {
@@ -175,14 +184,6 @@ impl Principal {
             Kind::Token(_) => None,
         }
     }
-}
-
-/// What a principal lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unmet {
-    Scope,
-    Role,
-    Freshness,
 }
 
 impl fmt::Debug for Principal {

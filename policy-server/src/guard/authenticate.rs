@@ -4,11 +4,7 @@ use axum_core::body::Body;
 use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
 use policy_core::{
     Refusal,
-    auth::{
-        AuthPolicy, Requirement,
-        bearer::{Authorization, authorization},
-        challenge::{Failure, challenge},
-    },
+    auth::{AuthPolicy, Authorization, Requirement, authorization},
     time::Timestamp,
     token::TokenError,
 };
@@ -16,7 +12,7 @@ use policy_core::{
 use super::{Denied, RequestAuth, RouteGuard};
 use crate::{
     extract::BodyRejection,
-    principal::{Principal, Unmet},
+    principal::Principal,
     problem::Problem,
     scheme::{AuthError, SharedScheme},
 };
@@ -36,6 +32,19 @@ impl RequestAuth {
         parts: &Parts,
         body: &mut Body,
     ) -> Result<(), Denied> {
+        let admitted = self.ask(route, parts, body).await;
+        admitted.map_err(|denied| {
+            let challenge = route.challenge(denied.refusal());
+            denied.challenge(challenge)
+        })
+    }
+
+    async fn ask(
+        &self,
+        route: &RouteGuard,
+        parts: &Parts,
+        body: &mut Body,
+    ) -> Result<(), Denied> {
         if let Some(form) = self.form(&parts.headers)
             && let Some(token) = form.token(body).await.map_err(Denied::from)?
         {
@@ -45,12 +54,16 @@ impl RequestAuth {
         let now = self.guard().clock.now();
         let found = self.authenticate(policy, route.scheme.as_ref(), parts, body, now).await?;
         let Some(Found { principal, is_ambient }) = found else {
-            return if policy.optional { Ok(()) } else { Err(self.unknown(policy, route, parts)) };
+            if policy.optional {
+                return Ok(());
+            }
+            let login = if policy.session { self.login_page(parts) } else { None };
+            return Err(Denied::from(Refusal::CredentialsMissing).login(login));
         };
         if is_ambient {
             self.check_forgery(&parts.headers, principal.record())?;
         }
-        principal.satisfies(policy, now).map_err(|unmet| lacking(&principal, policy, unmet))?;
+        principal.satisfies(policy, now)?;
         let _ = self.principal.set(principal);
         Ok(())
     }
@@ -71,8 +84,7 @@ impl RequestAuth {
                 Authorization::None | Authorization::OtherScheme => (),
                 Authorization::Bearer(token) => return explicit(self.verify(token, now)?),
                 Authorization::Invalid => {
-                    return Err(Denied::from(Refusal::AuthorizationMalformed)
-                        .challenge(bearer(Failure::InvalidRequest)));
+                    return Err(Refusal::AuthorizationMalformed.into());
                 }
             }
         }
@@ -84,9 +96,7 @@ impl RequestAuth {
         if let (Some(own), Some(scheme)) = (policy.scheme, scheme) {
             let found = scheme.authenticate(parts, body).await;
             let identity = found.map_err(|error| match error {
-                AuthError::Invalid => {
-                    Denied::from(Refusal::CredentialInvalid).challenge(scheme.challenge())
-                }
+                AuthError::Invalid => Refusal::CredentialInvalid.into(),
                 AuthError::Unavailable(error) => Denied::unavailable(error),
                 AuthError::Body(rejection) => Denied::from(rejection),
             })?;
@@ -111,7 +121,7 @@ impl RequestAuth {
                 TokenError::StoreUnavailable => Refusal::CredentialsUnchecked,
                 _ => Refusal::TokenInvalid,
             };
-            Denied::from(refusal).detail(error.code()).challenge(bearer(Failure::Token(error)))
+            Denied::from(refusal).detail(error.code())
         })
     }
 
@@ -119,17 +129,6 @@ impl RequestAuth {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let ticket = service.take_ticket(text, now).await.map_err(Denied::unavailable)?;
         ticket.map(Principal::of_ticket).ok_or_else(|| Refusal::TicketInvalid.into())
-    }
-
-    /// Nobody is known to have sent the request.
-    fn unknown(&self, policy: &Requirement, route: &RouteGuard, parts: &Parts) -> Denied {
-        let challenge = match &route.scheme {
-            Some(scheme) => scheme.challenge(),
-            None if policy.token => bearer(Failure::None),
-            None => None,
-        };
-        let denied = Denied::from(Refusal::CredentialsMissing).challenge(challenge);
-        if policy.session { denied.login(self.login_page(parts)) } else { denied }
     }
 
     /// Where somebody who opened a page by its address goes to log in.
@@ -144,24 +143,6 @@ impl RequestAuth {
         let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
         HeaderValue::from_str(&format!("{page}?next={next}")).ok()
     }
-}
-
-/// Gate 9: they are known, and what the route asks is not theirs.
-fn lacking(principal: &Principal, policy: &Requirement, unmet: Unmet) -> Denied {
-    let is_token = principal.token().is_some();
-    let of_token = |failure| if is_token { bearer(failure) } else { None };
-    match unmet {
-        Unmet::Scope => Denied::from(Refusal::RightsMissing)
-            .challenge(of_token(Failure::InsufficientScope(policy.scopes))),
-        Unmet::Role => Refusal::RightsMissing.into(),
-        // RFC 9470 3
-        Unmet::Freshness => Denied::from(Refusal::LoginTooOld)
-            .challenge(of_token(Failure::NotFresh(policy.fresh.unwrap_or_default()))),
-    }
-}
-
-fn bearer(failure: Failure<'_>) -> Option<HeaderValue> {
-    challenge(failure, "api").1
 }
 
 /// The ticket in a query: `?ticket=`, once.

@@ -8,7 +8,12 @@ mod request_auth;
 
 use std::sync::Arc;
 
-use policy_core::{auth::AuthPolicy, csrf::CsrfPolicy};
+use http::HeaderValue;
+use policy_core::{
+    Refusal,
+    auth::{AuthPolicy, ChallengeError, Challenges},
+    csrf::CsrfPolicy,
+};
 
 pub(crate) use denied::Denied;
 pub(crate) use lasting::UntilEnded;
@@ -39,11 +44,42 @@ pub(crate) struct RouteGuard {
     pub(crate) csrf: CsrfPolicy,
     /// The scheme that the policy names.
     pub(crate) scheme: Option<SharedScheme>,
+    /// What a client without a good token is told, where tokens are taken.
+    challenges: Option<Challenges>,
 }
 
+/// The protection space of bearer tokens (RFC 9110 11.5): the whole service is one.
+const REALM: &str = "api";
+
 impl RouteGuard {
+    /// What the attributes of a handler say.
+    pub(crate) fn new(
+        auth: AuthPolicy,
+        csrf: CsrfPolicy,
+        scheme: Option<SharedScheme>,
+    ) -> Result<Self, ChallengeError> {
+        let challenges = match &auth {
+            AuthPolicy::Required(policy) if policy.token => {
+                Some(Challenges::new(REALM, policy.scopes)?)
+            }
+            _ => None,
+        };
+        Ok(Self { auth, csrf, scheme, challenges })
+    }
+
     /// Anybody.
     pub(crate) const fn public() -> Self {
-        Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None }
+        Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
+    }
+
+    fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {
+        let own = || match refusal {
+            Refusal::CredentialsMissing | Refusal::CredentialInvalid => {
+                self.scheme.as_ref().and_then(SharedScheme::challenge)
+            }
+            _ => None,
+        };
+        let bearer = self.challenges.as_ref().and_then(|challenges| challenges.of(refusal));
+        bearer.cloned().or_else(own)
     }
 }
