@@ -29,7 +29,7 @@
 //! - [`App`] puts routes, [scopes](Scope), [mounted services](Mount) and settings together;
 //!   [`AppService`] is the result, a `tower::Service`; [`Server`] has it listen.
 //! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`]
-//!   bind a handler to requests; [`cors`] and [`auth`] are its policy; [`routes!`] lists
+//!   bind a handler to requests; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists
 //!   handlers.
 //! - Arguments of handlers are path parameters ([`FromParam`]) and axum-core's extractors:
 //!   those in [`extract`], axum's and axum-extra's.
@@ -63,6 +63,7 @@ mod report;
 mod response_future;
 mod route;
 mod router;
+mod scheme;
 mod scope;
 mod serve;
 mod service;
@@ -85,10 +86,13 @@ pub use mount::{Mount, SharedService};
 pub use parameters::FromParam;
 pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
-pub use policy_macros::{auth, cors, delete, get, head, options, patch, post, put, route, routes};
+pub use policy_macros::{
+    auth, cors, csrf, delete, get, head, options, patch, post, put, route, routes,
+};
 pub use problem::Problem;
 pub use response_future::ResponseFuture;
 pub use route::Route;
+pub use scheme::Scheme;
 pub use scope::Scope;
 pub use serve::{Server, Settings};
 pub use service::AppService;
@@ -99,7 +103,7 @@ pub use test_client::{TestClient, TestRequest, TestResponse};
 pub mod prelude {
     pub use crate::{
         App, CorsPolicy, Error, FromParam, FromRef, IntoResponse, Mount, Problem, Response, Scope,
-        auth, cors, delete,
+        auth, cors, csrf, delete,
         extract::{Form, Json, MatchedRoute, PeerAddr, Query, State},
         get, head, options, patch, post, put, route, routes,
     };
@@ -119,6 +123,7 @@ pub mod __private {
         handler::{BoxFuture, Call, Description, Endpoint, Respond, invoke},
         parameters::{FromParam, Parameters},
         route::Route,
+        scheme::Scheme,
     };
 }
 

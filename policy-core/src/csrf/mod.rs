@@ -1,5 +1,8 @@
 //! Cross-site request forgery: whether a request came from a page of ours.
 
+/// The request header that carries the anti-forgery token, lower case.
+pub const HEADER: &str = "x-csrf-token";
+
 /// What a route asks of a request that changes something by an ambient credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {
