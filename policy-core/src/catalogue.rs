@@ -299,6 +299,70 @@ rules! {
     SessionCookie Error "session.cookie",
         "browsers would not keep the cookie of the sessions",
         "leave name, domain and SameSite as they are by default, or correct what is named";
+    /// Nothing that says who may call.
+    CallersMissing Error "auth.callers-missing",
+        "nothing here says who may call",
+        "write `public` for everybody, or `session`, `token`, `ticket`, several of them with `|` between, or `scheme = ..`";
+    /// `public` next to anything else.
+    PublicNotAlone Error "auth.public-not-alone",
+        "`public` lets anybody in and asks nobody who they are, so nothing can stand beside it",
+        "remove `public`; `optional` lets in who has no credential";
+    /// An own scheme next to other credentials.
+    SchemeNotAlone Error "auth.scheme-not-alone",
+        "a scheme of the application's own stands alone",
+        "write two routes, or have the scheme take the other credential, too";
+    /// A list without entries.
+    RequirementEmpty Error "auth.requirement-empty",
+        "an empty list asks for nothing",
+        "name what a caller needs, or leave the list out";
+    /// A scope that RFC 6749 cannot write.
+    ScopeInvalid Error "auth.scope-invalid",
+        "a scope is one word of printable ASCII without blanks, `\"` and `\\`",
+        "write a scope such as `orders:read`, each one in quotes of its own";
+    /// A role that is no text.
+    RoleInvalid Error "auth.role-invalid",
+        "a role has at least one character, and no control characters",
+        "write a role such as `admin`";
+    /// A scope or a role twice.
+    RequirementRepeated Warning "auth.requirement-repeated",
+        "this stands in the list twice",
+        "remove one of them";
+    /// A time without a unit that is known.
+    FreshMalformed Error "auth.fresh-malformed",
+        "this is not a time: a whole number and a unit, without a blank",
+        "write `90s`, `10m`, `8h` or `30d`";
+    /// A time that asks for nothing, or for what nobody can have.
+    FreshOutOfBounds Error "auth.fresh-out-of-bounds",
+        "the time since a login is at least one second and at most 365 days",
+        "write a time such as `10m`, or leave `fresh` out";
+    /// A session that no page of another origin can send.
+    CorsWithoutCredentials Error "auth.cors-without-credentials",
+        "browsers send a session, or what else they send by themselves, to another origin with `credentials` only, so no page that this policy names could use the route",
+        "list the origins and add `credentials`, or share the route with nobody by `#[cors(none)]`";
+    /// A session that pages of other origins do not send, where something else takes its place.
+    CorsWithoutSession Warning "auth.cors-without-session",
+        "browsers send a session to another origin with `credentials` only, so pages that this policy names call the route without one",
+        "list the origins and add `credentials`, unless these pages have tokens or need no session";
+    /// A principal where nobody is asked for one.
+    PrincipalOfPublic Error "auth.principal-of-public",
+        "a `public` route asks nobody who they are, so there is no principal",
+        "write `#[auth(session)]` or `#[auth(token)]`; with `optional` and `Option<Principal>` for everybody";
+    /// A principal that need not be there.
+    PrincipalOfOptional Error "auth.principal-of-optional",
+        "an `optional` route lets in who has no credential, so there may be no principal",
+        "take `Option<Principal>`, or remove `optional`";
+    /// A way out of the protection without a reason.
+    ExemptWithoutReason Error "csrf.exempt-without-reason",
+        "whoever reads this has to know why a page of anybody may send this request",
+        "write why, such as `exempt = \"state checked\"`";
+    /// A protection of what browsers do not send by themselves.
+    NothingToForge Error "csrf.nothing-to-forge",
+        "nothing that browsers send by themselves counts here, so no other page can forge a request",
+        "remove `#[csrf]`";
+    /// A protection where no session can be seen.
+    CsrfWithoutSession Warning "csrf.without-session",
+        "this route asks for no session, so there may be nothing to protect",
+        "remove `#[csrf]`, unless an argument of your own takes `Sessions`";
 }
 
 macro_rules! refusals {

@@ -1,5 +1,7 @@
 //! Messages composed while the compiler evaluates constants, where `format!` does not exist.
 
+use crate::catalogue::Rule;
+
 /// A text of bounded length, built by `const fn`; a const panic can show it.
 ///
 /// ```
@@ -51,6 +53,17 @@ impl ConstText {
                 Err(_) => head,
             },
         }
+    }
+
+    /// Appends a broken rule in words: message, code and, on a line of its own, the fix.
+    #[must_use]
+    pub(crate) const fn rule(self, rule: Rule) -> Self {
+        self.text(": ")
+            .text(rule.message())
+            .text(" (")
+            .text(rule.code())
+            .text(")\nhelp: ")
+            .text(rule.help())
     }
 
     /// The text so far.

@@ -7,7 +7,7 @@
 //!
 //! - [`origin`]: origins, patterns and sets of them
 //! - [`cors`]: cross-origin sharing: policies, their rules, their decisions
-//! - [`auth`]: who may call
+//! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `gate`: what is asked of every request before its handler runs

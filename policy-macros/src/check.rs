@@ -13,7 +13,8 @@ use syn::LitStr;
 
 use crate::{
     args::{
-        cors::{List, OriginsArg, Written, number_of},
+        List,
+        cors::{OriginsArg, Written, number_of},
         route::{Method, RouteArgs},
     },
     diag::Findings,
@@ -137,10 +138,7 @@ impl Written {
             return seconds.to_token_stream();
         }
         match (self.list(field), &self.origins) {
-            (Some(list), _) => {
-                let entry = list.entries().and_then(|mut entries| entries.nth(index));
-                entry.unwrap_or(&list.expr).to_token_stream()
-            }
+            (Some(list), _) => list.place_of(index),
             (None, Some(OriginsArg::AtRunTime { call, .. })) => call.clone(),
             _ => self.place.clone(),
         }

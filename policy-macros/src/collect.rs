@@ -29,10 +29,11 @@ pub(crate) enum Directive {
     Route,
     Cors,
     Auth,
+    Csrf,
 }
 
 impl Directive {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Get,
         Self::Post,
         Self::Put,
@@ -43,6 +44,7 @@ impl Directive {
         Self::Route,
         Self::Cors,
         Self::Auth,
+        Self::Csrf,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -57,19 +59,20 @@ impl Directive {
             Self::Route => "route",
             Self::Cors => "cors",
             Self::Auth => "auth",
+            Self::Csrf => "csrf",
         }
     }
 
     /// The method that a route attribute stands for; `route` names its own.
     pub(crate) fn method(self) -> Option<String> {
         match self {
-            Self::Route | Self::Cors | Self::Auth => None,
+            Self::Route | Self::Cors | Self::Auth | Self::Csrf => None,
             verb => Some(verb.name().to_ascii_uppercase()),
         }
     }
 
     pub(crate) const fn is_route(self) -> bool {
-        !matches!(self, Self::Cors | Self::Auth)
+        !matches!(self, Self::Cors | Self::Auth | Self::Csrf)
     }
 
     /// Recognises an attribute by the last word of its path.
@@ -93,6 +96,7 @@ pub(crate) struct Collected {
     pub(crate) routes: Vec<Taken>,
     pub(crate) cors: Option<Taken>,
     pub(crate) auth: Option<Taken>,
+    pub(crate) csrf: Option<Taken>,
     /// The attributes of others, which stay where they are.
     pub(crate) others: Vec<Attribute>,
     /// Each taken attribute once more, on an empty item. So an import counts as used, an editor
@@ -143,6 +147,7 @@ impl Collected {
         let place = match directive {
             Directive::Cors => &mut self.cors,
             Directive::Auth => &mut self.auth,
+            Directive::Csrf => &mut self.csrf,
             _ => return self.routes.push(taken),
         };
         if place.is_none() {

@@ -6,7 +6,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, spanned::Spanned};
 
 use crate::args::{
-    cors::{List, OriginsArg, Written, number_of},
+    List,
+    cors::{OriginsArg, Written, number_of},
     peeled,
 };
 
@@ -87,12 +88,12 @@ fn parts(written: &Written) -> Vec<TokenStream> {
     flags.chain(values.into_iter().flatten()).collect()
 }
 
-fn some(value: &TokenStream) -> TokenStream {
+pub(crate) fn some(value: &TokenStream) -> TokenStream {
     quote!(::core::option::Option::Some(#value))
 }
 
 /// A list as a slice that lives forever, which needs a constant when it is not literal.
-fn list(list: &List) -> TokenStream {
+pub(crate) fn list(list: &List) -> TokenStream {
     let expr = &list.expr;
     if list.literals().is_some() {
         return quote!(&#expr);
@@ -157,7 +158,7 @@ fn variant(field: Field) -> &'static str {
 
 /// A panic with the words of the violation, spanned from the first to the last of these tokens.
 /// (`Span::join` is unstable; the call of a macro spans from its path to its delimiter.)
-fn panic_at(place: &TokenStream) -> TokenStream {
+pub(crate) fn panic_at(place: &TokenStream) -> TokenStream {
     let place = match syn::parse2::<Expr>(place.clone()) {
         Ok(expr) => peeled(&expr).to_token_stream(),
         Err(_) => place.clone(),

@@ -2,13 +2,13 @@
 //! decides, the library does: a generic function that is compiled once costs half of a body that
 //! is generated, type-checked and borrow-checked for every handler.
 
-use policy_core::auth::AuthPolicy;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    args::{auth, cors::CorsArgs, route::RouteArgs},
+    args::{auth::AuthArgs, cors::CorsArgs, csrf::CsrfArgs, route::RouteArgs},
+    callers::{Callers, Stated},
     check,
     collect::Collected,
     constant,
@@ -25,7 +25,8 @@ pub(crate) struct Endpoint<'a> {
     routes: Vec<(String, LitStr)>,
     arguments: Arguments<'a>,
     cors: Option<CorsArgs>,
-    auth: Option<AuthPolicy>,
+    auth: Option<AuthArgs>,
+    csrf: Option<CsrfArgs>,
 }
 
 impl<'a> Endpoint<'a> {
@@ -48,18 +49,24 @@ impl<'a> Endpoint<'a> {
             check::cors(written, findings);
         }
         let auth = match collected.auth.take() {
-            Some(taken) => auth::read(taken, findings),
+            Some(taken) => Some(AuthArgs::read(taken, findings)),
             None if collected.broken_auth => None,
             None => {
                 findings.error(
                     &sig.ident,
                     "this route does not say who may call it",
-                    "write `#[auth(public)]` for everybody",
+                    "write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; \
+                     `#[auth(public)]` for everybody",
                 );
                 None
             }
         };
-        Self { krate, sig, routes, arguments, cors, auth }
+        let csrf = collected.csrf.take().and_then(|taken| CsrfArgs::read(taken, findings));
+        let endpoint = Self { krate, sig, routes, arguments, cors, auth, csrf };
+        if let Some(callers) = endpoint.callers() {
+            callers.check(findings);
+        }
+        endpoint
     }
 
     /// The errors, and an implementation that is never called: nobody has to read about a
@@ -89,8 +96,9 @@ impl<'a> Endpoint<'a> {
             (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia))
         };
         let bounds = self.bounds();
-        let (checked, policy) = self.policy();
-        let description = self.description(&policy);
+        let Some(callers) = self.callers() else { return TokenStream::new() };
+        let (checked, described) = self.policy(&callers);
+        let description = self.description(&described);
         let call = self.call(&via);
         quote! {
             use #krate::__private as __policy;
@@ -127,6 +135,17 @@ impl<'a> Endpoint<'a> {
         parameters.chain(extractors).collect()
     }
 
+    fn callers(&self) -> Option<Callers<'_>> {
+        let Self { arguments, cors, auth, csrf, .. } = self;
+        Some(Callers {
+            auth: auth.as_ref()?,
+            csrf: csrf.as_ref(),
+            cors: cors.as_ref(),
+            principal: arguments.principal(),
+            takes_session: arguments.take_session(),
+        })
+    }
+
     fn description(&self, policy: &TokenStream) -> TokenStream {
         let Self { sig, routes, .. } = self;
         let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
@@ -139,7 +158,7 @@ impl<'a> Endpoint<'a> {
         quote! {
             __policy::Description {
                 routes: &[#(#routes),*],
-                policy: #policy,
+                #policy
                 handler: ::core::concat!(::core::module_path!(), #handler),
                 file: #file,
                 line: #line,
@@ -185,13 +204,8 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// The items that the policy needs, and its value.
-    fn policy(&self) -> (TokenStream, TokenStream) {
-        let auth = match self.auth {
-            Some(AuthPolicy::Public | AuthPolicy::Required(_)) => quote!(Public),
-            // After an error, or a policy of policy-core that no attribute can say yet.
-            _ => quote!(Unknown),
-        };
+    /// The items that the policy needs, and the fields of the description that state it.
+    fn policy(&self, callers: &Callers<'_>) -> (TokenStream, TokenStream) {
         let handler = self.sig.ident.unraw();
         let name = format_ident!("cors_policy_of_{handler}", span = Span::call_site());
         let facet = quote!(__policy::policy_core::route::Facet);
@@ -201,13 +215,15 @@ impl<'a> Endpoint<'a> {
             Some(CorsArgs::Shared(expr)) => constant::shared(expr, &name),
             Some(CorsArgs::Written(written)) => constant::written(written, &name),
         };
-        let policy = quote! {
-            __policy::policy_core::route::RoutePolicy {
+        let Stated { items: more_items, auth, csrf, scheme } = callers.stated(&handler);
+        let described = quote! {
+            policy: __policy::policy_core::route::RoutePolicy {
                 cors: #cors,
-                auth: __policy::policy_core::auth::AuthPolicy::#auth,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
-            }
+                auth: #auth,
+                csrf: #csrf,
+            },
+            scheme: #scheme,
         };
-        (items, policy)
+        (quote!(#items #more_items), described)
     }
 }

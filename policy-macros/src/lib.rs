@@ -27,6 +27,7 @@
 //! With `POLICY_MACROS_DEBUG=1` in its environment, the compiler prints every expansion.
 
 mod args;
+mod callers;
 mod check;
 mod collect;
 mod constant;
@@ -58,7 +59,8 @@ use proc_macro::TokenStream;
 /// one of them may read the body. `crate` is needed where `policy_server` goes by another name.
 ///
 /// A handler can have several route attributes, as long as their paths have the same parameters
-/// in the same order. It needs an [`auth`](macro@auth), and can have a [`cors`](macro@cors).
+/// in the same order. It needs an [`auth`](macro@auth), and can have a [`cors`](macro@cors) and a
+/// [`csrf`](macro@csrf).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -238,8 +240,27 @@ pub fn cors(args: TokenStream, item: TokenStream) -> TokenStream {
 /// # Grammar
 ///
 /// ```text
-/// #[auth(public)]         anybody, and nobody is asked who they are
+/// #[auth(public)]                                 anybody, and nobody is asked who they are
+/// #[auth(session | token, part, ..)]              whoever has one of these credentials
+/// #[auth(scheme = ApiKeys, part, ..)]             whoever a scheme of your own lets in
 /// ```
+///
+/// | word | is |
+/// |---|---|
+/// | `session` | the cookie of a session |
+/// | `token` | a bearer token; where one is sent, it alone decides |
+/// | `ticket` | a single-use ticket in the query, for WebSockets of pages that have tokens |
+/// | `scheme = path::to::Type` | a type that implements [`Scheme`] |
+///
+/// | part | says |
+/// |---|---|
+/// | `optional` | who has no credential is let in as nobody; the rest holds for who has one |
+/// | `scopes = ["orders:read", ..]` | all of them are needed |
+/// | `roles = ["admin", ..]` | one of them is needed |
+/// | `fresh = "10m"` | the user proved who they are within this time; in `s`, `m`, `h` or `d` |
+///
+/// The credentials stand in any order, joined by `|`, and so do the parts. Each list can also be a
+/// constant expression.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -247,22 +268,77 @@ pub fn cors(args: TokenStream, item: TokenStream) -> TokenStream {
 /// #[get("/health")]
 /// #[auth(public)]
 /// async fn health() {}
+///
+/// #[get("/orders")]
+/// #[auth(session | token, scopes = ["orders:read"])]
+/// async fn orders() {}
+///
+/// #[delete("/account")]
+/// #[auth(session, fresh = "10m")]
+/// async fn close_account() {}
 /// ```
 ///
 /// # What it refuses
 ///
-/// Words that this version cannot enforce, such as `session` and `token`; a second `#[auth]`; one
-/// on a function without a route.
+/// Every rule of `policy_core::Rule` whose code begins with `auth.`. The most common:
 ///
-/// ```compile_fail
-/// # use policy_server::prelude::*;
-/// #[get("/account")]
-/// #[auth(session)]
-/// async fn account() {}
-/// ```
+/// - `public` next to anything else, and an own scheme next to other credentials
+/// - scopes that no token can carry, empty lists, times without a unit
+/// - sharing by [`cors`](macro@cors) without `credentials` where a session is the only way in:
+///   no page could use it
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/account")]
+///   #[cors(origins = ["https://app.example"])]
+///   #[auth(session)]
+///   async fn account() {}
+///   ```
+/// - an argument `Principal` where there need not be any: on a `public` or `optional` route
+/// - a second `#[auth]`, and one on a function without a route
+///
+/// [`Scheme`]: https://docs.rs/policy-server/latest/policy_server/trait.Scheme.html
 #[proc_macro_attribute]
 pub fn auth(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Auth, args, item)
+}
+
+/// States how a route is protected against requests that pages of others forge.
+///
+/// Only what browsers send by themselves can be abused so: a session, or an own scheme that says
+/// it is ambient. Without the attribute, each request of such a caller that may change something
+/// needs `token`.
+///
+/// # Grammar
+///
+/// ```text
+/// #[csrf(token)]              from an origin of ours, with the token of the session; the default
+/// #[csrf(origin)]             from an origin of ours
+/// #[csrf(exempt = "why")]     neither
+/// ```
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[post("/drafts")]
+/// #[auth(session)]
+/// #[csrf(origin)]
+/// async fn save_draft() {}
+/// ```
+///
+/// # What it refuses
+///
+/// An exemption without a reason, and any protection where nothing can be forged:
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[post("/drafts")]
+/// #[auth(token)]
+/// #[csrf(token)]
+/// async fn save_draft() {}
+/// ```
+#[proc_macro_attribute]
+pub fn csrf(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Csrf, args, item)
 }
 
 /// Lists handlers for an app or a scope, as a `Vec<Route<S>>` for the state `S` of the app.

@@ -3,7 +3,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    FnArg, GenericArgument, LitStr, Pat, PatType, PathArguments, Safety, Signature, Type,
+    FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments, Safety, Signature, Type,
     ext::IdentExt,
 };
 
@@ -81,6 +81,17 @@ impl<'a> Arguments<'a> {
             fitted.extractors.push(argument.ty);
         }
         fitted
+    }
+
+    /// The type of an extractor that is a `Principal`, by itself or in a tuple.
+    pub(crate) fn principal(&self) -> Option<&'a Type> {
+        self.extractors.iter().find_map(|ty| principal_in(ty))
+    }
+
+    /// Whether an extractor is, or has in it, a `Session` or the `Sessions`.
+    pub(crate) fn take_session(&self) -> bool {
+        let is_session = |word: &Ident| word == "Session" || word == "Sessions";
+        self.extractors.iter().any(|ty| mentions(ty.to_token_stream(), &is_session))
     }
 }
 
@@ -199,7 +210,7 @@ fn check_type(argument: &Argument<'_>, findings: &mut Findings) {
             "a handler owns its arguments",
             "take the value, such as `String` in place of `&str`",
         );
-    } else if mentions_impl(argument.ty.to_token_stream()) {
+    } else if mentions(argument.ty.to_token_stream(), &|word| word == "impl") {
         findings.error(
             argument.ty,
             "a handler is not generic",
@@ -215,12 +226,24 @@ fn check_type(argument: &Argument<'_>, findings: &mut Findings) {
     }
 }
 
-fn mentions_impl(tokens: TokenStream) -> bool {
+fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == "impl",
-        TokenTree::Group(group) => mentions_impl(group.stream()),
+        TokenTree::Ident(word) => is_meant(&word),
+        TokenTree::Group(group) => mentions(group.stream(), is_meant),
         _ => false,
     })
+}
+
+fn principal_in(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Group(group) => principal_in(&group.elem),
+        Type::Paren(paren) => principal_in(&paren.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().find_map(principal_in),
+        Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident == "Principal").then_some(ty)
+        }
+        _ => None,
+    }
 }
 
 /// Extractors that compile, and find nothing: they read what axum's router leaves in a request

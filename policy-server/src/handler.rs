@@ -1,6 +1,6 @@
 //! What a route macro makes of a handler: constant data, and one call into this file.
 
-use std::{net::SocketAddr, pin::Pin, sync::Arc};
+use std::{any::TypeId, net::SocketAddr, pin::Pin, sync::Arc};
 
 use axum_core::{
     extract::{DefaultBodyLimit, Request},
@@ -45,6 +45,8 @@ pub struct Description {
     pub routes: &'static [(&'static str, &'static str)],
     /// Its policy attributes.
     pub policy: RoutePolicy,
+    /// The type in `#[auth(scheme = ..)]`.
+    pub scheme: Option<fn() -> TypeId>,
     /// The path of the function.
     pub handler: &'static str,
     /// The file of the function.

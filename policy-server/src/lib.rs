@@ -29,7 +29,7 @@
 //! - [`App`] puts routes, [scopes](Scope), [mounted services](Mount) and settings together;
 //!   [`AppService`] is the result, a `tower::Service`; [`Server`] has it listen.
 //! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`]
-//!   bind a handler to requests; [`cors`] and [`auth`] are its policy; [`routes!`] lists
+//!   bind a handler to requests; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists
 //!   handlers.
 //! - Arguments of handlers are path parameters ([`FromParam`]) and axum-core's extractors:
 //!   those in [`extract`], axum's and axum-extra's.
@@ -90,8 +90,10 @@ pub use mount::{Mount, SharedService};
 pub use parameters::FromParam;
 pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
-pub use policy_macros::{auth, cors, delete, get, head, options, patch, post, put, route, routes};
 pub use policy_core::session::Identity;
+pub use policy_macros::{
+    auth, cors, csrf, delete, get, head, options, patch, post, put, route, routes,
+};
 pub use principal::{AuthScheme, Principal};
 pub use problem::Problem;
 pub use response_future::ResponseFuture;
@@ -107,7 +109,7 @@ pub use test_client::{TestClient, TestRequest, TestResponse};
 pub mod prelude {
     pub use crate::{
         App, CorsPolicy, Error, FromParam, FromRef, IntoResponse, Mount, Problem, Response, Scope,
-        auth, cors, delete,
+        auth, cors, csrf, delete,
         extract::{Form, Json, MatchedRoute, PeerAddr, Query, State},
         get, head, options, patch, post, put, route, routes,
     };
@@ -127,6 +129,7 @@ pub mod __private {
         handler::{BoxFuture, Call, Description, Endpoint, Respond, invoke},
         parameters::{FromParam, Parameters},
         route::Route,
+        scheme::Scheme,
     };
 }
 

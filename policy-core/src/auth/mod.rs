@@ -1,4 +1,15 @@
 //! Who may call a route.
+//!
+//! [`AuthSpec`] is what somebody wrote; its rules are those of the attributes and of the start.
+//! [`AuthPolicy`] is what a route enforces.
+
+mod check;
+
+use std::fmt;
+
+pub use check::{AuthSpec, Part, Violation, seconds_of};
+
+use crate::csrf::{self, CsrfPolicy};
 
 #[cfg(feature = "engine")]
 mod bearer;
@@ -15,6 +26,22 @@ pub use challenge::{ChallengeError, Challenges};
 pub use next::local_path;
 
 /// How a route learns who calls it, and what they must be.
+///
+/// It is displayed as the attribute writes it.
+///
+/// ```
+/// use policy_core::auth::{AuthPolicy, Requirement};
+///
+/// let readers = Requirement {
+///     session: true,
+///     token: true,
+///     scopes: &["orders:read", "orders:list"],
+///     fresh: Some(600),
+///     ..Requirement::NONE
+/// };
+/// let text = AuthPolicy::Required(readers).to_string();
+/// assert_eq!(text, "session | token, scopes orders:read orders:list, fresh 10m");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthPolicy {
@@ -53,4 +80,136 @@ pub struct OwnScheme {
     /// Whether browsers send its credential by themselves, as they do cookies, Basic and client
     /// certificates.
     pub ambient: bool,
+}
+
+impl Requirement {
+    /// No credential and no demand: where writing a requirement begins.
+    pub const NONE: Self = Self {
+        session: false,
+        token: false,
+        ticket: false,
+        scheme: None,
+        optional: false,
+        scopes: &[],
+        roles: &[],
+        fresh: None,
+    };
+
+    /// Whether browsers send one of the credentials by themselves, so that a page of anybody can
+    /// have them do it.
+    pub const fn is_ambient(&self) -> bool {
+        self.session || matches!(self.scheme, Some(OwnScheme { ambient: true, .. }))
+    }
+}
+
+impl AuthPolicy {
+    /// The request headers, lower case, that a page of another origin needs for the credentials
+    /// of a route with this policy: `authorization` for a token, and the anti-forgery header
+    /// where a request of this method needs its token. A cookie needs none, and those of an own
+    /// scheme only its author knows.
+    pub fn request_headers(&self, csrf: &CsrfPolicy, method: &str) -> &'static [&'static str] {
+        let Self::Required(requirement) = self else { return &[] };
+        let is_safe = matches!(method, "GET" | "HEAD" | "OPTIONS");
+        let proves = requirement.is_ambient() && *csrf == CsrfPolicy::Token && !is_safe;
+        match (requirement.token, proves) {
+            (true, true) => &["authorization", csrf::HEADER],
+            (true, false) => &["authorization"],
+            (false, true) => &[csrf::HEADER],
+            (false, false) => &[],
+        }
+    }
+}
+
+impl fmt::Display for AuthPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Public => f.write_str("public"),
+            Self::Required(requirement) => requirement.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, token, ticket, scheme, optional, scopes, roles, fresh } = self;
+        let words = [("session", session), ("token", token), ("ticket", ticket)];
+        let words: Vec<_> =
+            words.into_iter().filter_map(|(word, is_taken)| is_taken.then_some(word)).collect();
+        f.write_str(&words.join(" | "))?;
+        if let Some(scheme) = scheme {
+            write!(f, "scheme {}", scheme.name)?;
+        }
+        if *optional {
+            f.write_str(", optional")?;
+        }
+        for (word, list) in [("scopes", scopes), ("roles", roles)] {
+            if !list.is_empty() {
+                write!(f, ", {word} {}", list.join(" "))?;
+            }
+        }
+        match fresh {
+            None => Ok(()),
+            Some(seconds) => {
+                let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
+                let unit = units.into_iter().find(|(unit, _)| seconds % unit == 0);
+                let (unit, name) = unit.unwrap_or((1, "s"));
+                write!(f, ", fresh {}{name}", seconds / unit)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_displayed_as_its_attribute_writes_it() {
+        let everything = Requirement {
+            session: true,
+            token: true,
+            ticket: true,
+            optional: true,
+            scopes: &["a", "b"],
+            roles: &["x", "y"],
+            fresh: Some(90),
+            ..Requirement::NONE
+        };
+        let keys = Some(OwnScheme { name: "ApiKeys", ambient: false });
+        let shown = |requirement| AuthPolicy::Required(requirement).to_string();
+        assert_eq!(AuthPolicy::Public.to_string(), "public");
+        assert_eq!(
+            shown(everything),
+            "session | token | ticket, optional, scopes a b, roles x y, fresh 90s"
+        );
+        assert_eq!(shown(Requirement { scheme: keys, ..Requirement::NONE }), "scheme ApiKeys");
+        for (seconds, text) in [(7_200, "2h"), (86_400, "1d"), (5_400, "90m"), (61, "61s")] {
+            let fresh = Requirement { token: true, fresh: Some(seconds), ..Requirement::NONE };
+            assert_eq!(shown(fresh), format!("token, fresh {text}"));
+        }
+    }
+
+    #[test]
+    fn headers_of_credentials_follow_from_the_policy() {
+        let none = Requirement::NONE;
+        let session = Requirement { session: true, ..none };
+        let token = Requirement { token: true, ..none };
+        let either = Requirement { session: true, ..token };
+        let scheme =
+            |ambient| Requirement { scheme: Some(OwnScheme { name: "Own", ambient }), ..none };
+        let of = |requirement, csrf, method| {
+            AuthPolicy::Required(requirement).request_headers(&csrf, method).join(",")
+        };
+        let by_token = CsrfPolicy::Token;
+        assert_eq!(of(session, by_token, "GET"), "");
+        assert_eq!(of(session, by_token, "POST"), "x-csrf-token");
+        assert_eq!(of(session, CsrfPolicy::Origin, "POST"), "");
+        assert_eq!(of(session, CsrfPolicy::Exempt("why"), "POST"), "");
+        assert_eq!(of(token, by_token, "POST"), "authorization");
+        assert_eq!(of(either, by_token, "GET"), "authorization");
+        assert_eq!(of(either, by_token, "PURGE"), "authorization,x-csrf-token");
+        assert_eq!(of(scheme(true), by_token, "PUT"), "x-csrf-token");
+        assert_eq!(of(scheme(false), by_token, "PUT"), "");
+        assert_eq!(AuthPolicy::Public.request_headers(&by_token, "POST"), [""; 0]);
+    }
 }

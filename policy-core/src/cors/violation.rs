@@ -24,11 +24,6 @@ impl Violation<'_> {
         if !self.value.is_empty() {
             text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
         }
-        text.text(": ")
-            .text(self.rule.message())
-            .text(" (")
-            .text(self.rule.code())
-            .text(")\nhelp: ")
-            .text(self.rule.help())
+        text.rule(self.rule)
     }
 }

@@ -10,6 +10,9 @@ pub use token::{CsrfKey, TokenVerdict};
 #[cfg(feature = "engine")]
 pub use verdict::{OriginFacts, OriginVerdict, admit, origin_verdict};
 
+/// The request header that carries the anti-forgery token, lower case.
+pub const HEADER: &str = "x-csrf-token";
+
 /// What a route asks of a request that changes something by an ambient credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {

@@ -2,11 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{
-    Expr, ExprLit, Ident, Lit, LitStr, Result, Token, UnOp, ext::IdentExt, parse::ParseStream,
-};
+use syn::{Expr, ExprLit, Ident, Lit, Result, Token, UnOp, ext::IdentExt, parse::ParseStream};
 
-use super::{peek_word, peeled, read_entries, string_of, word_of};
+use super::{List, peek_word, peeled, read_entries, repeated, set, word_of};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[cors]` says.
@@ -42,12 +40,6 @@ pub(crate) enum OriginsArg {
     },
     /// They are there, and an error about them has been found already.
     Unreadable,
-}
-
-/// A list of texts: an array, or any constant expression.
-pub(crate) struct List {
-    /// The expression, without a `&` in front.
-    pub(crate) expr: Expr,
 }
 
 pub(crate) const FLAGS: [&str; 3] =
@@ -165,28 +157,15 @@ impl Written {
         let fresh = match name.as_str() {
             "origins" => set(&mut self.origins, OriginsArg::read(value, findings)),
             "max_age" => set(&mut self.max_age, read_seconds(value, findings)),
-            "methods" => set(&mut self.methods, List::read(value, &name, findings)),
-            "headers" => set(&mut self.headers, List::read(value, &name, findings)),
-            _ => set(&mut self.expose, List::read(value, &name, findings)),
+            "methods" => set(&mut self.methods, read_list(value, &name, findings)),
+            "headers" => set(&mut self.headers, read_list(value, &name, findings)),
+            _ => set(&mut self.expose, read_list(value, &name, findings)),
         };
         if !fresh {
             repeated(&key, findings);
         }
         Ok(())
     }
-}
-
-/// Fills a part that is still empty.
-fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
-    if part.is_some() {
-        return false;
-    }
-    *part = value;
-    true
-}
-
-fn repeated(key: &Ident, findings: &mut Findings) {
-    findings.error(key, format_args!("`{key}` stands here twice"), "remove one of them");
 }
 
 fn example(part: &str) -> String {
@@ -202,7 +181,7 @@ fn example(part: &str) -> String {
 impl OriginsArg {
     fn read(value: Expr, findings: &mut Findings) -> Option<Self> {
         let Expr::Call(call) = peeled(&value) else {
-            return List::read(value, "origins", findings).map(Self::Listed);
+            return read_list(value, "origins", findings).map(Self::Listed);
         };
         if word_of(&call.func).is_none_or(|word| word != "config") {
             return Some(Self::Listed(List { expr: value }));
@@ -226,7 +205,7 @@ impl OriginsArg {
                     if within.is_some() {
                         findings.error(arg, "`within` stands here twice", "remove one of them");
                     }
-                    within = List::read((*assign.right).clone(), "within", findings);
+                    within = read_list((*assign.right).clone(), "within", findings);
                     readable &= within.is_some();
                 }
                 other => findings.error(
@@ -244,35 +223,8 @@ impl OriginsArg {
     }
 }
 
-impl List {
-    /// Takes anything that can be a list; what it is exactly the compiler finds out.
-    fn read(value: Expr, part: &str, findings: &mut Findings) -> Option<Self> {
-        match peeled(&value) {
-            Expr::Lit(literal) => {
-                findings.error(literal, format_args!("`{part}` is a list"), example(part));
-                None
-            }
-            Expr::Reference(reference) => {
-                let inner = (*reference.expr).clone();
-                Self::read(inner, part, findings)
-            }
-            Expr::Array(array) => Some(Self { expr: Expr::Array(array.clone()) }),
-            _ => Some(Self { expr: value }),
-        }
-    }
-
-    /// The entries, where they can be seen.
-    pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
-        match &self.expr {
-            Expr::Array(array) => Some(array.elems.iter()),
-            _ => None,
-        }
-    }
-
-    /// The entries, where all of them are literals.
-    pub(crate) fn literals(&self) -> Option<Vec<&LitStr>> {
-        self.entries()?.map(string_of).collect()
-    }
+fn read_list(value: Expr, part: &str, findings: &mut Findings) -> Option<List> {
+    List::read(value, part, &example(part), findings)
 }
 
 fn read_seconds(value: Expr, findings: &mut Findings) -> Option<Expr> {

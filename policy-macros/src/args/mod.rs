@@ -2,9 +2,11 @@
 
 pub(crate) mod auth;
 pub(crate) mod cors;
+pub(crate) mod csrf;
 pub(crate) mod route;
 
 use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{
     Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token,
     ext::IdentExt,
@@ -52,6 +54,62 @@ fn peek_word(input: ParseStream<'_>) -> bool {
 /// Whether `name = ..` stands here.
 fn peek_assignment(input: ParseStream<'_>) -> bool {
     input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
+}
+
+/// A list of texts: an array, or any constant expression.
+pub(crate) struct List {
+    /// The expression, without a `&` in front.
+    pub(crate) expr: Expr,
+}
+
+impl List {
+    /// Takes anything that can be a list; what it is exactly the compiler finds out.
+    fn read(value: Expr, part: &str, example: &str, findings: &mut Findings) -> Option<Self> {
+        match peeled(&value) {
+            Expr::Lit(literal) => {
+                findings.error(literal, format_args!("`{part}` is a list"), example);
+                None
+            }
+            Expr::Reference(reference) => {
+                let inner = (*reference.expr).clone();
+                Self::read(inner, part, example, findings)
+            }
+            Expr::Array(array) => Some(Self { expr: Expr::Array(array.clone()) }),
+            _ => Some(Self { expr: value }),
+        }
+    }
+
+    /// The entries, where they can be seen.
+    pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
+        match &self.expr {
+            Expr::Array(array) => Some(array.elems.iter()),
+            _ => None,
+        }
+    }
+
+    /// The tokens of an entry; of the whole list where there is none to be seen.
+    pub(crate) fn place_of(&self, index: usize) -> TokenStream {
+        let entry = self.entries().and_then(|mut entries| entries.nth(index));
+        entry.unwrap_or(&self.expr).to_token_stream()
+    }
+
+    /// The entries, where all of them are literals.
+    pub(crate) fn literals(&self) -> Option<Vec<&LitStr>> {
+        self.entries()?.map(string_of).collect()
+    }
+}
+
+/// Fills a part that is still empty.
+fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
+    if part.is_some() {
+        return false;
+    }
+    *part = value;
+    true
+}
+
+fn repeated(key: &Ident, findings: &mut Findings) {
+    findings.error(key, format_args!("`{key}` stands here twice"), "remove one of them");
 }
 
 /// The expression inside of parentheses and of the invisible groups that `macro_rules` puts

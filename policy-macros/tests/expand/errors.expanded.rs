@@ -32,7 +32,7 @@ const _: () = {
         "`*`: `*` cannot be combined with `credentials` (cors.any-origin-with-credentials)\nhelp: list the origins that may send cookies"
     }
     ::core::compile_error! {
-        "this route does not say who may call it\nhelp: write `#[auth(public)]` for everybody"
+        "this route does not say who may call it\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; `#[auth(public)]` for everybody"
     }
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for first {

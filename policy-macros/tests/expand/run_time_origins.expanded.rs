@@ -84,7 +84,9 @@ const _: () = {
                     }
                 },
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
+            scheme: ::core::option::Option::None,
             handler: ::core::concat!(::core::module_path!(), "::create"),
             file: ::core::file!(),
             line: ::core::line!(),

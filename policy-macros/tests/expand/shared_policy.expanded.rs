@@ -26,7 +26,9 @@ const _: () = {
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
+            scheme: ::core::option::Option::None,
             handler: ::core::concat!(::core::module_path!(), "::shared"),
             file: ::core::file!(),
             line: ::core::line!(),
@@ -70,7 +72,9 @@ const _: () = {
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::None,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
+            scheme: ::core::option::Option::None,
             handler: ::core::concat!(::core::module_path!(), "::nobody"),
             file: ::core::file!(),
             line: ::core::line!(),

@@ -23,7 +23,9 @@ const _: () = {
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
+            scheme: ::core::option::Option::None,
             handler: ::core::concat!(::core::module_path!(), "::home"),
             file: ::core::file!(),
             line: ::core::line!(),

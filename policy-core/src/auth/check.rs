@@ -1,0 +1,358 @@
+//! The rules about callers: one validator for attributes, constants and the start.
+//!
+//! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
+//! constants, and everybody else gets every violation at once.
+
+use super::{AuthPolicy, OwnScheme};
+use crate::{
+    catalogue::{Rule, Severity},
+    const_text::ConstText,
+    csrf::CsrfPolicy,
+};
+
+/// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
+/// `#[cors]` and the arguments of its handler have to agree with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthSpec<'a> {
+    /// `public`
+    pub public: bool,
+    /// `session`
+    pub session: bool,
+    /// `token`
+    pub token: bool,
+    /// `ticket`
+    pub ticket: bool,
+    /// `scheme = ..`
+    pub scheme: bool,
+    /// Whether browsers send the credential of that scheme by themselves.
+    pub ambient: bool,
+    /// `optional`
+    pub optional: bool,
+    /// `scopes = [..]`
+    pub scopes: Option<&'a [&'a str]>,
+    /// `roles = [..]`
+    pub roles: Option<&'a [&'a str]>,
+    /// The seconds of `fresh = ".."`, see [`seconds_of`].
+    pub fresh: Option<u32>,
+    /// Whether there is a `#[csrf]`.
+    pub csrf: bool,
+    /// The reason in `#[csrf(exempt = "..")]`.
+    pub exempt: Option<&'a str>,
+    /// Whether pages of other origins may read the answers, without `credentials`.
+    pub without_credentials: bool,
+    /// Whether an argument of the handler is a `Principal`.
+    pub principal: bool,
+    /// Whether an argument of the handler is a `Session` or the `Sessions`.
+    pub takes_session: bool,
+}
+
+/// A part of what a route says about its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The words of `#[auth]` that say who may call.
+    Callers,
+    /// `scheme`
+    Scheme,
+    /// `scopes`
+    Scopes,
+    /// `roles`
+    Roles,
+    /// `fresh`
+    Fresh,
+    /// `#[csrf]`
+    Csrf,
+    /// `#[cors]`, where it has to agree with `#[auth]`
+    Cors,
+    /// The handler's argument
+    Principal,
+}
+
+impl Part {
+    /// Every part, in the order in which violations are reported.
+    pub const ALL: [Self; 8] = [
+        Self::Callers,
+        Self::Scheme,
+        Self::Scopes,
+        Self::Roles,
+        Self::Fresh,
+        Self::Csrf,
+        Self::Cors,
+        Self::Principal,
+    ];
+
+    /// The name as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Callers => "auth",
+            Self::Scheme => "scheme",
+            Self::Scopes => "scopes",
+            Self::Roles => "roles",
+            Self::Fresh => "fresh",
+            Self::Csrf => "csrf",
+            Self::Cors => "cors",
+            Self::Principal => "Principal",
+        }
+    }
+}
+
+/// One entry of what a route says about its callers that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation<'a> {
+    /// The rule.
+    pub rule: Rule,
+    /// The part.
+    pub part: Part,
+    /// Which entry of that part, from 0.
+    pub index: usize,
+    /// The entry itself; empty where the part is no list.
+    pub value: &'a str,
+}
+
+impl Violation<'_> {
+    /// The violation in words, for a const panic.
+    pub const fn text(&self) -> ConstText {
+        let mut text = ConstText::new(self.part.name());
+        if !self.value.is_empty() {
+            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
+        }
+        text.rule(self.rule)
+    }
+}
+
+/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
+/// the longest.
+///
+/// # Errors
+///
+/// [`Rule::FreshMalformed`].
+///
+/// ```
+/// use policy_core::{Rule, auth::seconds_of};
+///
+/// assert_eq!(seconds_of("10m"), Ok(600));
+/// assert_eq!(seconds_of("10 minutes"), Err(Rule::FreshMalformed));
+/// ```
+pub fn seconds_of(text: &str) -> Result<u32, Rule> {
+    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400_u32)];
+    let read = |(name, unit)| Some((text.strip_suffix(name)?, unit));
+    let (number, unit) = units.into_iter().find_map(read).ok_or(Rule::FreshMalformed)?;
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Rule::FreshMalformed);
+    }
+    Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
+}
+
+impl AuthSpec<'static> {
+    /// A spec that says nothing.
+    pub const NOTHING: Self = Self {
+        public: false,
+        session: false,
+        token: false,
+        ticket: false,
+        scheme: false,
+        ambient: false,
+        optional: false,
+        scopes: None,
+        roles: None,
+        fresh: None,
+        csrf: false,
+        exempt: None,
+        without_credentials: false,
+        principal: false,
+        takes_session: false,
+    };
+
+    /// What these policies say. Of `#[csrf(token)]` nobody can see whether it was written.
+    pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
+        let mut spec = Self::NOTHING;
+        match auth {
+            AuthPolicy::Public => spec.public = true,
+            AuthPolicy::Required(requirement) => {
+                spec.session = requirement.session;
+                spec.token = requirement.token;
+                spec.ticket = requirement.ticket;
+                if let Some(OwnScheme { ambient, .. }) = requirement.scheme {
+                    spec.scheme = true;
+                    spec.ambient = ambient;
+                }
+                spec.optional = requirement.optional;
+                spec.scopes = written(requirement.scopes);
+                spec.roles = written(requirement.roles);
+                spec.fresh = requirement.fresh;
+            }
+        }
+        match csrf {
+            CsrfPolicy::Token => (),
+            CsrfPolicy::Origin => spec.csrf = true,
+            CsrfPolicy::Exempt(reason) => {
+                spec.csrf = true;
+                spec.exempt = Some(reason);
+            }
+        }
+        spec
+    }
+}
+
+impl<'a> AuthSpec<'a> {
+    /// Every violation, errors and warnings, in the order of the parts.
+    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
+        let spec = *self;
+        Part::ALL.into_iter().flat_map(move |part| {
+            (0..spec.slots(part)).filter_map(move |index| {
+                let rule = spec.check(part, index).or_else(|| spec.check_repeated(part, index))?;
+                Some(spec.violation(part, index, rule))
+            })
+        })
+    }
+
+    /// The first error, as constants can be asked for it.
+    pub const fn first_error(&self) -> Option<Violation<'a>> {
+        let mut parts: &[Part] = &Part::ALL;
+        while let [part, tail @ ..] = parts {
+            let mut index = 0;
+            while index < self.slots(*part) {
+                if let Some(rule) = self.check(*part, index)
+                    && matches!(rule.severity(), Severity::Error)
+                {
+                    return Some(self.violation(*part, index, rule));
+                }
+                index += 1;
+            }
+            parts = tail;
+        }
+        None
+    }
+
+    const fn violation(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
+        Violation { rule, part, index, value: entry(self.entries(part), index) }
+    }
+
+    /// How many questions a part has: one for each entry of a list, and one for all else.
+    const fn slots(&self, part: Part) -> usize {
+        match self.entries(part).len() {
+            0 => 1,
+            entries => entries,
+        }
+    }
+
+    const fn entries(&self, part: Part) -> &'a [&'a str] {
+        match (part, self.scopes, self.roles) {
+            (Part::Scopes, Some(list), _) | (Part::Roles, _, Some(list)) => list,
+            _ => &[],
+        }
+    }
+
+    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+        match part {
+            Part::Callers => self.check_callers(),
+            Part::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
+            Part::Scheme => None,
+            Part::Scopes => match self.scopes {
+                Some([]) => Some(Rule::RequirementEmpty),
+                Some(list) if !is_scope(entry(list, index).as_bytes()) => Some(Rule::ScopeInvalid),
+                _ => None,
+            },
+            Part::Roles => match self.roles {
+                Some([]) => Some(Rule::RequirementEmpty),
+                Some(list) if !is_role(entry(list, index).as_bytes()) => Some(Rule::RoleInvalid),
+                _ => None,
+            },
+            Part::Fresh => match self.fresh {
+                None | Some(1..=LONGEST_FRESH) => None,
+                Some(_) => Some(Rule::FreshOutOfBounds),
+            },
+            Part::Csrf => self.check_csrf(),
+            Part::Cors => self.check_cors(),
+            Part::Principal if self.principal && self.public => Some(Rule::PrincipalOfPublic),
+            Part::Principal if self.principal && self.optional => Some(Rule::PrincipalOfOptional),
+            Part::Principal => None,
+        }
+    }
+
+    const fn check_callers(&self) -> Option<Rule> {
+        let asks = self.takes_standard() || self.scheme;
+        let demands = self.scopes.is_some() || self.roles.is_some() || self.fresh.is_some();
+        if self.public && (asks || demands || self.optional) {
+            Some(Rule::PublicNotAlone)
+        } else if !self.public && !asks {
+            Some(Rule::CallersMissing)
+        } else {
+            None
+        }
+    }
+
+    /// An own way to the session is open to every route: its arguments. So there may be something
+    /// to protect where none can be seen, but not on a route that takes other credentials.
+    const fn check_csrf(&self) -> Option<Rule> {
+        match self.exempt {
+            Some(reason) if reason.trim_ascii().is_empty() => Some(Rule::ExemptWithoutReason),
+            _ if !self.csrf || self.is_ambient() || self.takes_session => None,
+            _ if self.public => Some(Rule::CsrfWithoutSession),
+            _ if self.takes_standard() || self.scheme => Some(Rule::NothingToForge),
+            _ => None,
+        }
+    }
+
+    const fn check_cors(&self) -> Option<Rule> {
+        if !self.without_credentials || !self.is_ambient() {
+            None
+        } else if self.optional || self.token || self.ticket {
+            Some(Rule::CorsWithoutSession)
+        } else {
+            Some(Rule::CorsWithoutCredentials)
+        }
+    }
+
+    /// What only warns, and constants are not asked.
+    fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
+        let (before, rest) = self.entries(part).split_at_checked(index)?;
+        before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
+    }
+
+    const fn takes_standard(&self) -> bool {
+        self.session || self.token || self.ticket
+    }
+
+    const fn is_ambient(&self) -> bool {
+        self.session || (self.scheme && self.ambient)
+    }
+}
+
+/// 365 days.
+const LONGEST_FRESH: u32 = 365 * 86_400;
+
+/// A list of a policy, where none stands for one that was not written.
+const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
+    if list.is_empty() { None } else { Some(list) }
+}
+
+/// RFC 6749 3.3: a `scope-token`.
+const fn is_scope(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let [byte, tail @ ..] = rest {
+        if !matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E) {
+            return false;
+        }
+        rest = tail;
+    }
+    !text.is_empty()
+}
+
+/// Not empty, and without the control characters of Unicode (C0, DEL and C1), here in UTF-8.
+const fn is_role(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let [_, tail @ ..] = rest {
+        if matches!(rest, [0..0x20 | 0x7F, ..] | [0xC2, 0x80..0xA0, ..]) {
+            return false;
+        }
+        rest = tail;
+    }
+    !text.is_empty()
+}
+
+const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
+    match list.split_at_checked(index) {
+        Some((_, [text, ..])) => text,
+        _ => "",
+    }
+}

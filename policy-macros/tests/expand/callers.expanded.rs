@@ -1,0 +1,107 @@
+async fn transfer(me: Principal, session: Session) {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct transfer {}
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
+    for transfer
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        Principal: __policy::ExtractParts<__PolicyState>,
+        Session: __policy::Extract<__PolicyState, __PolicyVia>,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("POST", "/transfer")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                    token: true,
+                    session: true,
+                    roles: &["clerk", "admin"],
+                    fresh: ::core::option::Option::Some(600u32),
+                    ..__policy::policy_core::auth::Requirement::NONE
+                }),
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+            },
+            scheme: ::core::option::Option::None,
+            handler: ::core::concat!(::core::module_path!(), "::transfer"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                __PolicyVia,
+                (),
+                (Principal, Session),
+                _,
+                _,
+            >(
+                __policy_call,
+                |(), (__policy_argument0, __policy_argument1)| transfer(
+                    __policy_argument0,
+                    __policy_argument1,
+                ),
+            )
+        }
+    }
+};
+async fn callback(sessions: Sessions) {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct callback {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[csrf(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
+    for callback
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        Sessions: __policy::Extract<__PolicyState, __PolicyVia>,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("POST", "/callback")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
+            },
+            scheme: ::core::option::Option::None,
+            handler: ::core::concat!(::core::module_path!(), "::callback"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                __PolicyVia,
+                (),
+                (Sessions,),
+                _,
+                _,
+            >(__policy_call, |(), (__policy_argument0,)| callback(__policy_argument0))
+        }
+    }
+};

@@ -1,0 +1,87 @@
+async fn hooks() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct hooks {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[cors(__policy_consumed)]
+const _: () = ();
+#[csrf(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const cors_policy_of_hooks: __policy::policy_core::cors::CorsPolicy = PARTNERS;
+    const __POLICY_AUTH: __policy::policy_core::auth::AuthPolicy = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+        scheme: ::core::option::Option::Some(__policy::policy_core::auth::OwnScheme {
+            name: "keys::ApiKeys",
+            ambient: <keys::ApiKeys as __policy::Scheme>::AMBIENT,
+        }),
+        optional: true,
+        scopes: {
+            const __POLICY_VALUE: &[&::core::primitive::str] = &SCOPES;
+            __POLICY_VALUE
+        },
+        ..__policy::policy_core::auth::Requirement::NONE
+    });
+    const auth_policy_of_hooks: () = match (__policy::policy_core::auth::AuthSpec {
+        csrf: true,
+        takes_session: false,
+        without_credentials: !cors_policy_of_hooks.spec().credentials,
+        ..__policy::policy_core::auth::AuthSpec::of(
+            &__POLICY_AUTH,
+            &__policy::policy_core::csrf::CsrfPolicy::Origin,
+        )
+    })
+        .first_error()
+    {
+        ::core::option::Option::None => {}
+        ::core::option::Option::Some(__policy_violation) => {
+            match (__policy_violation.part, __policy_violation.index) {
+                (__policy::policy_core::auth::Part::Scopes, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                (__policy::policy_core::auth::Part::Csrf, _) => {
+                    ::core::panic!("{}", __policy_violation.text().as_str())
+                }
+                _ => ::core::panic!("{}", __policy_violation.text().as_str()),
+            }
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for hooks
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/hooks")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Set(cors_policy_of_hooks),
+                auth: __POLICY_AUTH,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Origin,
+            },
+            scheme: ::core::option::Option::Some(
+                ::core::any::TypeId::of::<keys::ApiKeys>,
+            ),
+            handler: ::core::concat!(::core::module_path!(), "::hooks"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| hooks())
+        }
+    }
+};

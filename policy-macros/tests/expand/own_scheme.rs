@@ -1,0 +1,5 @@
+#[get("/hooks")]
+#[auth(scheme = keys::ApiKeys, optional, scopes = SCOPES)]
+#[cors(PARTNERS)]
+#[csrf(origin)]
+async fn hooks() {}
