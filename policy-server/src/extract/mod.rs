@@ -11,6 +11,10 @@
 //! | [`Query`] | the query | 400 |
 //! | [`State`] | a part of the app's state | |
 //! | [`MatchedRoute`] | which route it is | |
+//! | [`Principal`](crate::Principal) | who sent the request | |
+//! | [`Session`](crate::Session), [`Sessions`](crate::Sessions) | the session | 403, 503 |
+//! | [`CsrfToken`] | an anti-forgery token | 503 |
+//! | [`Tokens`](crate::Tokens) | issuing and revoking tokens | |
 //! | [`PeerAddr`] | who holds the other end of the connection | |
 //!
 //! A handler that wants to answer a failure itself takes `Result<Json<T>, JsonRejection>`.
@@ -27,6 +31,7 @@ mod principal;
 mod printable;
 mod query;
 mod rejection;
+mod session;
 mod state;
 mod wrapper;
 
@@ -41,4 +46,5 @@ pub use mismatch::Mismatch;
 pub use peer_addr::PeerAddr;
 pub(crate) use printable::printable;
 pub use query::{Query, QueryRejection};
+pub use session::CsrfToken;
 pub use state::State;

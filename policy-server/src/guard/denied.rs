@@ -7,7 +7,7 @@ use http::{
 };
 use policy_core::Refusal;
 
-use crate::{problem::Problem, session::CommitError, store::StoreError};
+use crate::{extract::printable, problem::Problem, session::CommitError};
 
 /// Why a request is not let through, and what the answer says of it.
 #[derive(Debug)]
@@ -28,20 +28,18 @@ impl From<Refusal> for Denied {
 
 impl From<CommitError> for Denied {
     fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Busy => Refusal::SessionBusy.into(),
-            CommitError::LimitReached => Refusal::SessionLimit.into(),
-            CommitError::Store(error) => Self::unavailable(error),
+        let refusal = error.refusal();
+        if refusal.status() >= 500 {
+            let text = error.to_string();
+            tracing::error!(error = %printable(&text), "a session could not be stored");
         }
+        refusal.into()
     }
 }
 
 impl Denied {
-    /// A store did not answer: nobody is logged out for it.
-    #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-    pub(crate) fn unavailable(error: StoreError) -> Self {
-        let text = error.to_string();
-        tracing::error!(error = %crate::extract::printable(&text), "a store failed");
+    /// A store did not answer, which is logged where it happened: nobody is logged out for it.
+    pub(crate) fn unchecked() -> Self {
         Refusal::CredentialsUnchecked.into()
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct RequestAuth {
     csrf: CsrfPolicy,
     forgery: Forgery,
     /// Looked at by whoever needs it first.
-    session: OnceLock<RequestSession>,
+    session: OnceLock<Arc<RequestSession>>,
     pub(super) form_token: OnceLock<Vec<u8>>,
     pub(super) principal: OnceLock<Principal>,
 }
@@ -95,13 +95,15 @@ impl RequestAuth {
     }
 
     /// The session that the cookie names, not loaded yet.
-    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&RequestSession, Denied> {
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
         if let Some(session) = self.session.get() {
             return Ok(session);
         }
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
-        let presented = presented(headers, service.cookie_name()).map_err(Refusal::from)?;
-        Ok(self.session.get_or_init(|| RequestSession::new(Arc::clone(service), presented)))
+        let presented =
+            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?;
+        let session = || Arc::new(RequestSession::new(Arc::clone(service), presented));
+        Ok(self.session.get_or_init(session))
     }
 
     /// The session, loaded, where this request may use it: gate 8 for handlers that take the
@@ -109,10 +111,10 @@ impl RequestAuth {
     pub(crate) async fn checked_session(
         &self,
         headers: &HeaderMap,
-    ) -> Result<&RequestSession, Denied> {
+    ) -> Result<&Arc<RequestSession>, Denied> {
         let session = self.session(headers)?;
-        let loaded = session.load().await.map_err(Denied::unavailable)?;
-        self.check_forgery(headers, loaded.as_deref())?;
+        let loaded = session.load().await.map_err(|_logged| Denied::unchecked())?;
+        self.check_forgery(headers, loaded.map(Arc::as_ref))?;
         Ok(session)
     }
 
@@ -149,7 +151,7 @@ impl RequestAuth {
             Single::Repeated => None,
             Single::Absent => self.form_token.get().map(Vec::as_slice),
         };
-        let verdict = token.map(|token| service.csrf_key().verify(&session.binding, token));
+        let verdict = token.map(|token| service.csrf().verify(&session.binding, token));
         if verdict == Some(TokenVerdict::Valid) { Ok(()) } else { Err(Refusal::CsrfToken.into()) }
     }
 
@@ -171,7 +173,7 @@ impl RequestAuth {
     /// Whether somebody loses rights by what was asked for so far: then it happens, whatever
     /// becomes of the answer.
     pub(crate) fn takes_rights_away(&self) -> bool {
-        self.session.get().is_some_and(RequestSession::takes_rights_away)
+        self.session.get().is_some_and(|session| session.takes_rights_away())
     }
 
     /// Gate 13 up to CORS: commits the session, once, and writes what follows from it.
