@@ -1,14 +1,20 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod session_store;
 mod token_store;
 
 use std::{error::Error, fmt};
 
 pub use answer::Answer;
+#[cfg(feature = "embedded")]
+pub use embedded::EmbeddedStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
-pub use token_store::{Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore};
+pub use token_store::{
+    Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
+};
 
 /// Why a store did not answer. The request gets 503, and keeps its credential.
 #[derive(Debug)]
