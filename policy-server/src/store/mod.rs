@@ -2,6 +2,8 @@
 
 mod answer;
 mod memory;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod session_store;
 mod token_store;
 
@@ -9,6 +11,8 @@ use std::{error::Error, fmt};
 
 pub use answer::Answer;
 pub use memory::MemoryStore;
+#[cfg(feature = "embedded")]
+pub use embedded::EmbeddedStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
