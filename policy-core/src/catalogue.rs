@@ -367,6 +367,28 @@ refusals! {
     BodyIncomplete 400 "request.body-incomplete", "The body could not be read to its end";
     /// The client did not send its body in time.
     BodyTimedOut 408 "request.timed-out", "The request did not arrive in time";
+    /// RFC 6750 3: no credential that the route takes.
+    CredentialsMissing 401 "auth.credentials-missing", "Credentials are needed";
+    /// RFC 6750 3.1, `invalid_request`: an Authorization field that is repeated or malformed.
+    AuthorizationMalformed 400 "auth.authorization-malformed", "The Authorization field is malformed";
+    /// RFC 6750 3.1, `invalid_token`, whatever is wrong with it.
+    TokenInvalid 401 "auth.token-invalid", "The access token is invalid";
+    /// RFC 6750 3.1, `invalid_token`: it was good, and a client may get a new one.
+    TokenExpired 401 "auth.token-expired", "The access token expired";
+    /// RFC 6750 3.1, `insufficient_scope`: a scope or role is missing.
+    RightsMissing 403 "auth.rights-missing", "The caller may not do this";
+    /// RFC 9470 3: the login was too long ago for this.
+    LoginTooOld 401 "auth.login-too-old", "A fresh login is needed";
+    /// What knows whether a credential still holds does not answer.
+    CredentialsUnchecked 503 "auth.credentials-unchecked", "The credentials cannot be checked now";
+    /// The cookies of the request are over their limits.
+    CookiesTooLarge 400 "cookie.request-too-large", "The request has too many or too large cookies";
+    /// RFC 6749 10.12: the request came from a page that is not trusted, or could have.
+    CsrfOrigin 403 "csrf.origin", "The request did not come from a page of this service";
+    /// The request does not carry the session's anti-forgery token.
+    CsrfToken 403 "csrf.token", "The anti-forgery token is missing or wrong";
+    /// A JSONP callback that is repeated, or no name that may be called.
+    CallbackInvalid 400 "jsonp.callback-invalid", "The name of the callback is invalid";
     /// The handler did not answer in time.
     HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
     /// The store of the sessions does not answer.

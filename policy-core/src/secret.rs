@@ -4,6 +4,7 @@ use std::fmt;
 
 use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
 use hkdf::Hkdf;
+use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
@@ -110,6 +111,12 @@ impl SecretKey {
         // 32 bytes are far below what HKDF can expand to.
         let _ = Hkdf::<Sha256>::new(None, &self.0).expand(purpose.as_bytes(), &mut derived);
         Self(derived)
+    }
+
+    /// HMAC-SHA-256 (RFC 2104) with this key, prepared: what computes clones it.
+    #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
+    pub(crate) fn hmac(&self) -> Hmac<Sha256> {
+        Hmac::new_from_slice(&self.0).expect("any length")
     }
 }
 

@@ -1,5 +1,19 @@
 //! Who may call a route.
 
+#[cfg(feature = "engine")]
+mod bearer;
+#[cfg(feature = "engine")]
+mod challenge;
+#[cfg(feature = "engine")]
+mod next;
+
+#[cfg(feature = "engine")]
+pub use bearer::{Authorization, authorization};
+#[cfg(feature = "engine")]
+pub use challenge::{ChallengeError, Challenges};
+#[cfg(feature = "engine")]
+pub use next::local_path;
+
 /// How a route learns who calls it, and what they must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -1,5 +1,15 @@
 //! Cross-site request forgery: whether a request came from a page of ours.
 
+#[cfg(feature = "engine")]
+mod token;
+#[cfg(feature = "engine")]
+mod verdict;
+
+#[cfg(feature = "engine")]
+pub use token::{CsrfKey, TokenVerdict};
+#[cfg(feature = "engine")]
+pub use verdict::{OriginFacts, OriginVerdict, admit, origin_verdict};
+
 /// What a route asks of a request that changes something by an ambient credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {

@@ -1,0 +1,120 @@
+//! What a refused caller is told to do.
+
+use std::fmt;
+
+use http::HeaderValue;
+
+use crate::catalogue::Refusal;
+
+/// The `WWW-Authenticate` of a route that takes bearer tokens, for each reason to refuse
+/// (RFC 6750 3). Made once, when the route is.
+///
+/// A client learns that a token expired, so that it gets a new one, and nothing about why another
+/// is refused: whoever tries tokens out would learn from that. A route that takes no token has no
+/// challenge at all: none is registered for cookies, though RFC 9110 15.5.2 asks for one with 401.
+///
+/// ```
+/// use policy_core::{Refusal, auth::Challenges};
+///
+/// let challenges = Challenges::new("api", &["orders:read"])?;
+/// let missing = challenges.of(Refusal::CredentialsMissing);
+/// assert_eq!(missing.unwrap(), "Bearer realm=\"api\"");
+/// let rights = challenges.of(Refusal::RightsMissing);
+/// assert_eq!(rights.unwrap(), "Bearer realm=\"api\", error=\"insufficient_scope\", scope=\"orders:read\"");
+/// assert_eq!(challenges.of(Refusal::CredentialsUnchecked), None);
+/// # Ok::<(), policy_core::auth::ChallengeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Challenges {
+    missing: HeaderValue,
+    malformed: HeaderValue,
+    invalid: HeaderValue,
+    expired: HeaderValue,
+    rights: HeaderValue,
+    login: HeaderValue,
+}
+
+/// Why a challenge cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChallengeError {
+    /// A realm that is no text of ASCII without `"` and `\`.
+    Realm,
+    /// A scope that is no `scope-token` (RFC 6749 3.3).
+    Scope,
+}
+
+impl fmt::Display for ChallengeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Realm => {
+                "a realm is 1 to 256 characters of ASCII without controls, quotes and backslashes"
+            }
+            Self::Scope => {
+                "a scope is characters of ASCII without spaces, controls, quotes and backslashes"
+            }
+        })
+    }
+}
+
+impl std::error::Error for ChallengeError {}
+
+impl Challenges {
+    /// The challenges of a route in this realm that needs these scopes.
+    ///
+    /// # Errors
+    ///
+    /// A realm or scope that has no place between quotes.
+    pub fn new(realm: &str, scopes: &[&str]) -> Result<Self, ChallengeError> {
+        if !(1..=256).contains(&realm.len())
+            || !realm.bytes().all(|byte| byte == b' ' || is_scope_byte(byte))
+        {
+            return Err(ChallengeError::Realm);
+        }
+        if !scopes.iter().all(|scope| !scope.is_empty() && scope.bytes().all(is_scope_byte)) {
+            return Err(ChallengeError::Scope);
+        }
+        let challenge = |behind: &str| {
+            let text = format!("Bearer realm=\"{realm}\"{behind}");
+            HeaderValue::try_from(text).map_err(|_error| ChallengeError::Realm)
+        };
+        let scope = if scopes.is_empty() {
+            String::new()
+        } else {
+            format!(", scope=\"{}\"", scopes.join(" "))
+        };
+        Ok(Self {
+            missing: challenge("")?,
+            malformed: challenge(", error=\"invalid_request\"")?,
+            invalid: challenge(&described("invalid_token", "The access token is invalid"))?,
+            expired: challenge(&described("invalid_token", "The access token expired"))?,
+            rights: challenge(&format!(", error=\"insufficient_scope\"{scope}"))?,
+            login: challenge(&described(
+                "insufficient_user_authentication",
+                "A more recent login is required",
+            ))?,
+        })
+    }
+
+    /// The challenge that goes with this refusal; `None` where none of them would help.
+    pub fn of(&self, refusal: Refusal) -> Option<&HeaderValue> {
+        match refusal {
+            Refusal::CredentialsMissing => Some(&self.missing),
+            Refusal::AuthorizationMalformed => Some(&self.malformed),
+            Refusal::TokenInvalid => Some(&self.invalid),
+            Refusal::TokenExpired => Some(&self.expired),
+            Refusal::RightsMissing => Some(&self.rights),
+            Refusal::LoginTooOld => Some(&self.login),
+            _ => None,
+        }
+    }
+}
+
+fn described(error: &str, description: &str) -> String {
+    format!(", error=\"{error}\", error_description=\"{description}\"")
+}
+
+/// `NQCHAR` (RFC 6749 appendix A).
+fn is_scope_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')
+}

@@ -1,0 +1,361 @@
+//! What a cookie is like, for setting it and for removing it.
+
+use std::{borrow::Cow, fmt::Write, time::Duration};
+
+use http::HeaderValue;
+
+use super::CookieError;
+use crate::{gate::OwnOrigin, grammar::is_token};
+
+/// Which requests of other sites carry a cookie (RFC 6265bis 5.6.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SameSite {
+    /// Those that a user navigates with: links, but no forms that post.
+    #[default]
+    Lax,
+    /// None, not even a link.
+    Strict,
+    /// All, if the browser lets third parties have cookies at all.
+    None,
+}
+
+impl SameSite {
+    /// The value of the attribute.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Lax => "Lax",
+            Self::Strict => "Strict",
+            Self::None => "None",
+        }
+    }
+}
+
+/// What a cookie is like. One specification sets the cookie and removes it, since a browser
+/// removes only what has the same domain and path, and takes a `__Host-` name only with all its
+/// attributes.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::cookie::{CookieError, CookieSpec};
+///
+/// let theme = CookieSpec::new("__Host-theme").path("/").secure().max_age(Duration::from_secs(60));
+/// assert_eq!(theme.set("dark")?, "__Host-theme=dark; Path=/; Max-Age=60; Secure; SameSite=Lax");
+/// assert_eq!(
+///     theme.remove()?,
+///     "__Host-theme=; Path=/; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Secure; SameSite=Lax",
+/// );
+/// assert_eq!(theme.set("a; Domain=example.com"), Err(CookieError::Value));
+/// assert_eq!(CookieSpec::new("__Host-theme").path("/").check(), Err(CookieError::PrefixHost));
+/// # Ok::<(), CookieError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookieSpec {
+    name: Cow<'static, str>,
+    domain: Option<Cow<'static, str>>,
+    path: Option<Cow<'static, str>>,
+    max_age: Option<Duration>,
+    same_site: SameSite,
+    is_secure: bool,
+    is_http_only: bool,
+    is_partitioned: bool,
+}
+
+impl CookieSpec {
+    /// The most bytes of name and value together (RFC 6265bis 5.6).
+    pub const MAX_LEN: usize = 4096;
+
+    /// The most bytes of the value of an attribute (RFC 6265bis 5.6).
+    pub const MAX_ATTRIBUTE_LEN: usize = 1024;
+
+    /// The longest that browsers keep a cookie: 400 days (RFC 6265bis 5.5).
+    pub const MAX_AGE: Duration = Duration::from_secs(34_560_000);
+
+    /// A cookie for the host that sets it and the folder of the request's path, until the
+    /// browser closes, with `SameSite=Lax`.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            name: name.into(),
+            domain: None,
+            path: None,
+            max_age: None,
+            same_site: SameSite::default(),
+            is_secure: false,
+            is_http_only: false,
+            is_partitioned: false,
+        }
+    }
+
+    /// `Secure`: only over `https`.
+    #[must_use]
+    pub fn secure(mut self) -> Self {
+        self.is_secure = true;
+        self
+    }
+
+    /// `HttpOnly`: out of reach of scripts.
+    #[must_use]
+    pub fn http_only(mut self) -> Self {
+        self.is_http_only = true;
+        self
+    }
+
+    /// `SameSite`; it is always written, since browsers disagree about the default.
+    #[must_use]
+    pub fn same_site(mut self, same_site: SameSite) -> Self {
+        self.same_site = same_site;
+        self
+    }
+
+    /// `Path`: the paths below this one.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<Cow<'static, str>>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// `Domain`: this host and every host below it. Each of them can then read the cookie, and
+    /// plant another one of its name.
+    #[must_use]
+    pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
+        self.domain = Some(domain.into());
+        self
+    }
+
+    /// `Max-Age`: it outlives the browser, for this long; parts of a second count as one.
+    #[must_use]
+    pub fn max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = Some(max_age);
+        self
+    }
+
+    /// `Partitioned`: another cookie below each top-level site (CHIPS).
+    #[must_use]
+    pub fn partitioned(mut self) -> Self {
+        self.is_partitioned = true;
+        self
+    }
+
+    /// The cookie as a server under this origin can use it. In the development profile, over
+    /// plain loopback, that is one without a prefix, `Secure`, and what needs `Secure`: browsers
+    /// disagree about these there. It depends on the configured origin alone, never on a socket
+    /// or a header.
+    ///
+    /// # Errors
+    ///
+    /// What [`check`](Self::check) says, and a domain that the origin is not in.
+    ///
+    /// ```
+    /// use policy_core::{cookie::CookieSpec, gate::OwnOrigin};
+    ///
+    /// let spec = CookieSpec::new("__Host-sid").path("/").secure().http_only();
+    /// let local = spec.at(&OwnOrigin::Development)?;
+    /// assert_eq!(local.set("x")?, "sid=x; Path=/; HttpOnly; SameSite=Lax");
+    /// # Ok::<(), policy_core::cookie::CookieError>(())
+    /// ```
+    pub fn at(mut self, own: &OwnOrigin) -> Result<Self, CookieError> {
+        self.check()?;
+        match own {
+            OwnOrigin::Public(origin) => {
+                let authority = origin.authority();
+                let host = authority.split_once(':').map_or(authority, |(host, _)| host);
+                let covers = |domain: &str| {
+                    let above = host.strip_suffix(domain);
+                    above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+                };
+                if self.domain.as_deref().is_some_and(|domain| !covers(domain)) {
+                    return Err(CookieError::Domain);
+                }
+            }
+            OwnOrigin::Development => {
+                if let Some(prefix) = Prefix::of(&self.name) {
+                    let bare = self.name.strip_prefix(prefix.as_str()).unwrap_or_default();
+                    self.name = Cow::Owned(bare.to_owned());
+                }
+                self.domain = None;
+                self.is_secure = false;
+                self.is_partitioned = false;
+                if self.same_site == SameSite::None {
+                    self.same_site = SameSite::Lax;
+                }
+            }
+        }
+        self.check()?;
+        Ok(self)
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks everything but a value.
+    ///
+    /// # Errors
+    ///
+    /// What browsers would refuse, cut or ignore.
+    pub fn check(&self) -> Result<(), CookieError> {
+        if !is_token(self.name.as_bytes()) {
+            return Err(CookieError::Name);
+        }
+        if self.name.len() > Self::MAX_LEN {
+            return Err(CookieError::TooLarge);
+        }
+        if self.path.as_deref().is_some_and(|path| !is_path(path)) {
+            return Err(CookieError::Path);
+        }
+        if self.domain.as_deref().is_some_and(|domain| !is_domain(domain)) {
+            return Err(CookieError::Domain);
+        }
+        if self.max_age.is_some_and(|max_age| max_age > Self::MAX_AGE) {
+            return Err(CookieError::MaxAge);
+        }
+        self.check_prefix()?;
+        match (self.is_secure, self.same_site, self.is_partitioned) {
+            (false, SameSite::None, _) => Err(CookieError::SameSiteNoneInsecure),
+            (false, _, true) => Err(CookieError::PartitionedInsecure),
+            _ => Ok(()),
+        }
+    }
+
+    /// RFC 6265bis 4.1.3, and the two prefixes that draft-ietf-httpbis-layered-cookies adds.
+    fn check_prefix(&self) -> Result<(), CookieError> {
+        let Some(prefix) = Prefix::of(&self.name) else { return Ok(()) };
+        let is_host = self.is_secure && self.path.as_deref() == Some("/") && self.domain.is_none();
+        let is_http = self.is_secure && self.is_http_only;
+        let broken = match prefix {
+            Prefix::Secure => (!self.is_secure).then_some(CookieError::PrefixSecure),
+            Prefix::Host => (!is_host).then_some(CookieError::PrefixHost),
+            Prefix::Http => (!is_http).then_some(CookieError::PrefixHttp),
+            Prefix::HostHttp if !is_host => Some(CookieError::PrefixHost),
+            Prefix::HostHttp => (!is_http).then_some(CookieError::PrefixHttp),
+        };
+        // Browsers compare prefixes whatever the case, servers do not.
+        let broken =
+            broken.or((!self.name.starts_with(prefix.as_str())).then_some(CookieError::PrefixCase));
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// The `Set-Cookie` that sets the cookie, marked as sensitive.
+    ///
+    /// # Errors
+    ///
+    /// What [`check`](Self::check) says, a value that has to be encoded first, or one that is too
+    /// long: a cookie is never cut or repaired.
+    pub fn set(&self, value: &str) -> Result<HeaderValue, CookieError> {
+        self.write(value, self.max_age)
+    }
+
+    /// The `Set-Cookie` that removes the cookie.
+    ///
+    /// # Errors
+    ///
+    /// What [`check`](Self::check) says.
+    pub fn remove(&self) -> Result<HeaderValue, CookieError> {
+        self.write("", Some(Duration::ZERO))
+    }
+
+    fn write(&self, value: &str, max_age: Option<Duration>) -> Result<HeaderValue, CookieError> {
+        self.check()?;
+        if !value.bytes().all(is_cookie_octet) {
+            return Err(CookieError::Value);
+        }
+        if self.name.len() + value.len() > Self::MAX_LEN {
+            return Err(CookieError::TooLarge);
+        }
+        let mut text = format!("{}={value}", self.name);
+        if let Some(domain) = &self.domain {
+            text.extend(["; Domain=", domain]);
+        }
+        if let Some(path) = &self.path {
+            text.extend(["; Path=", path]);
+        }
+        if let Some(max_age) = max_age {
+            let seconds = max_age.as_secs() + u64::from(max_age.subsec_nanos() > 0);
+            // Writing to a `String` does not fail.
+            let _ = write!(text, "; Max-Age={seconds}");
+            if seconds == 0 {
+                text.push_str("; Expires=Thu, 01 Jan 1970 00:00:00 GMT");
+            }
+        }
+        if self.is_secure {
+            text.push_str("; Secure");
+        }
+        if self.is_http_only {
+            text.push_str("; HttpOnly");
+        }
+        text.extend(["; SameSite=", self.same_site.as_str()]);
+        if self.is_partitioned {
+            text.push_str("; Partitioned");
+        }
+        let mut header = HeaderValue::try_from(text).map_err(|_error| CookieError::Value)?;
+        header.set_sensitive(true);
+        Ok(header)
+    }
+}
+
+/// The beginnings of names that promise attributes.
+#[derive(Clone, Copy)]
+enum Prefix {
+    Secure,
+    HostHttp,
+    Host,
+    Http,
+}
+
+impl Prefix {
+    /// The longer of two stands first.
+    const ALL: [Self; 4] = [Self::Secure, Self::HostHttp, Self::Host, Self::Http];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Secure => "__Secure-",
+            Self::HostHttp => "__Host-Http-",
+            Self::Host => "__Host-",
+            Self::Http => "__Http-",
+        }
+    }
+
+    /// The prefix that a browser sees in `name`.
+    fn of(name: &str) -> Option<Self> {
+        let begins = |prefix: &Self| {
+            let prefix = prefix.as_str();
+            name.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
+        };
+        Self::ALL.into_iter().find(begins)
+    }
+}
+
+/// RFC 6265 4.1.1. The signs that are left out are those that other parsers split or unquote at.
+fn is_cookie_octet(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
+}
+
+fn is_path(path: &str) -> bool {
+    let text = |byte: u8| matches!(byte, b' '..=b'~') && byte != b';';
+    path.starts_with('/')
+        && path.len() <= CookieSpec::MAX_ATTRIBUTE_LEN
+        && path.bytes().all(text)
+        // Browsers trim it.
+        && !path.ends_with(' ')
+}
+
+/// At least two lower-case labels that are neither an address nor a public suffix, on which
+/// browsers ignore a cookie.
+fn is_domain(domain: &str) -> bool {
+    let is_label = |label: &str| {
+        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=63).contains(&label.len())
+            && label.bytes().all(inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let is_address = domain
+        .rsplit('.')
+        .next()
+        .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    domain.len() <= 253
+        && domain.contains('.')
+        && domain.split('.').all(is_label)
+        && !is_address
+        && psl::domain_str(domain).is_some()
+}

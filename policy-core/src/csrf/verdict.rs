@@ -1,0 +1,189 @@
+//! The verdict on where a request comes from, and what else it has to show.
+
+use http::{HeaderMap, HeaderName, Method, header::REFERER};
+
+use super::{CsrfPolicy, TokenVerdict};
+use crate::{
+    catalogue::Refusal,
+    gate::{Head, Single},
+};
+
+/// What a request says about the page that it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct OriginFacts<'a> {
+    /// The method as it is: no field and no parameter overrides it.
+    pub method: &'a Method,
+    /// Whether it opens a WebSocket.
+    pub is_upgrade: bool,
+    /// `Origin`
+    pub origin: Single<'a>,
+    /// `Sec-Fetch-Site`
+    pub sec_fetch_site: Single<'a>,
+    /// `Referer`
+    pub referer: Single<'a>,
+}
+
+impl<'a> OriginFacts<'a> {
+    /// Reads what is asked for of a request.
+    pub fn read(head: &Head<'a>, headers: &'a HeaderMap) -> Self {
+        Self {
+            method: head.method,
+            is_upgrade: head.is_upgrade(),
+            origin: head.origin,
+            sec_fetch_site: Single::of(headers, &SEC_FETCH_SITE),
+            referer: Single::of(headers, &REFERER),
+        }
+    }
+
+    /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
+    /// A method that is not known may change everything.
+    pub fn is_safe(&self) -> bool {
+        !self.is_upgrade && matches!(*self.method, Method::GET | Method::HEAD | Method::OPTIONS)
+    }
+
+    /// Whether the request opens a WebSocket as browsers do, which cannot add a field to it.
+    fn is_plain_upgrade(&self) -> bool {
+        self.is_upgrade && matches!(*self.method, Method::GET | Method::CONNECT)
+    }
+}
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OriginVerdict {
+    /// From a trusted page, from the user, or it changes nothing.
+    Passed,
+    /// It does not say: no browser of today. A token may decide.
+    Undecided,
+    /// From another page, or it contradicts itself.
+    Refused,
+}
+
+/// Judges where a request comes from. `is_own` knows the server's own origin, from its
+/// configuration and never from `Host`; `is_trusted` knows the other origins that may act with
+/// the user's cookies. Both compare exact text, scheme and port included.
+///
+/// ```
+/// use http::{HeaderValue, Method};
+/// use policy_core::{csrf::{OriginFacts, OriginVerdict, origin_verdict}, gate::Single};
+///
+/// let verdict = |origin: &'static str| {
+///     let origin = HeaderValue::from_static(origin);
+///     let facts = OriginFacts {
+///         method: &Method::POST,
+///         is_upgrade: false,
+///         origin: Single::One(&origin),
+///         sec_fetch_site: Single::Absent,
+///         referer: Single::Absent,
+///     };
+///     origin_verdict(&facts, |origin| origin == b"https://app.example", |_| false)
+/// };
+/// assert_eq!(verdict("https://app.example"), OriginVerdict::Passed);
+/// assert_eq!(verdict("http://app.example"), OriginVerdict::Refused);
+/// assert_eq!(verdict("null"), OriginVerdict::Refused);
+/// ```
+pub fn origin_verdict(
+    facts: &OriginFacts<'_>,
+    is_own: impl Fn(&[u8]) -> bool,
+    is_trusted: impl Fn(&[u8]) -> bool,
+) -> OriginVerdict {
+    if facts.is_safe() || passes(facts, &is_own, &is_trusted) {
+        OriginVerdict::Passed
+    } else if [facts.origin, facts.sec_fetch_site, facts.referer] == [Single::Absent; 3] {
+        OriginVerdict::Undecided
+    } else {
+        OriginVerdict::Refused
+    }
+}
+
+fn passes(
+    facts: &OriginFacts<'_>,
+    is_own: &impl Fn(&[u8]) -> bool,
+    is_trusted: &impl Fn(&[u8]) -> bool,
+) -> bool {
+    let site = match facts.sec_fetch_site {
+        Single::Absent => None,
+        Single::One(site) => Some(site.as_bytes()),
+        Single::Repeated => return false,
+    };
+    let origin = match facts.origin {
+        Single::Absent => None,
+        Single::One(origin) => Some(origin.as_bytes()),
+        Single::Repeated => return false,
+    };
+    // Own pages that send no referrer have the origin `null`, too; then the browser's word about
+    // the site decides.
+    let names_nobody = origin.is_none_or(|origin| origin == b"null");
+    match (origin, site) {
+        // No browser calls the own origin another site.
+        (Some(origin), _) if is_own(origin) => site != Some(b"cross-site"),
+        (Some(origin), _) if !names_nobody && is_trusted(origin) => true,
+        (_, Some(b"same-origin" | b"none")) => names_nobody,
+        (Some(_), _) | (_, Some(_)) => false,
+        (None, None) => match facts.referer {
+            Single::One(referer) => origin_of_url(referer.as_bytes())
+                .is_some_and(|origin| is_own(origin) || is_trusted(origin)),
+            Single::Absent | Single::Repeated => false,
+        },
+    }
+}
+
+/// The text of an absolute URL up to the end of its authority.
+fn origin_of_url(url: &[u8]) -> Option<&[u8]> {
+    let scheme_len = url.windows(3).position(|part| part == b"://")? + 3;
+    let (_, behind) = url.split_at_checked(scheme_len)?;
+    let host_len = behind.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#' | b'\\'));
+    url.get(..scheme_len + host_len.unwrap_or(behind.len()))
+}
+
+/// Decides whether a request may act with an ambient credential, or get one. `token` is asked
+/// only where a token is needed, and answers `None` where there is no session that one could be
+/// bound to: then the origin alone decides, as it does where a WebSocket is opened.
+///
+/// Not to be asked where `Authorization` authenticated the request: no page can make a browser
+/// send that to a service that does not trust the page.
+///
+/// # Errors
+///
+/// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
+///
+/// ```
+/// use http::Method;
+/// use policy_core::{Refusal, csrf::{self, CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict}, gate::Single};
+///
+/// let facts = OriginFacts {
+///     method: &Method::POST,
+///     is_upgrade: false,
+///     origin: Single::Absent,
+///     sec_fetch_site: Single::Absent,
+///     referer: Single::Absent,
+/// };
+/// let admit = |token| csrf::admit(CsrfPolicy::Token, &facts, OriginVerdict::Undecided, || token);
+/// assert_eq!(admit(Some(TokenVerdict::Valid)), Ok(()));
+/// assert_eq!(admit(Some(TokenVerdict::Invalid)), Err(Refusal::CsrfToken));
+/// assert_eq!(admit(None), Err(Refusal::CsrfOrigin));
+/// ```
+pub fn admit(
+    policy: CsrfPolicy,
+    facts: &OriginFacts<'_>,
+    verdict: OriginVerdict,
+    token: impl FnOnce() -> Option<TokenVerdict>,
+) -> Result<(), Refusal> {
+    let origin_alone = |verdict| match verdict {
+        OriginVerdict::Passed => Ok(()),
+        OriginVerdict::Undecided | OriginVerdict::Refused => Err(Refusal::CsrfOrigin),
+    };
+    match (policy, verdict) {
+        (CsrfPolicy::Exempt(_), _) => Ok(()),
+        (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin),
+        (CsrfPolicy::Origin, _) => origin_alone(verdict),
+        (CsrfPolicy::Token, _) if facts.is_safe() => Ok(()),
+        (CsrfPolicy::Token, _) if facts.is_plain_upgrade() => origin_alone(verdict),
+        (CsrfPolicy::Token, _) => match token() {
+            None => origin_alone(verdict),
+            Some(TokenVerdict::Valid) => Ok(()),
+            Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
+        },
+    }
+}
