@@ -66,6 +66,7 @@ mod router;
 mod scope;
 mod serve;
 mod service;
+pub mod session;
 mod source;
 pub mod store;
 mod telemetry;
