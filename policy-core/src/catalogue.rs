@@ -295,6 +295,10 @@ rules! {
     SessionLimitZero Error "session.limit-zero",
         "nobody could log in",
         "allow at least one session per user";
+    /// A login page that is elsewhere.
+    SessionLoginPage Error "session.login-page",
+        "the login page is no path of this app",
+        "write a path such as `/login`";
     /// A session cookie that browsers do not take.
     SessionCookie Error "session.cookie",
         "browsers would not keep the cookie of the sessions",

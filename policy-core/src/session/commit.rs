@@ -72,6 +72,11 @@ impl Effects {
         self.changes.push(change);
     }
 
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        !self.ends && self.grant.is_none() && self.changes.is_empty()
+    }
+
     /// Whether the session ends.
     pub fn ends(&self) -> bool {
         self.ends
@@ -257,7 +262,8 @@ pub fn plan(
             draft.is_bound_anew = true;
             Ok(Plan::Replace { expected: record.version, draft, grace: None })
         }
-        _ if effects.ends => {
+        // Without a session there is nothing to end, and what is written begins one.
+        _ if effects.ends && !matches!(row, Row::Absent) => {
             let (Row::Live(record), true) = (row, outcome.writes()) else {
                 return Ok(Plan::Delete);
             };

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac, digest::Key};
+use hmac::{Hmac, Mac};
 use sha2::Sha256;
-use zeroize::Zeroize;
 
 use super::SessionId;
 use crate::secret::SecretKey;
@@ -20,15 +19,7 @@ pub struct SuccessorKey(Hmac<Sha256>);
 impl SuccessorKey {
     /// The key of a store's secret.
     pub fn new(secret: &SecretKey) -> Self {
-        let key = secret.derive("session successor");
-        // RFC 2104 2: a key shorter than a block is filled up with zeros.
-        let mut block = Key::<Hmac<Sha256>>::default();
-        for (byte, drawn) in block.iter_mut().zip(key.bytes()) {
-            *byte = *drawn;
-        }
-        let keyed = Hmac::new(&block);
-        block.as_mut_slice().zeroize();
-        Self(keyed)
+        Self(secret.derive("session successor").hmac())
     }
 
     /// The id that follows this one. Its first two bytes stay, since clusters place keys by them.

@@ -1,0 +1,52 @@
+//! Sessions: their settings, what one request does to its session, and how a handler says so.
+
+mod commit;
+mod current;
+mod error;
+mod request;
+mod service;
+mod sessions;
+mod settings;
+
+use std::time::Duration;
+
+pub(crate) use commit::Committed;
+pub use current::Session;
+pub(crate) use error::CommitError;
+pub use error::SessionError;
+pub(crate) use policy_core::session::Outcome;
+pub(crate) use request::RequestSession;
+pub(crate) use service::SessionService;
+pub use sessions::InRequest;
+pub use settings::{Sessions, Settings};
+
+/// So many minutes.
+///
+/// ```
+/// assert_eq!(policy_server::session::minutes(15).as_secs(), 900);
+/// ```
+pub const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes.saturating_mul(60))
+}
+
+/// So many hours.
+///
+/// ```
+/// use policy_server::session::{hours, minutes};
+///
+/// assert_eq!(hours(1), minutes(60));
+/// ```
+pub const fn hours(hours: u64) -> Duration {
+    Duration::from_secs(hours.saturating_mul(3600))
+}
+
+/// So many days.
+///
+/// ```
+/// use policy_server::session::{days, hours};
+///
+/// assert_eq!(days(1), hours(24));
+/// ```
+pub const fn days(days: u64) -> Duration {
+    Duration::from_secs(days.saturating_mul(24 * 3600))
+}

@@ -1,0 +1,160 @@
+//! What an app says about its sessions.
+
+use std::{borrow::Cow, sync::Arc, time::Duration};
+
+use policy_core::{
+    Rule,
+    cookie::{CookieError, CookieSpec, SameSite},
+    gate::OwnOrigin,
+    session::{Lifetime, Renewal, Timings},
+};
+
+use super::InRequest;
+use crate::store::{Limit, LimitPolicy, SessionStore};
+
+/// The sessions of an app: its settings, and as an argument of a handler what it can do with
+/// them.
+///
+/// ```
+/// use policy_server::{session::{Sessions, hours, minutes}, store::MemoryStore};
+///
+/// let sessions = Sessions::store(MemoryStore::new()).idle(minutes(15)).absolute(hours(8));
+/// ```
+///
+/// Everything has a default: 15 minutes unused and 8 hours in all, the cookie `__Host-sid` with
+/// `Secure`, `HttpOnly` and `SameSite=Lax`.
+#[derive(Clone, Debug)]
+pub struct Sessions<T = InRequest>(pub(super) T);
+
+/// The type parameter of [`Sessions`] where an app is put together.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) timings: Timings,
+    pub(super) limit: Option<Limit>,
+    pub(super) login_page: Option<Cow<'static, str>>,
+    name: Option<Cow<'static, str>>,
+    domain: Option<Cow<'static, str>>,
+    same_site: SameSite,
+}
+
+impl Sessions<Settings> {
+    /// Sessions in a store of one's own.
+    pub fn store(store: impl SessionStore) -> Self {
+        Self(Settings {
+            store: Arc::new(store),
+            timings: Timings::default(),
+            limit: None,
+            login_page: None,
+            name: None,
+            domain: None,
+            same_site: SameSite::Lax,
+        })
+    }
+
+    /// How long a session may lie unused; 15 minutes by default.
+    #[must_use]
+    pub fn idle(mut self, idle: Duration) -> Self {
+        self.0.timings.lifetime.idle = idle;
+        self
+    }
+
+    /// How long a session lasts at the most; 8 hours by default.
+    #[must_use]
+    pub fn absolute(mut self, absolute: Duration) -> Self {
+        self.0.timings.lifetime.absolute = absolute;
+        self
+    }
+
+    /// How long a session lasts whose user asked to stay logged in: unused, and at the most. 14
+    /// and 30 days by default.
+    #[must_use]
+    pub fn remembered(mut self, idle: Duration, absolute: Duration) -> Self {
+        self.0.timings.remembered = Lifetime { idle, absolute };
+        self
+    }
+
+    /// How exactly the last use of a session is known: the store is told of it no more often than
+    /// this, which is at most a quarter of the idle times. A minute by default.
+    #[must_use]
+    pub fn touch_interval(mut self, interval: Duration) -> Self {
+        self.0.timings.touch_interval = interval;
+        self
+    }
+
+    /// Changes the id of each session so often, besides the changes at login. For 10 seconds the
+    /// old id is still good. Off by default.
+    #[must_use]
+    pub fn renewal(mut self, every: Duration) -> Self {
+        self.0.timings.renewal = Some(Renewal { every, grace: Duration::from_secs(10) });
+        self
+    }
+
+    /// How many sessions one user may have, and what happens at one more. No limit by default.
+    #[must_use]
+    pub fn limit_per_user(mut self, sessions: u32, policy: LimitPolicy) -> Self {
+        self.0.limit = Some(Limit { sessions, policy });
+        self
+    }
+
+    /// Where a browser that navigates without being logged in is sent, a path of this app. By
+    /// default it gets 401 as others do.
+    #[must_use]
+    pub fn login_page(mut self, path: impl Into<Cow<'static, str>>) -> Self {
+        self.0.login_page = Some(path.into());
+        self
+    }
+
+    /// The name of the cookie; `__Host-sid` by default, `__Secure-sid` with a domain.
+    #[must_use]
+    pub fn cookie_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.0.name = Some(name.into());
+        self
+    }
+
+    /// Which requests of other sites carry the cookie; `Lax` by default.
+    #[must_use]
+    pub fn same_site(mut self, same_site: SameSite) -> Self {
+        self.0.same_site = same_site;
+        self
+    }
+
+    /// Sends the cookie to every host below this domain too. Each of them can then act for the
+    /// user, and plant sessions.
+    #[must_use]
+    pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
+        self.0.domain = Some(domain.into());
+        self
+    }
+
+    /// Every rule that the settings break under this origin, and by what.
+    pub(crate) fn violations(&self, own: &OwnOrigin) -> Vec<(Rule, String)> {
+        let mut found = self.0.timings.violations();
+        if let Some(Limit { sessions: 0, .. }) = self.0.limit {
+            found.push((Rule::SessionLimitZero, "limit_per_user 0".to_owned()));
+        }
+        if let Some(page) = &self.0.login_page
+            && (!page.starts_with('/')
+                || page.starts_with("//")
+                || !page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\'))
+        {
+            found.push((Rule::SessionLoginPage, page.clone().into_owned()));
+        }
+        if let Err(error) = self.cookie(own) {
+            found.push((Rule::SessionCookie, error.to_string()));
+        }
+        found
+    }
+
+    /// The cookie under this origin.
+    pub(super) fn cookie(&self, own: &OwnOrigin) -> Result<CookieSpec, CookieError> {
+        let Settings { name, domain, same_site, .. } = &self.0;
+        let prefixed = if domain.is_some() { "__Secure-sid" } else { "__Host-sid" };
+        let name = name.clone().unwrap_or(Cow::Borrowed(prefixed));
+        let spec = CookieSpec::new(name).path("/").secure().http_only().same_site(*same_site);
+        match domain {
+            Some(domain) => spec.domain(domain.clone()).at(own),
+            None => spec.at(own),
+        }
+    }
+}
