@@ -17,10 +17,10 @@ use crate::{
     scope::Scope,
     serve::{Server, Settings},
     service::AppService,
-    session::{SessionSettings, Sessions},
+    session::{self, Sessions},
     source::CorsSource,
     test_client::TestClient,
-    tokens::{TokenSettings, Tokens},
+    tokens::{self, Tokens},
 };
 
 /// An HTTP service in the making: its state, its routes and what holds for all of them.
@@ -60,8 +60,8 @@ pub struct App<S> {
     pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    pub(crate) sessions: Option<Sessions<SessionSettings>>,
-    pub(crate) tokens: Option<Tokens<TokenSettings>>,
+    pub(crate) sessions: Option<Sessions<session::Settings>>,
+    pub(crate) tokens: Option<Tokens<tokens::Settings>>,
     pub(crate) schemes: Schemes,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
@@ -123,13 +123,13 @@ impl<S> App<S> {
 
     /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
     /// [`Sessions`] and [`Session`](crate::Session).
-    pub fn sessions(mut self, sessions: Sessions<SessionSettings>) -> Self {
+    pub fn sessions(mut self, sessions: Sessions<session::Settings>) -> Self {
         self.sessions = Some(sessions);
         self
     }
 
     /// Has signed tokens, so that routes can say `#[auth(token)]` and handlers take [`Tokens`].
-    pub fn tokens(mut self, tokens: Tokens<TokenSettings>) -> Self {
+    pub fn tokens(mut self, tokens: Tokens<tokens::Settings>) -> Self {
         self.tokens = Some(tokens);
         self
     }

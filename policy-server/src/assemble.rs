@@ -29,10 +29,10 @@ use crate::{
     scope::Scope,
     serve::Settings,
     service::AppService,
-    session::{SessionSettings, Sessions},
+    session::{self, Sessions},
     source::CorsSource,
     telemetry::RefusalLog,
-    tokens::{TokenSettings, Tokens},
+    tokens::{self, Tokens},
 };
 
 /// An app that passed every check.
@@ -118,8 +118,8 @@ impl<S> fmt::Debug for Assembled<S> {
 pub(crate) struct Plan<S> {
     assembled: Assembled<S>,
     layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    sessions: Option<Sessions<SessionSettings>>,
-    tokens: Option<Tokens<TokenSettings>>,
+    sessions: Option<Sessions<session::Settings>>,
+    tokens: Option<Tokens<tokens::Settings>>,
     random: Random,
 }
 

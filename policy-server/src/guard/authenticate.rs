@@ -1,7 +1,7 @@
 //! Gates 7 to 9: who sent a request, whether they meant to, and whether they may.
 
 use axum_core::body::Body;
-use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
+use http::{HeaderValue, Method, Uri, request::Parts};
 use policy_core::{
     Refusal,
     auth::{AuthPolicy, Authorization, Requirement, authorization},
@@ -11,7 +11,7 @@ use policy_core::{
 
 use super::{Denied, RequestAuth, RouteGuard};
 use crate::{
-    extract::BodyRejection,
+    extract::{BodyRejection, printable},
     principal::Principal,
     problem::Problem,
     scheme::{AuthError, SharedScheme},
@@ -97,7 +97,11 @@ impl RequestAuth {
             let found = scheme.authenticate(parts, body).await;
             let identity = found.map_err(|error| match error {
                 AuthError::Invalid => Refusal::CredentialInvalid.into(),
-                AuthError::Unavailable(error) => Denied::unavailable(error),
+                AuthError::Unavailable(error) => {
+                    let text = error.to_string();
+                    tracing::error!(error = %printable(&text), "a scheme failed");
+                    Denied::unchecked()
+                }
                 AuthError::Body(rejection) => Denied::from(rejection),
             })?;
             return Ok(identity.map(|identity| Found {
@@ -106,8 +110,9 @@ impl RequestAuth {
             }));
         }
         if policy.session {
-            let loaded = self.session(&parts.headers)?.load().await.map_err(Denied::unavailable)?;
-            let principal = loaded.as_ref().and_then(Principal::of_session);
+            let session = self.session(&parts.headers)?;
+            let loaded = session.load().await.map_err(|_logged| Denied::unchecked())?;
+            let principal = loaded.and_then(Principal::of_session);
             return Ok(principal.map(|principal| Found { principal, is_ambient: true }));
         }
         Ok(None)
@@ -127,7 +132,7 @@ impl RequestAuth {
 
     async fn redeem(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
-        let ticket = service.take_ticket(text, now).await.map_err(Denied::unavailable)?;
+        let ticket = service.take_ticket(text).await.map_err(|_logged| Denied::unchecked())?;
         ticket.map(Principal::of_ticket).ok_or_else(|| Refusal::TicketInvalid.into())
     }
 

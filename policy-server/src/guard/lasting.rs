@@ -16,7 +16,7 @@ use policy_core::{session::Handle, time::Timestamp};
 use tokio::{select, sync::broadcast::error::RecvError};
 
 use super::Guard;
-use crate::{endings::Ended, handler::BoxFuture, principal::Principal};
+use crate::{endings::Ended, principal::Principal};
 
 /// How often a credential is looked at when no news come: another process may have ended it.
 const LOOK: Duration = Duration::from_secs(20);

@@ -1,6 +1,9 @@
 //! What is known about who sent one request.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, Method, header::SET_COOKIE};
@@ -15,11 +18,11 @@ use policy_core::{
     session::Record,
 };
 
-use super::{Denied, Guard, RouteGuard, form_token::Form};
+use super::{Denied, Guard, RouteGuard, form_token::Form, lasting};
 use crate::{
     handler::BoxFuture,
-    principal::Principal,
-    session::{Outcome, RequestSession},
+    principal::{AuthScheme, Principal},
+    session::{Committed, Outcome, RequestSession},
 };
 
 /// The field that carries the anti-forgery token of a script.
@@ -36,6 +39,8 @@ pub(crate) struct RequestAuth {
     session: OnceLock<Arc<RequestSession>>,
     pub(super) form_token: OnceLock<Vec<u8>>,
     pub(super) principal: OnceLock<Principal>,
+    /// Whether a token or ticket was made, which stands in the answer.
+    has_issued: AtomicBool,
 }
 
 /// What a request could do in the name of somebody who did not want it.
@@ -82,6 +87,7 @@ impl RequestAuth {
             session: OnceLock::new(),
             form_token: OnceLock::new(),
             principal: OnceLock::new(),
+            has_issued: AtomicBool::new(false),
         }
     }
 
@@ -170,6 +176,11 @@ impl RequestAuth {
         if may_be { Form::of(headers) } else { None }
     }
 
+    /// Notes that the answer has a credential in it.
+    pub(crate) fn note_issued(&self) {
+        self.has_issued.store(true, Ordering::Relaxed);
+    }
+
     /// Whether somebody loses rights by what was asked for so far: then it happens, whatever
     /// becomes of the answer.
     pub(crate) fn takes_rights_away(&self) -> bool {
@@ -178,23 +189,48 @@ impl RequestAuth {
 
     /// Gate 13 up to CORS: commits the session, once, and writes what follows from it.
     pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
-        if self.session.get().is_none() {
-            let happened = self.happened(None);
-            return Settled::Ready(with_cache(response, happened));
+        let Some(session) = self.session.get() else {
+            return Settled::Ready(self.finish(response, Committed::default()));
+        };
+        if let Some(committed) = session.commit_now(outcome) {
+            return Settled::Ready(self.finish(response, committed));
         }
         Settled::Later(Box::pin(async move {
             let Some(session) = self.session.get() else { return response };
             match session.commit(outcome).await {
-                Ok(committed) => {
-                    let mut response = response;
-                    let happened = self.happened(Some(&committed));
-                    if let Some(cookie) = committed.set_cookie {
-                        response.headers_mut().append(SET_COOKIE, cookie);
-                    }
-                    with_cache(response, happened)
-                }
+                Ok(committed) => self.finish(response, committed),
                 Err(error) => Denied::from(error).into_response(),
             }
         }))
     }
+
+    /// Writes the cookie, and what caches may do; ties what lasts to who asked for it.
+    fn finish(&self, mut response: Response, committed: Committed) -> Response {
+        let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
+        let happened = Happened {
+            cookie_set: committed.set_cookie.is_some(),
+            csrf_token_rendered: committed.is_token_rendered,
+            credential_issued: self.has_issued.load(Ordering::Relaxed),
+            // A refusal has said so itself.
+            refused: false,
+            session_read: committed.was_read,
+            bearer,
+        };
+        let headers = response.headers_mut();
+        if let Some(cookie) = committed.set_cookie {
+            headers.append(SET_COOKIE, cookie);
+        }
+        cache::finish(happened, headers);
+        match self.principal() {
+            Some(principal) => lasting::tie(&self.guard, principal, response),
+            None => response,
+        }
+    }
+}
+
+/// An answer whose session is stored.
+pub(crate) enum Settled {
+    Ready(Response),
+    /// Once the store has it.
+    Later(BoxFuture),
 }
