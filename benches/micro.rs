@@ -188,7 +188,7 @@ fn case(name: &str) -> Result<Operation, String> {
         "cors preflight.base" => Box::new(|| drop(black_box(request(true)))),
         "cors preflight.policy" => {
             let cors = cors()?;
-            let answer = cors.preflight(&[]);
+            let answer = cors.preflight(&[], &[]);
             Box::new(move || preflight(&cors, &answer))
         }
         "head.base" => Box::new(|| drop(black_box(request(false)))),

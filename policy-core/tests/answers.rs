@@ -50,7 +50,7 @@ vary: origin";
 fn a_preflight_is_refused_for_what_is_wrong_with_it() {
     let asks = |origins: &[&'static str], methods: &[&'static str]| {
         let cors = compiled(&MEMBERS);
-        let plan = cors.preflight(&[Method::GET]);
+        let plan = cors.preflight(&[Method::GET], &[]);
         let (origins, methods) = (values(origins), values(methods));
         plan.answer(&cors, single(&origins), single(&methods)).expect_err("refused")
     };
@@ -136,7 +136,7 @@ fn preflight(
     let cors = compiled(policy);
     let origin = HeaderValue::from_static(origin);
     let method = HeaderValue::from_static("PURGE");
-    let plan = cors.preflight(served);
+    let plan = cors.preflight(served, &[]);
     plan.answer(&cors, Single::One(&origin), Single::One(&method)).map(|(_, headers)| headers)
 }
 

@@ -83,28 +83,28 @@ impl Callers<'_> {
 
     pub(crate) fn stated(&self, handler: &Ident) -> Stated {
         let Self { auth, csrf, .. } = *self;
-        let cores = quote!(__policy::policy_core);
+        let core = quote!(__policy::policy_core);
         let (mut own, mut scheme) = (None, quote!(::core::option::Option::None));
         if let Some(OwnType { ty, .. }) = &auth.scheme {
             let name = auth.scheme.as_ref().map(OwnType::name);
             own = Some(quote! {
-                scheme: ::core::option::Option::Some(#cores::auth::OwnScheme {
+                scheme: ::core::option::Option::Some(#core::auth::OwnScheme {
                     name: #name,
                     ambient: <#ty as __policy::Scheme>::AMBIENT,
                 })
             });
             scheme = some(&quote!(::core::any::TypeId::of::<#ty>));
         }
-        let policy = quote!(#cores::auth::AuthPolicy);
+        let policy = quote!(#core::auth::AuthPolicy);
         let mut stated = if auth.takes("public") {
             quote!(#policy::Public)
         } else {
             let words = auth.callers.iter().map(|word| quote!(#word: true));
             let optional = auth.optional.then(|| quote!(optional: true));
-            let lists = [("scopes", &auth.scopes), ("roles", &auth.roles)];
-            let lists = lists.into_iter().filter_map(|(name, entries)| {
-                let (name, entries) = (format_ident!("{name}"), list(entries.as_ref()?));
-                Some(quote!(#name: #entries))
+            let lists = self.lists().into_iter().filter_map(|(part, entries)| {
+                let name = format_ident!("{}", part.name());
+                let value = if self.is_visible(part) { list(entries?) } else { constant_of(part) };
+                Some(quote!(#name: #value))
             });
             let seconds = auth.fresh.as_ref().and_then(|text| seconds_of(&text.value()).ok());
             let fresh = seconds.map(|seconds| {
@@ -113,9 +113,9 @@ impl Callers<'_> {
             });
             let parts = words.chain(own).chain(optional).chain(lists).chain(fresh);
             quote! {
-                #policy::Required(#cores::auth::Requirement {
+                #policy::Required(#core::auth::Requirement {
                     #(#parts,)*
-                    ..#cores::auth::Requirement::NONE
+                    ..#core::auth::Requirement::NONE
                 })
             }
         };
@@ -124,17 +124,28 @@ impl Callers<'_> {
             Some(Protection::Origin) => quote!(Origin),
             Some(Protection::Exempt(reason)) => quote!(Exempt(#reason)),
         };
-        let csrf = quote!(#cores::csrf::CsrfPolicy::#protection);
+        let csrf = quote!(#core::csrf::CsrfPolicy::#protection);
         let mut items = TokenStream::new();
         if self.needs_compiler() {
-            let check = self.check_by_compiler(handler, &csrf);
-            items = quote! {
-                const __POLICY_AUTH: #policy = #stated;
-                #check
-            };
+            let lists = self.unseen_lists().map(|(part, entries)| {
+                let (name, entries) = (constant_of(part), list(entries));
+                quote!(const #name: &[&::core::primitive::str] = #entries;)
+            });
+            items.extend(lists);
+            items.extend(quote!(const __POLICY_AUTH: #policy = #stated;));
+            items.extend(self.check_by_compiler(handler, &csrf));
             stated = quote!(__POLICY_AUTH);
         }
         Stated { items, auth: stated, csrf, scheme }
+    }
+
+    fn lists(&self) -> [(Part, Option<&List>); 2] {
+        [(Part::Scopes, self.auth.scopes.as_ref()), (Part::Roles, self.auth.roles.as_ref())]
+    }
+
+    fn unseen_lists(&self) -> impl Iterator<Item = (Part, &List)> {
+        let lists = self.lists().into_iter().filter(|(part, _)| !self.is_visible(*part));
+        lists.filter_map(|(part, entries)| Some((part, entries?)))
     }
 
     fn written_cors(&self) -> Option<&Written> {
@@ -149,8 +160,7 @@ impl Callers<'_> {
         let Self { auth, csrf, cors, .. } = *self;
         let is_shared = matches!(cors, Some(CorsArgs::Shared(_)));
         let is_scheme_judged = csrf.is_some() || is_shared || self.written_cors().is_some();
-        !self.is_visible(Part::Scopes)
-            || !self.is_visible(Part::Roles)
+        self.unseen_lists().next().is_some()
             || (auth.scheme.is_some() && is_scheme_judged)
             || (auth.takes("session") && is_shared)
     }
@@ -158,7 +168,7 @@ impl Callers<'_> {
     /// A constant whose evaluation asks the same rules. As that of a CORS policy it stands by
     /// itself, so that one mistake is one error.
     fn check_by_compiler(&self, handler: &Ident, csrf: &TokenStream) -> TokenStream {
-        let cores = quote!(__policy::policy_core);
+        let core = quote!(__policy::policy_core);
         let name = format_ident!("auth_policy_of_{handler}", span = Span::call_site());
         let cors = format_ident!("cors_policy_of_{handler}", span = Span::call_site());
         let without_credentials = match self.cors {
@@ -169,13 +179,18 @@ impl Callers<'_> {
             }
         };
         let (has_csrf, takes_session) = (self.csrf.is_some(), self.takes_session);
+        let lists = self.unseen_lists().map(|(part, _)| {
+            let (name, value) = (format_ident!("{}", part.name()), some(&constant_of(part)));
+            quote!(#name: #value)
+        });
         let arms = self.arms();
         quote! {
-            const #name: () = match (#cores::auth::AuthSpec {
+            const #name: () = match (#core::auth::AuthSpec {
                 csrf: #has_csrf,
                 takes_session: #takes_session,
                 without_credentials: #without_credentials,
-                ..#cores::auth::AuthSpec::of(&__POLICY_AUTH, &#csrf)
+                #(#lists,)*
+                ..#core::auth::AuthSpec::of(&__POLICY_AUTH, &#csrf)
             }).first_error() {
                 ::core::option::Option::None => (),
                 ::core::option::Option::Some(__policy_violation) => {
@@ -190,9 +205,7 @@ impl Callers<'_> {
     /// One panic for each token that may be at fault.
     fn arms(&self) -> TokenStream {
         let mut arms = TokenStream::new();
-        let lists = [(Part::Scopes, &self.auth.scopes), (Part::Roles, &self.auth.roles)];
-        for (part, list) in lists {
-            let Some(list) = list else { continue };
+        for (part, list) in self.unseen_lists() {
             let entries = list.entries().map_or(0, Iterator::count);
             let variant = format_ident!("{part:?}");
             let pattern = quote!(__policy::policy_core::auth::Part::#variant);
@@ -247,6 +260,12 @@ impl Callers<'_> {
         };
         found.unwrap_or_else(|| auth.place.clone())
     }
+}
+
+/// The constant that holds a list which cannot be seen.
+fn constant_of(part: Part) -> TokenStream {
+    let name = format_ident!("__POLICY_{}", part.name().to_ascii_uppercase());
+    name.to_token_stream()
 }
 
 /// The `*` of a policy, which cannot have credentials; else the attribute, which lacks them.

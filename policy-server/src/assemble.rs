@@ -6,9 +6,10 @@ use std::{fmt, sync::Arc};
 use http::Method;
 use futures_util::FutureExt;
 use policy_core::{
-    Rule,
-    auth::AuthPolicy,
+    Rule, Severity,
+    auth::{self, AuthPolicy, AuthSpec},
     cors::{Cors, Field, OriginLists, PolicyError},
+    csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
     path::PathTemplate,
     route::{Facet, Level, RoutePolicy, check_method, nearest},
@@ -24,7 +25,7 @@ use crate::{
     handler::{BoxFuture, Call, Description},
     mount::{Mount, SharedService},
     route::Route,
-    router::{AddError, Router, RouterBuilder},
+    router::{AddError, Declared, Router, RouterBuilder},
     scheme::Schemes,
     scope::Scope,
     serve::Settings,
@@ -165,6 +166,19 @@ impl<S: Send + Sync + 'static> Plan<S> {
         assembled.guard = Arc::new(guard);
         Ok(AppService::new(assembled, layers))
     }
+}
+
+/// What is wrong, or odd, in who may call, asked once more about the policy that holds for a
+/// route: it may be the one of its scope or of the app.
+pub(crate) fn violations_of_callers(
+    auth: &AuthPolicy,
+    csrf: &CsrfPolicy,
+    cors: Option<&Cors>,
+) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
+    let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
+    // What arguments the handler has, only its macro sees: it asked that.
+    let takes_session = true;
+    AuthSpec { without_credentials, takes_session, ..AuthSpec::of(auth, csrf) }.violations()
 }
 
 /// Checks an app and puts it together.
@@ -341,6 +355,15 @@ impl Assembler<'_> {
         let cors =
             nearest([(Level::Route, own), (Level::Scope, scope.clone()), (Level::App, default)]);
         let guard = self.guard(&place, &description);
+        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let violations =
+            violations_of_callers(&auth, &csrf, cors.as_ref().map(|(cors, _)| &**cors));
+        for auth::Violation { rule, part, value, .. } in violations {
+            if rule.severity() == Severity::Error {
+                let value = if value.is_empty() { part.name() } else { value };
+                self.rule(&place, rule, value);
+            }
+        }
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
@@ -357,8 +380,13 @@ impl Assembler<'_> {
                     continue;
                 }
             };
-            let shared = cors.as_ref().map(|(cors, _)| cors);
-            if let Err(error) = router.add(&path, &methods, routes.len(), shared) {
+            let declared = cors.as_ref().map(|(cors, _)| Declared {
+                cors: Arc::clone(cors),
+                by_credentials: methods
+                    .first()
+                    .map_or(&[], |method| auth.request_headers(&csrf, method.as_str())),
+            });
+            if let Err(error) = router.add(&path, &methods, routes.len(), declared.as_ref()) {
                 self.conflict(&place, route_text, error, routes);
             }
             routes.push(AssembledRoute {
@@ -414,10 +442,11 @@ impl Assembler<'_> {
             return;
         }
         let below = format!("{prefix}/{{*path}}");
-        let shared = cors.as_ref().map(|(cors, _)| cors);
+        let declared =
+            cors.as_ref().map(|(cors, _)| Declared { cors: Arc::clone(cors), by_credentials: &[] });
         let paths = [prefix, &format!("{prefix}/"), &below];
         let added = paths.into_iter().try_for_each(|path| {
-            let added = router.add(path, &mount.methods, routes.len(), shared);
+            let added = router.add(path, &mount.methods, routes.len(), declared.as_ref());
             added.map_err(|error| (path.to_owned(), error))
         });
         if let Err((path, error)) = added {

@@ -107,7 +107,7 @@ impl PolicyLayer {
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
         let cors = policy.into().compile("PolicyLayer", lists)?;
-        let preflight = cors.preflight(&[]);
+        let preflight = cors.preflight(&[], &[]);
         Ok(Self(Arc::new(Plan { cors, preflight })))
     }
 }

@@ -5,9 +5,9 @@ use std::{
     fmt::{self, Write},
 };
 
-use policy_core::gate::OwnOrigin;
+use policy_core::{auth, gate::OwnOrigin};
 
-use crate::assemble::Assembled;
+use crate::assemble::{Assembled, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
 pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, fmt::Error> {
@@ -26,15 +26,16 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
                 Some((cors, level)) => format!("{} ({})", cors.audience(), level.name()),
                 None => "nobody".to_owned(),
             };
-            (methods.join(","), route.path().to_string(), format!("auth {}", route.auth), cors)
+            (methods.join(","), route.path().to_string(), format!("auth: {}", route.auth), cors)
         })
         .collect();
     let width = |column: fn(&(String, String, String, String)) -> usize| {
         rows.iter().map(column).max().unwrap_or(0)
     };
     let (methods, paths) = (width(|row| row.0.len()), width(|row| row.1.len()));
+    let auths = width(|row| row.2.len());
     for (method, path, auth, cors) in &rows {
-        writeln!(text, "  {method:methods$}  {path:paths$}  {auth}  shared with {cors}")?;
+        writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
     }
     for notice in notices(app) {
         writeln!(text, "notice: {notice}")?;
@@ -47,7 +48,13 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
-        let Some((cors, _)) = &route.cors else { continue };
+        let cors = route.cors.as_ref().map(|(cors, _)| &**cors);
+        let odd = violations_of_callers(&route.auth, &route.csrf, cors);
+        notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
+            let (path, part) = (route.path(), part.name());
+            format!("{path}: {part}: {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())
+        }));
+        let Some(cors) = cors else { continue };
         notices.extend(cors.notices().iter().map(ToString::to_string));
         if is_deployment && cors.grants_loopback() {
             let path = route.path();

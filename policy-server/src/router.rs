@@ -50,6 +50,14 @@ pub(crate) struct Sharing {
     pub(crate) preflight: Arc<Preflight>,
 }
 
+/// What a route says of who may read it, and which request headers a page needs for that.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) cors: Arc<Cors>,
+    /// The headers of its credentials.
+    pub(crate) by_credentials: &'static [&'static str],
+}
+
 impl Path {
     /// The route for a method; GET's for HEAD where HEAD has none of its own.
     pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
@@ -95,7 +103,7 @@ pub(crate) struct RouterBuilder {
     /// The places of paths by their form: where parameters stand, not how they are called.
     places: BTreeMap<String, usize>,
     /// The policies of the methods of each path, until their preflights can be answered.
-    policies: Vec<Vec<Option<Arc<Cors>>>>,
+    policies: Vec<Vec<Option<Declared>>>,
 }
 
 impl RouterBuilder {
@@ -109,7 +117,7 @@ impl RouterBuilder {
         template: &str,
         methods: &[Method],
         route: usize,
-        cors: Option<&Arc<Cors>>,
+        declared: Option<&Declared>,
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let form = form_of(&parsed);
@@ -139,7 +147,7 @@ impl RouterBuilder {
         for method in methods {
             path.methods.push(Served { method: method.clone(), route, sharing: None });
             if let Some(policies) = self.policies.get_mut(place) {
-                policies.push(cors.map(Arc::clone));
+                policies.push(declared.cloned());
             }
         }
         Ok(())
@@ -150,14 +158,18 @@ impl RouterBuilder {
         for (path, policies) in self.router.paths.iter_mut().zip(&self.policies) {
             path.allow = allow(&path.methods);
             let methods: Vec<_> = path.methods.iter().map(|served| served.method.clone()).collect();
-            for (served, cors) in path.methods.iter_mut().zip(policies) {
-                let Some(cors) = cors else { continue };
-                let is_shared = |other: &Option<Arc<Cors>>| {
-                    other.as_ref().is_some_and(|other| other.shares_preflight(cors))
-                };
-                let shared = methods.iter().zip(policies).filter(|(_, other)| is_shared(other));
-                let shared = with_head(shared.map(|(method, _)| method.clone()).collect());
-                let preflight = Arc::new(cors.preflight(&shared));
+            for (served, declared) in path.methods.iter_mut().zip(policies) {
+                let Some(Declared { cors, .. }) = declared else { continue };
+                let (mut shared, mut by_credentials) = (Vec::new(), Vec::new());
+                for (method, other) in methods.iter().zip(policies) {
+                    if let Some(other) = other
+                        && other.cors.shares_preflight(cors)
+                    {
+                        shared.push(method.clone());
+                        by_credentials.extend_from_slice(other.by_credentials);
+                    }
+                }
+                let preflight = Arc::new(cors.preflight(&with_head(shared), &by_credentials));
                 served.sharing = Some(Sharing { cors: Arc::clone(cors), preflight });
             }
         }

@@ -36,11 +36,11 @@ async fn show_every_route_with_its_policy_and_where_that_comes_from() {
     );
     assert_eq!(
         process.lines(6),
-        "  GET       /plain          auth public  shared with https://app.example (app)
-  GET       /own            auth public  shared with https://route.example (route)
-  GET       /closed         auth public  shared with nobody
-  GET       /prices/{id}    auth public  shared with list `partners`, with credentials (route)
-  GET       /open/plain     auth public  shared with * (scope)
-  GET,HEAD  /files/{*path}  auth public  shared with https://app.example (app)\n"
+        "  GET       /plain          auth: public  shared with https://app.example (app)
+  GET       /own            auth: public  shared with https://route.example (route)
+  GET       /closed         auth: public  shared with nobody
+  GET       /prices/{id}    auth: public  shared with list `partners`, with credentials (route)
+  GET       /open/plain     auth: public  shared with * (scope)
+  GET,HEAD  /files/{*path}  auth: public  shared with https://app.example (app)\n"
     );
 }

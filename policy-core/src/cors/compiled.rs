@@ -111,6 +111,11 @@ impl Cors {
         matches!(self.audience, Audience::Any)
     }
 
+    /// Whether cookies and TLS certificates of the granted origins' users come along.
+    pub fn allows_credentials(&self) -> bool {
+        self.credentials
+    }
+
     /// Whether a preflight for one of the two policies says the truth about the other: the
     /// declared origins, credentials and request headers are the same. Browsers keep what a
     /// preflight allows for every method of a URL (Fetch, CORS-preflight cache).

@@ -13,7 +13,7 @@ use super::{
     compiled::{Cors, Names},
     names,
 };
-use crate::{catalogue::Refusal, gate::Single, grammar::is_token};
+use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token};
 
 /// The answer to the preflights of one route, made at start.
 ///
@@ -52,8 +52,10 @@ impl Cors {
     /// Makes the answer to preflights for a route of this policy. `served` are the methods of
     /// the routes at its path that share preflights with it, see
     /// [`shares_preflight`](Self::shares_preflight); they count where the policy names no
-    /// methods of its own.
-    pub fn preflight(&self, served: &[Method]) -> Preflight {
+    /// methods of its own. `by_credentials` are the request headers that these routes need for
+    /// their credentials, see
+    /// [`AuthPolicy::request_headers`](crate::auth::AuthPolicy::request_headers).
+    pub fn preflight(&self, served: &[Method], by_credentials: &[&str]) -> Preflight {
         let mut headers = HeaderMap::with_capacity(8);
         // A place for the origin: a value that is replaced costs no insertion.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -64,7 +66,7 @@ impl Cors {
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, self.allowed_methods(served));
-        if let Some(names) = self.allowed_headers(served).value() {
+        if let Some(names) = self.allowed_headers(served, by_credentials).value() {
             headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names);
         }
         if let Some(max_age) = &self.max_age {
@@ -85,13 +87,20 @@ impl Cors {
     }
 
     /// The declared headers, and `content-type` where a served method carries a body. A policy
-    /// that names its methods says all there is to say, so nothing is added to it; `*` covers
-    /// the name already.
-    fn allowed_headers(&self, served: &[Method]) -> Names {
+    /// that names its methods says all there is to say, so that is not added to it; `*` covers the
+    /// name already.
+    ///
+    /// What credentials need does not follow from methods, and is always added: `*` does not cover
+    /// `authorization` (Fetch, CORS non-wildcard request-header name). Where no cookie comes along, there is
+    /// nothing for the anti-forgery header to prove.
+    fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> Names {
         const WITH_BODY: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let carries_body = served.iter().any(|method| WITH_BODY.contains(method));
         let derived = carries_body && self.methods.is_none() && !self.headers.any;
-        let derived = derived.then(|| "content-type".to_owned());
+        let derived = derived.then_some("content-type");
+        let needed = |name: &&str| self.credentials || *name != csrf::HEADER;
+        let derived = derived.into_iter().chain(by_credentials.iter().copied().filter(needed));
+        let derived = derived.map(str::to_owned);
         let mut names = Names::new(self.headers.listed.iter().cloned().chain(derived));
         names.any = self.headers.any;
         names

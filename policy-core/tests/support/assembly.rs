@@ -23,7 +23,7 @@ pub(crate) fn answer(world: &World, request: &Request) -> Answer {
     if head.is_preflight() && request.path == world.app.path {
         let answered = match &policy {
             Some(cors) => {
-                let plan = cors.preflight(&world.app.served());
+                let plan = cors.preflight(&world.app.served(), &[]);
                 plan.answer(cors, head.origin, head.request_method)
             }
             None => Err(Refusal::PreflightOrigin),

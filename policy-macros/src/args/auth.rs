@@ -68,7 +68,7 @@ impl AuthArgs {
             if CALLERS.iter().any(|caller| word == caller) && !input.peek(Token![=]) {
                 self.add_caller(word, is_joined, findings);
             } else {
-                self.read_part(word, input, findings)?;
+                self.read_part(&word, input, findings)?;
             }
             if input.parse::<Option<Token![|]>>()?.is_none() {
                 return Ok(());
@@ -96,19 +96,19 @@ impl AuthArgs {
 
     fn read_part(
         &mut self,
-        key: Ident,
+        key: &Ident,
         input: ParseStream<'_>,
         findings: &mut Findings,
     ) -> Result<()> {
         let name = key.to_string();
         let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-        if key == "optional" || CALLERS.contains(&name.as_str()) {
+        if *key == "optional" || CALLERS.contains(&name.as_str()) {
             if assigned {
                 input.parse::<Expr>()?;
                 let help = format_args!("write `{name}` alone, or leave it out");
-                findings.error(&key, format_args!("`{name}` has no value"), help);
+                findings.error(key, format_args!("`{name}` has no value"), help);
             } else if std::mem::replace(&mut self.optional, true) {
-                repeated(&key, findings);
+                repeated(key, findings);
             }
             return Ok(());
         }
@@ -117,14 +117,14 @@ impl AuthArgs {
                 input.parse::<Expr>()?;
             }
             let kind = if assigned { "argument" } else { "word" };
-            findings.error(&key, format_args!("unknown {kind} `{key}`"), POSSIBLE);
+            findings.error(key, format_args!("unknown {kind} `{key}`"), POSSIBLE);
             return Ok(());
         }
         if !assigned || input.is_empty() || input.peek(Token![,]) {
-            findings.error(&key, format_args!("`{key}` needs a value"), example(&name));
+            findings.error(key, format_args!("`{key}` needs a value"), example(&name));
             return Ok(());
         }
-        let is_first = if key == "scheme" {
+        let is_first = if *key == "scheme" {
             let ty = input.parse()?;
             set(&mut self.scheme, Some(OwnType { key: key.clone(), ty }))
         } else {
@@ -136,7 +136,7 @@ impl AuthArgs {
             }
         };
         if !is_first {
-            repeated(&key, findings);
+            repeated(key, findings);
         }
         Ok(())
     }

@@ -18,22 +18,24 @@ const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
     const cors_policy_of_hooks: __policy::policy_core::cors::CorsPolicy = PARTNERS;
+    const __POLICY_SCOPES: &[&::core::primitive::str] = {
+        const __POLICY_VALUE: &[&::core::primitive::str] = &SCOPES;
+        __POLICY_VALUE
+    };
     const __POLICY_AUTH: __policy::policy_core::auth::AuthPolicy = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
         scheme: ::core::option::Option::Some(__policy::policy_core::auth::OwnScheme {
             name: "keys::ApiKeys",
             ambient: <keys::ApiKeys as __policy::Scheme>::AMBIENT,
         }),
         optional: true,
-        scopes: {
-            const __POLICY_VALUE: &[&::core::primitive::str] = &SCOPES;
-            __POLICY_VALUE
-        },
+        scopes: __POLICY_SCOPES,
         ..__policy::policy_core::auth::Requirement::NONE
     });
     const auth_policy_of_hooks: () = match (__policy::policy_core::auth::AuthSpec {
         csrf: true,
         takes_session: false,
         without_credentials: !cors_policy_of_hooks.spec().credentials,
+        scopes: ::core::option::Option::Some(__POLICY_SCOPES),
         ..__policy::policy_core::auth::AuthSpec::of(
             &__POLICY_AUTH,
             &__policy::policy_core::csrf::CsrfPolicy::Origin,
