@@ -1,6 +1,8 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+#[cfg(feature = "embedded")]
+mod embedded;
 mod memory;
 mod session_store;
 mod token_store;
@@ -8,6 +10,8 @@ mod token_store;
 use std::{error::Error, fmt};
 
 pub use answer::Answer;
+#[cfg(feature = "embedded")]
+pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{

@@ -1,0 +1,386 @@
+//! Rows as bytes: a byte for the version of the layout, then the fields one after the other.
+//!
+//! Numbers are LEB128, texts and lists begin with their length. A row of an unknown version, or
+//! one that does not end where it should, reads as nothing.
+
+use std::time::Duration;
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+
+use crate::store::{Family, Revocation, Ticket, TokenHash};
+
+/// The layout that this version writes.
+const VERSION: u8 = 1;
+
+/// What is kept in a row.
+pub(super) trait Row: Sized {
+    fn write(&self, to: &mut Writer);
+
+    fn read(from: &mut Reader<'_>) -> Option<Self>;
+
+    fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer(Vec::with_capacity(256));
+        writer.byte(VERSION);
+        self.write(&mut writer);
+        writer.0
+    }
+
+    fn decode(row: &[u8]) -> Option<Self> {
+        let mut reader = Reader(row);
+        if reader.byte()? != VERSION {
+            return None;
+        }
+        let value = Self::read(&mut reader)?;
+        reader.0.is_empty().then_some(value)
+    }
+}
+
+/// Where a session went when its id changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Successor {
+    pub(super) key: SessionKey,
+    /// The old key loads the session until then.
+    pub(super) grace: Timestamp,
+}
+
+/// A refresh token.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TokenRow {
+    pub(super) family: [u8; 16],
+    /// When it was exchanged, and for what.
+    pub(super) used: Option<(Timestamp, TokenHash)>,
+}
+
+pub(super) struct Writer(Vec<u8>);
+
+impl Writer {
+    fn byte(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.byte(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.byte(number as u8);
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.number(time.millis());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes(text.as_bytes());
+    }
+
+    fn list(&mut self, list: &[Box<str>]) {
+        self.number(list.len() as u64);
+        list.iter().for_each(|text| self.text(text));
+    }
+
+    fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.byte(u8::from(value.is_some()));
+        if let Some(value) = value {
+            write(self, value);
+        }
+    }
+
+    fn identity(&mut self, identity: &Identity) {
+        self.text(&identity.subject);
+        self.list(&identity.roles);
+        self.list(&identity.scopes);
+    }
+}
+
+pub(super) struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*byte)
+    }
+
+    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            // The tenth byte has room for one bit.
+            if shift == 63 && bits > 1 {
+                return None;
+            }
+            number |= bits << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn time(&mut self) -> Option<Timestamp> {
+        self.number().map(Timestamp::from_millis)
+    }
+
+    fn text(&mut self) -> Option<Box<str>> {
+        let length = usize::try_from(self.number()?).ok()?;
+        Some(std::str::from_utf8(self.bytes(length)?).ok()?.into())
+    }
+
+    fn list(&mut self) -> Option<Box<[Box<str>]>> {
+        // Collecting asks for no room ahead, so a wrong count allocates nothing.
+        (0..self.number()?).map(|_| self.text()).collect()
+    }
+
+    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.byte()? {
+            0 => Some(None),
+            1 => read(self).map(Some),
+            _ => None,
+        }
+    }
+
+    fn identity(&mut self) -> Option<Identity> {
+        Some(Identity { subject: self.text()?, roles: self.list()?, scopes: self.list()? })
+    }
+}
+
+impl Row for Record {
+    fn write(&self, to: &mut Writer) {
+        to.bytes(&self.handle.0);
+        to.option(self.identity.as_ref(), Writer::identity);
+        to.number(self.epoch);
+        to.number(self.version);
+        to.time(self.created);
+        to.option(self.authenticated, Writer::time);
+        to.time(self.rotated);
+        to.time(self.last_seen);
+        to.time(self.idle_deadline);
+        to.time(self.absolute_deadline);
+        to.time(Timestamp::default().after(self.idle));
+        to.byte(u8::from(self.is_remembered));
+        to.bytes(&self.binding);
+        to.number(self.data.len() as u64);
+        to.bytes(&self.data);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            handle: Handle(from.array()?),
+            identity: from.option(Reader::identity)?,
+            epoch: from.number()?,
+            version: from.number()?,
+            created: from.time()?,
+            authenticated: from.option(Reader::time)?,
+            rotated: from.time()?,
+            last_seen: from.time()?,
+            idle_deadline: from.time()?,
+            absolute_deadline: from.time()?,
+            idle: Duration::from_millis(from.number()?),
+            is_remembered: from.byte()? == 1,
+            binding: from.array()?,
+            data: {
+                let length = usize::try_from(from.number()?).ok()?;
+                from.bytes(length)?.into()
+            },
+        })
+    }
+}
+
+impl Row for Successor {
+    fn write(&self, to: &mut Writer) {
+        to.bytes(&self.key.0);
+        to.time(self.grace);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { key: SessionKey(from.array()?), grace: from.time()? })
+    }
+}
+
+impl Row for Family {
+    fn write(&self, to: &mut Writer) {
+        to.bytes(&self.id);
+        to.identity(&self.identity);
+        to.time(self.authenticated);
+        to.time(self.expires);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            id: from.array()?,
+            identity: from.identity()?,
+            authenticated: from.time()?,
+            expires: from.time()?,
+        })
+    }
+}
+
+impl Row for TokenRow {
+    fn write(&self, to: &mut Writer) {
+        to.bytes(&self.family);
+        to.option(self.used.as_ref(), |to, (at, successor)| {
+            to.time(*at);
+            to.bytes(&successor.0);
+        });
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            family: from.array()?,
+            used: from.option(|from| Some((from.time()?, TokenHash(from.array()?))))?,
+        })
+    }
+}
+
+impl Row for Revocation {
+    fn write(&self, to: &mut Writer) {
+        match self {
+            Self::Token { id, until } => {
+                to.byte(0);
+                to.text(id);
+                to.time(*until);
+            }
+            Self::User { user, before } => {
+                to.byte(1);
+                to.text(user);
+                to.number(*before);
+            }
+            Self::All { before } => {
+                to.byte(2);
+                to.number(*before);
+            }
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(match from.byte()? {
+            0 => Self::Token { id: from.text()?, until: from.time()? },
+            1 => Self::User { user: from.text()?, before: from.number()? },
+            2 => Self::All { before: from.number()? },
+            _ => return None,
+        })
+    }
+}
+
+impl Row for Ticket {
+    fn write(&self, to: &mut Writer) {
+        to.identity(&self.identity);
+        to.option(self.authenticated, Writer::time);
+        to.option(self.session.as_ref(), |to, handle| to.bytes(&handle.0));
+        to.option(self.token.as_ref(), |to, (id, end)| {
+            to.text(id);
+            to.time(*end);
+        });
+        to.time(self.expires);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            identity: from.identity()?,
+            authenticated: from.option(Reader::time)?,
+            session: from.option(|from| from.array().map(Handle))?,
+            token: from.option(|from| Some((from.text()?, from.time()?)))?,
+            expires: from.time()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+
+    fn record() -> Record {
+        Record {
+            handle: Handle([1; 16]),
+            identity: Some(Identity::new("ada").roles(["admin", ""]).scopes(["ä:read"])),
+            epoch: 0,
+            version: u64::MAX,
+            created: Timestamp::from_millis(127),
+            authenticated: Some(Timestamp::from_millis(128)),
+            rotated: Timestamp::MAX,
+            last_seen: Timestamp::from_seconds(1_800_000_000),
+            idle_deadline: Timestamp::from_millis(16_384),
+            absolute_deadline: Timestamp::from_millis(16_383),
+            idle: Duration::from_secs(900),
+            is_remembered: true,
+            binding: [2; 32],
+            data: b"{\"a\":1}".as_slice().into(),
+        }
+    }
+
+    fn comes_back<T: Row + PartialEq + Debug>(value: &T) {
+        let row = value.encode();
+        assert_eq!(T::decode(&row).as_ref(), Some(value));
+        for end in 0..row.len() {
+            assert_eq!(T::decode(&row[..end]), None, "cut at {end}");
+        }
+        assert_eq!(T::decode(&[&row[..], &[0]].concat()), None, "a byte too many");
+        let mut newer = row;
+        newer[0] = VERSION + 1;
+        assert_eq!(T::decode(&newer), None, "a version that is not known");
+    }
+
+    #[test]
+    fn every_row_comes_back_and_no_part_of_it_does() {
+        let identity = Identity::new("bo");
+        comes_back(&record());
+        comes_back(&Record { identity: None, authenticated: None, data: [].into(), ..record() });
+        comes_back(&Successor { key: SessionKey([3; 32]), grace: Timestamp::MAX });
+        comes_back(&Family {
+            id: [4; 16],
+            identity: identity.clone(),
+            authenticated: Timestamp::from_millis(5),
+            expires: Timestamp::from_millis(6),
+        });
+        comes_back(&TokenRow { family: [7; 16], used: None });
+        let used = Some((Timestamp::from_millis(8), TokenHash([9; 32])));
+        comes_back(&TokenRow { family: [7; 16], used });
+        comes_back(&Revocation::Token { id: "j".into(), until: Timestamp::from_millis(10) });
+        comes_back(&Revocation::User { user: "ada".into(), before: 11 });
+        comes_back(&Revocation::All { before: 12 });
+        let ticket = Ticket {
+            identity,
+            authenticated: None,
+            session: Some(Handle([13; 16])),
+            token: Some(("j".into(), Timestamp::from_millis(14))),
+            expires: Timestamp::from_millis(15),
+        };
+        comes_back(&ticket);
+        comes_back(&Ticket { session: None, token: None, ..ticket });
+    }
+
+    #[test]
+    fn a_count_that_lies_allocates_nothing() {
+        let mut writer = Writer(vec![]);
+        writer.number(u64::MAX);
+        assert_eq!(Reader(&writer.0).list(), None);
+        assert_eq!(Reader(&writer.0).text(), None);
+        // One bit more than a number has.
+        assert_eq!(
+            Reader(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]).number(),
+            None
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! What is to be looked at when: an index by time, of which a purge reads the front.
+
+use std::time::Duration;
+
+use policy_core::time::Timestamp;
+use redb::{ReadableTable, Table};
+
+/// An index of rows by when they may be dead.
+///
+/// An entry is no promise. What moves a deadline back or removes a row leaves the entry alone;
+/// when it is due, whoever purges looks at the row, and files it anew if it lives.
+pub(super) struct Deadlines<'t>(Table<'t, &'static [u8], ()>);
+
+/// The most entries that one transaction looks at, so that others need not wait for long.
+const BATCH: usize = 256;
+
+/// What is due.
+pub(super) struct Entry {
+    pub(super) kind: u8,
+    pub(super) id: Vec<u8>,
+    filed: Timestamp,
+}
+
+/// What a step of a purge has done.
+pub(super) struct Purged {
+    pub(super) removed: usize,
+    /// Whether another step would find nothing to do.
+    pub(super) is_done: bool,
+}
+
+impl<'t> Deadlines<'t> {
+    /// When to look again at a row that only a later version of us can read.
+    pub(super) const UNREADABLE: Duration = Duration::from_secs(24 * 3600);
+
+    pub(super) fn new(table: Table<'t, &'static [u8], ()>) -> Self {
+        Self(table)
+    }
+
+    pub(super) fn add(
+        &mut self,
+        deadline: Timestamp,
+        kind: u8,
+        id: &[u8],
+    ) -> Result<(), redb::Error> {
+        self.0.insert(key(deadline, kind, id).as_slice(), ())?;
+        Ok(())
+    }
+
+    /// The first entries that are due, and whether that is all of them.
+    pub(super) fn due(&self, now: Timestamp) -> Result<(Vec<Entry>, bool), redb::Error> {
+        let end = now.millis().saturating_add(1).to_be_bytes();
+        let mut due = vec![];
+        for entry in self.0.range(..end.as_slice())?.take(BATCH) {
+            let (key, _) = entry?;
+            if let Some((filed, [kind, id @ ..])) = key.value().split_first_chunk() {
+                let filed = Timestamp::from_millis(u64::from_be_bytes(*filed));
+                due.push(Entry { kind: *kind, id: id.to_vec(), filed });
+            }
+        }
+        let is_all = due.len() < BATCH;
+        Ok((due, is_all))
+    }
+
+    /// Removes an entry that was looked at, and files it anew if there is a later deadline.
+    pub(super) fn settle(
+        &mut self,
+        entry: &Entry,
+        next: Option<Timestamp>,
+    ) -> Result<(), redb::Error> {
+        self.0.remove(key(entry.filed, entry.kind, &entry.id).as_slice())?;
+        match next {
+            Some(next) => self.add(next, entry.kind, &entry.id),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Sorts by time.
+fn key(deadline: Timestamp, kind: u8, id: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(9 + id.len());
+    key.extend_from_slice(&deadline.millis().to_be_bytes());
+    key.push(kind);
+    key.extend_from_slice(id);
+    key
+}

@@ -1,0 +1,129 @@
+//! Opens the file, or says why not.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::ErrorKind,
+    path::Path,
+};
+
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+
+use crate::store::StoreError;
+
+/// What is known of the file as a whole: its format, and the secrets.
+pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+
+const FORMAT: &str = "format";
+
+/// The set of tables that this version reads and writes. The layout of a row has a version of
+/// its own.
+const FORMAT_NUMBER: [u8; 4] = 1_u32.to_le_bytes();
+
+/// The most memory for pages of the file; the system has its own cache behind it.
+const CACHE: usize = 64 * 1024 * 1024;
+
+/// Opens or creates the file.
+pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
+    let shown = path.display();
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        let text = format!("the folder `{}` of `{shown}` does not exist", folder.display());
+        return Err(StoreError::new(text));
+    }
+    let is_new = !path.exists();
+    let file = options()
+        .open(path)
+        .map_err(|error| StoreError::new(format!("`{shown}` cannot be opened: {error}")))?;
+    let database = Builder::new().set_cache_size(CACHE).create_file(file).map_err(|error| {
+        StoreError::new(match error {
+            DatabaseError::DatabaseAlreadyOpen => {
+                format!("`{shown}` is open in another process, or twice in this one")
+            }
+            DatabaseError::Storage(redb::StorageError::Io(error))
+                if error.kind() == ErrorKind::InvalidData =>
+            {
+                format!("`{shown}` is no redb database")
+            }
+            error => format!("`{shown}` cannot be opened: {error}"),
+        })
+    })?;
+    check_format(&database).map_err(|error| StoreError::new(format!("`{shown}` {error}")))?;
+    if is_new {
+        sync_folder(folder)
+            .map_err(|error| StoreError::new(format!("`{shown}` is not durable: {error}")))?;
+    }
+    Ok(database)
+}
+
+/// Marks an empty database as ours; refuses one that is not.
+pub(super) fn check_format(database: &Database) -> Result<(), String> {
+    let stored = stored_format(database).map_err(|error| format!("cannot be read: {error}"))?;
+    match stored {
+        Format::Empty => mark(database).map_err(|error| format!("cannot be written: {error}")),
+        Format::Is(number) if number == FORMAT_NUMBER => Ok(()),
+        Format::Is(number) => {
+            let number = number
+                .try_into()
+                .map_or_else(|_| "?".into(), |number| u32::from_le_bytes(number).to_string());
+            let known = u32::from_le_bytes(FORMAT_NUMBER);
+            Err(format!("has format {number}, and this version of Policy knows format {known}"))
+        }
+        Format::Foreign => Err("is a database of something else".to_owned()),
+    }
+}
+
+enum Format {
+    Empty,
+    Is(Vec<u8>),
+    Foreign,
+}
+
+fn stored_format(database: &Database) -> Result<Format, redb::Error> {
+    let transaction = database.begin_read()?;
+    match transaction.open_table(META) {
+        Ok(meta) => Ok(meta
+            .get(FORMAT)?
+            .map_or(Format::Foreign, |number| Format::Is(number.value().to_vec()))),
+        Err(TableError::TableDoesNotExist(_)) => {
+            let is_empty = transaction.list_tables()?.next().is_none()
+                && transaction.list_multimap_tables()?.next().is_none();
+            Ok(if is_empty { Format::Empty } else { Format::Foreign })
+        }
+        Err(TableError::Storage(error)) => Err(error.into()),
+        // A table of that name that is not like ours.
+        Err(_) => Ok(Format::Foreign),
+    }
+}
+
+fn mark(database: &Database) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    transaction.open_table(META)?.insert(FORMAT, FORMAT_NUMBER.as_slice())?;
+    // Reading finds every table, also before anything was written to it.
+    super::session_tables::SessionTables::open(&transaction)?;
+    super::token_tables::TokenTables::open(&transaction)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    // Whoever reads the file can make the keys of sessions.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// A new file is there for good once its folder is written too.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Sessions, refresh tokens and revocations in one file, by redb.
+
+mod codec;
+mod deadlines;
+mod file;
+mod session_tables;
+mod sessions;
+#[cfg(test)]
+mod tests;
+mod token_tables;
+mod tokens;
+mod writer;
+
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use policy_core::time::Timestamp;
+use redb::{Database, ReadTransaction, ReadableDatabase};
+
+use self::writer::{Tables, Writer};
+use super::{Answer, StoreError};
+
+/// A store in a file of this machine, for an app that runs as one process.
+///
+/// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
+/// Copies share one file, which is closed when the last copy is dropped.
+///
+/// - What gives or takes rights (login, logout, rotation, revocation, refresh, tickets) and the
+///   values of a session are on the disk when the answer comes. Operations that wait at the same
+///   time share one sync.
+/// - That a session was used reaches the disk within a second or so. A crash may forget it, and
+///   the session then ends a little earlier than it would have.
+/// - An operation is submitted when its method is called; it is done also where nobody waits for
+///   the answer.
+/// - Reading waits for nobody.
+///
+/// After an error of the disk every operation fails until the app is started again.
+///
+/// ```
+/// use policy_server::store::{EmbeddedStore, SessionStore};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir();
+/// let store = EmbeddedStore::new(folder.join("sessions.redb"));
+/// SessionStore::open(&store).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct EmbeddedStore(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    opening: Mutex<()>,
+    open: OnceLock<Open>,
+}
+
+/// An open file.
+struct Open {
+    database: Arc<Database>,
+    writer: Writer,
+    /// The latest time that anybody told, for operations that are not told the time.
+    latest: AtomicU64,
+}
+
+impl EmbeddedStore {
+    /// A store in the file at `path`, whose folder exists. Nothing is opened yet.
+    ///
+    /// The file is created when the store is opened first, and only its owner may read it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let shared = Shared { path: path.into(), opening: Mutex::new(()), open: OnceLock::new() };
+        Self(Arc::new(shared))
+    }
+
+    /// Opens the file, once for all copies.
+    fn open_file(&self) -> Result<(), StoreError> {
+        let _one_at_a_time = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.open.get().is_none() {
+            let open = Open::start(file::open(&self.0.path)?)?;
+            // Nobody else sets it.
+            let _ = self.0.open.set(open);
+        }
+        Ok(())
+    }
+
+    fn opened(&self) -> Result<&Open, StoreError> {
+        self.0
+            .open
+            .get()
+            .ok_or_else(|| StoreError::new(format!("`{}` was not opened", self.0.path.display())))
+    }
+
+    /// Reads in a transaction of its own, on this thread.
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, StoreError> {
+        let transaction = self.opened()?.database.begin_read().map_err(StoreError::new)?;
+        read(&transaction).map_err(StoreError::new)
+    }
+
+    /// Submits an operation to the thread that writes.
+    fn write<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
+    ) -> Answer<'a, T> {
+        match self.opened() {
+            Ok(open) => open.writer.submit(work),
+            Err(error) => Answer::ready(Err(error)),
+        }
+    }
+
+    /// The secret of this name, which is `fresh` if there is none yet.
+    fn stored_secret(&self, name: &'static str, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        let stored = self.read(|transaction| {
+            let meta = transaction.open_table(file::META)?;
+            Ok(meta.get(name)?.and_then(|secret| secret.value().try_into().ok()))
+        });
+        match stored {
+            Ok(Some(secret)) => Answer::ready(Ok(secret)),
+            Ok(None) => self.write(move |tables| tables.secret(name, fresh)),
+            Err(error) => Answer::ready(Err(error)),
+        }
+    }
+
+    /// Notes the time.
+    fn told(&self, now: Timestamp) {
+        if let Some(open) = self.0.open.get()
+            && open.latest.load(Ordering::Relaxed) < now.millis()
+        {
+            open.latest.fetch_max(now.millis(), Ordering::Relaxed);
+        }
+    }
+
+    /// The latest time that was noted.
+    fn latest(&self) -> Timestamp {
+        let open = self.0.open.get();
+        open.map_or(Timestamp::default(), |open| {
+            Timestamp::from_millis(open.latest.load(Ordering::Relaxed))
+        })
+    }
+}
+
+impl Open {
+    fn start(database: Database) -> Result<Self, StoreError> {
+        let database = Arc::new(database);
+        let writer = Writer::start(Arc::clone(&database)).map_err(StoreError::new)?;
+        Ok(Self { database, writer, latest: AtomicU64::new(0) })
+    }
+}
+
+impl fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EmbeddedStore").field(&self.0.path).finish()
+    }
+}

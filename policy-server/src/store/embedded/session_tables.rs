@@ -1,0 +1,387 @@
+//! Sessions within a write transaction: every rule of the store is decided here.
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+use redb::{
+    MultimapTable, MultimapTableDefinition, ReadableMultimapTable, ReadableTable, Table,
+    TableDefinition, WriteTransaction,
+};
+
+use super::{
+    codec::{Row, Successor},
+    deadlines::{Deadlines, Purged},
+    writer::Effect,
+};
+use crate::store::{Cas, Created, Limit, LimitPolicy};
+
+pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("sessions");
+
+/// The sessions of each user.
+pub(super) const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> =
+    MultimapTableDefinition::new("session_users");
+
+/// Where sessions went whose old key is still good.
+pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
+    TableDefinition::new("session_successors");
+
+/// How often all sessions of a user were ended.
+const EPOCHS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_epochs");
+
+const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_deadlines");
+
+/// Rotations of one session whose graces overlap; more are no use to anybody.
+const MAX_SUCCESSIONS: usize = 8;
+
+/// What an entry in the deadlines is about.
+const SESSION: u8 = 0;
+const SUCCESSOR: u8 = 1;
+
+/// The session under this key, dead or alive; none where its row cannot be read.
+pub(super) fn stored(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    key: &SessionKey,
+) -> Result<Option<Record>, redb::Error> {
+    Ok(sessions.get(&key.0)?.and_then(|row| Record::decode(row.value())))
+}
+
+/// The session under this key that is past no deadline.
+///
+/// No epoch is compared: a user's epoch goes up in the transaction that removes the sessions of
+/// the old one.
+pub(super) fn living(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Result<Option<Record>, redb::Error> {
+    Ok(stored(sessions, key)?.filter(|record| !record.is_expired(now)))
+}
+
+/// The key that the session of a replaced key is under now.
+pub(super) fn successor(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    successors: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Result<Option<SessionKey>, redb::Error> {
+    let mut key = *key;
+    for _ in 0..MAX_SUCCESSIONS {
+        let row = successors.get(&key.0)?.and_then(|row| Successor::decode(row.value()));
+        match row {
+            Some(successor) if now < successor.grace => key = successor.key,
+            _ => return Ok(None),
+        }
+        if sessions.get(&key.0)?.is_some() {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
+}
+
+/// The keys of a user's sessions.
+pub(super) fn keys_of(
+    users: &impl ReadableMultimapTable<&'static str, &'static [u8; 32]>,
+    user: &str,
+) -> Result<Vec<SessionKey>, redb::Error> {
+    let keys = users.get(user)?.map(|key| key.map(|key| SessionKey(*key.value())));
+    Ok(keys.collect::<Result<_, _>>()?)
+}
+
+pub(super) struct SessionTables<'t> {
+    sessions: Table<'t, &'static [u8; 32], &'static [u8]>,
+    users: MultimapTable<'t, &'static str, &'static [u8; 32]>,
+    successors: Table<'t, &'static [u8; 32], &'static [u8]>,
+    epochs: Table<'t, &'static str, u64>,
+    deadlines: Deadlines<'t>,
+    pub(super) effect: Effect,
+}
+
+impl<'t> SessionTables<'t> {
+    pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            sessions: transaction.open_table(SESSIONS)?,
+            users: transaction.open_multimap_table(USERS)?,
+            successors: transaction.open_table(SUCCESSORS)?,
+            epochs: transaction.open_table(EPOCHS)?,
+            deadlines: Deadlines::new(transaction.open_table(DEADLINES)?),
+            effect: Effect::None,
+        })
+    }
+
+    pub(super) fn create(
+        &mut self,
+        key: &SessionKey,
+        mut record: Record,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Result<Created, redb::Error> {
+        if self.is_known(key)? {
+            return Ok(Created::KeyTaken);
+        }
+        let Some(evicted) = self.make_room(record.user(), None, limit, now)? else {
+            return Ok(Created::LimitReached);
+        };
+        record.epoch = self.epoch(record.user())?;
+        record.version = 1;
+        self.insert(key, &record)?;
+        Ok(Created::Done { evicted })
+    }
+
+    pub(super) fn update(
+        &mut self,
+        key: &SessionKey,
+        expected: u64,
+        data: Box<[u8]>,
+        now: Timestamp,
+    ) -> Result<Cas, redb::Error> {
+        let Some(mut record) = living(&self.sessions, key, now)? else {
+            return Ok(Cas::Gone);
+        };
+        if record.version != expected {
+            return Ok(Cas::Conflict);
+        }
+        record.version += 1;
+        record.data = data;
+        self.replace(key, &record)?;
+        self.effect = Effect::Durable;
+        Ok(Cas::Done { version: record.version, evicted: vec![] })
+    }
+
+    pub(super) fn touch(
+        &mut self,
+        key: &SessionKey,
+        idle_deadline: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, redb::Error> {
+        let Some(mut record) = living(&self.sessions, key, now)? else {
+            return Ok(false);
+        };
+        record.idle_deadline = record.idle_deadline.max(idle_deadline);
+        record.last_seen = record.last_seen.max(now);
+        self.replace(key, &record)?;
+        // If it is lost in a crash, the session ends a little early.
+        self.effect = self.effect.max(Effect::Soft);
+        Ok(true)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one step")]
+    pub(super) fn rotate(
+        &mut self,
+        old: &SessionKey,
+        new: &SessionKey,
+        expected: u64,
+        mut record: Record,
+        grace: Option<Timestamp>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Result<Cas, redb::Error> {
+        let Some(current) = living(&self.sessions, old, now)? else {
+            return Ok(Cas::Gone);
+        };
+        // A new key that exists is drawn once more, as after any other conflict.
+        if current.version != expected || self.is_known(new)? {
+            return Ok(Cas::Conflict);
+        }
+        let Some(evicted) = self.make_room(record.user(), Some(old), limit, now)? else {
+            return Ok(Cas::LimitReached);
+        };
+        self.remove(old, &current)?;
+        record.epoch = self.epoch(record.user())?;
+        record.version = expected + 1;
+        self.insert(new, &record)?;
+        if let Some(grace) = grace {
+            let row = Successor { key: *new, grace }.encode();
+            self.successors.insert(&old.0, row.as_slice())?;
+            self.deadlines.add(grace, SUCCESSOR, &old.0)?;
+        }
+        Ok(Cas::Done { version: record.version, evicted })
+    }
+
+    pub(super) fn delete(&mut self, key: &SessionKey, now: Timestamp) -> Result<bool, redb::Error> {
+        let key = if self.sessions.get(&key.0)?.is_some() {
+            *key
+        } else {
+            match successor(&self.sessions, &self.successors, key, now)? {
+                Some(key) => key,
+                None => return Ok(false),
+            }
+        };
+        self.effect = Effect::Durable;
+        match stored(&self.sessions, &key)? {
+            Some(record) => {
+                self.remove(&key, &record)?;
+                Ok(!record.is_expired(now))
+            }
+            None => {
+                // A later version of us wrote it, and would read it again.
+                self.sessions.remove(&key.0)?;
+                Ok(false)
+            }
+        }
+    }
+
+    pub(super) fn delete_by_handle(
+        &mut self,
+        user: &str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> Result<bool, redb::Error> {
+        for key in keys_of(&self.users, user)? {
+            if let Some(record) = stored(&self.sessions, &key)?
+                && record.handle == handle
+            {
+                self.remove(&key, &record)?;
+                self.effect = Effect::Durable;
+                return Ok(!record.is_expired(now));
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) fn revoke_user(
+        &mut self,
+        user: &str,
+        keep: Option<&SessionKey>,
+        now: Timestamp,
+    ) -> Result<u64, redb::Error> {
+        let epoch = self.epoch(Some(user))? + 1;
+        self.epochs.insert(user, epoch)?;
+        self.effect = Effect::Durable;
+        let keep = match keep {
+            Some(key) if self.sessions.get(&key.0)?.is_none() => {
+                successor(&self.sessions, &self.successors, key, now)?
+            }
+            keep => keep.copied(),
+        };
+        let mut ended = 0;
+        for key in keys_of(&self.users, user)? {
+            match living(&self.sessions, &key, now)? {
+                Some(mut record) if keep == Some(key) => {
+                    record.epoch = epoch;
+                    self.replace(&key, &record)?;
+                }
+                record => {
+                    // A row that cannot be read is of a later version of us, which must not find
+                    // it either.
+                    self.sessions.remove(&key.0)?;
+                    self.users.remove(user, &key.0)?;
+                    ended += u64::from(record.is_some());
+                }
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Looks at a batch of what is due, and removes up to `limit` dead sessions.
+    pub(super) fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
+        let (due, is_last) = self.deadlines.due(now)?;
+        let mut removed = 0;
+        for entry in due {
+            if removed == limit {
+                return Ok(Purged { removed, is_done: true });
+            }
+            let next = match (entry.kind, entry.id.as_slice().try_into().map(SessionKey)) {
+                (SESSION, Ok(key)) => {
+                    let row = self.sessions.get(&key.0)?.map(|row| Record::decode(row.value()));
+                    match row {
+                        Some(Some(record)) if record.is_expired(now) => {
+                            self.remove(&key, &record)?;
+                            removed += 1;
+                            None
+                        }
+                        // It was used since: the deadline is later now.
+                        Some(Some(record)) => {
+                            Some(record.idle_deadline.min(record.absolute_deadline))
+                        }
+                        Some(None) => Some(now.after(Deadlines::UNREADABLE)),
+                        None => None,
+                    }
+                }
+                (SUCCESSOR, Ok(key)) => {
+                    self.successors.remove(&key.0)?;
+                    None
+                }
+                _ => None,
+            };
+            self.deadlines.settle(&entry, next)?;
+            self.effect = self.effect.max(Effect::Soft);
+        }
+        Ok(Purged { removed, is_done: is_last })
+    }
+
+    /// Whether the key was ever given to a session that is still remembered.
+    fn is_known(&self, key: &SessionKey) -> Result<bool, redb::Error> {
+        Ok(self.sessions.get(&key.0)?.is_some() || self.successors.get(&key.0)?.is_some())
+    }
+
+    fn epoch(&self, user: Option<&str>) -> Result<u64, redb::Error> {
+        match user {
+            Some(user) => Ok(self.epochs.get(user)?.map_or(0, |epoch| epoch.value())),
+            None => Ok(0),
+        }
+    }
+
+    /// Ends sessions of a user until one more is allowed; none where it is refused. `replaced`
+    /// makes room itself.
+    fn make_room(
+        &mut self,
+        user: Option<&str>,
+        replaced: Option<&SessionKey>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Result<Option<Vec<Handle>>, redb::Error> {
+        let (Some(user), Some(limit)) = (user, limit) else {
+            return Ok(Some(vec![]));
+        };
+        let mut others = vec![];
+        for key in keys_of(&self.users, user)? {
+            if Some(&key) != replaced
+                && let Some(record) = living(&self.sessions, &key, now)?
+            {
+                others.push((key, record));
+            }
+        }
+        let excess = (others.len() + 1).saturating_sub(limit.sessions as usize);
+        if excess == 0 {
+            return Ok(Some(vec![]));
+        }
+        match limit.policy {
+            LimitPolicy::Deny => Ok(None),
+            LimitPolicy::EvictOldest => {
+                others.sort_by_key(|(key, record)| (record.created, record.last_seen, *key));
+                let mut evicted = vec![];
+                for (key, record) in others.iter().take(excess) {
+                    self.remove(key, record)?;
+                    evicted.push(record.handle);
+                }
+                Ok(Some(evicted))
+            }
+        }
+    }
+
+    fn insert(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+        self.replace(key, record)?;
+        if let Some(user) = record.user() {
+            self.users.insert(user, &key.0)?;
+        }
+        let deadline = record.idle_deadline.min(record.absolute_deadline);
+        self.deadlines.add(deadline, SESSION, &key.0)?;
+        self.effect = Effect::Durable;
+        Ok(())
+    }
+
+    fn replace(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+        self.sessions.insert(&key.0, record.encode().as_slice())?;
+        Ok(())
+    }
+
+    /// Removes a session. Its entry in the deadlines stays until it is due.
+    fn remove(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+        self.sessions.remove(&key.0)?;
+        if let Some(user) = record.user() {
+            self.users.remove(user, &key.0)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! The store of sessions: reads here, writes by the thread.
+
+use std::sync::Arc;
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::{
+    EmbeddedStore,
+    session_tables::{SESSIONS, SUCCESSORS, USERS, keys_of, living, successor},
+};
+use crate::store::{Answer, Cas, Created, Limit, Loaded, SessionStore, StoreError, Summary};
+
+impl SessionStore for EmbeddedStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::ready(self.open_file())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        self.stored_secret("session_secret", fresh)
+    }
+
+    fn create<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        record: Record,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Created> {
+        self.told(now);
+        let key = *key;
+        self.write(move |tables| tables.sessions()?.create(&key, record, limit, now))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        self.told(now);
+        Answer::ready(self.read_session(key, now))
+    }
+
+    fn update<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        expected: u64,
+        data: Box<[u8]>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        self.told(now);
+        let key = *key;
+        self.write(move |tables| tables.sessions()?.update(&key, expected, data, now))
+    }
+
+    fn touch<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        idle_deadline: Timestamp,
+        now: Timestamp,
+    ) -> Answer<'a, bool> {
+        self.told(now);
+        let key = *key;
+        self.write(move |tables| tables.sessions()?.touch(&key, idle_deadline, now))
+    }
+
+    fn rotate<'a>(
+        &'a self,
+        old: &'a SessionKey,
+        new: &'a SessionKey,
+        expected: u64,
+        record: Record,
+        grace: Option<Timestamp>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        self.told(now);
+        let (old, new) = (*old, *new);
+        self.write(move |tables| {
+            tables.sessions()?.rotate(&old, &new, expected, record, grace, limit, now)
+        })
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        let (key, now) = (*key, self.latest());
+        self.write(move |tables| tables.sessions()?.delete(&key, now))
+    }
+
+    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
+        self.told(now);
+        Answer::ready(self.read_list(user, limit, now))
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        let (user, now) = (user.to_owned(), self.latest());
+        self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle, now))
+    }
+
+    fn revoke_user<'a>(
+        &'a self,
+        user: &'a str,
+        keep: Option<&'a SessionKey>,
+        now: Timestamp,
+    ) -> Answer<'a, u64> {
+        self.told(now);
+        let (user, keep) = (user.to_owned(), keep.copied());
+        self.write(move |tables| tables.sessions()?.revoke_user(&user, keep.as_ref(), now))
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.told(now);
+        Answer::later(async move {
+            let mut removed = 0;
+            while removed < limit {
+                let rest = limit - removed;
+                let step = self.write(move |tables| tables.sessions()?.purge(now, rest)).await?;
+                removed += step.removed;
+                if step.is_done {
+                    break;
+                }
+            }
+            Ok(removed)
+        })
+    }
+}
+
+impl EmbeddedStore {
+    fn read_session(&self, key: &SessionKey, now: Timestamp) -> Result<Option<Loaded>, StoreError> {
+        self.read(|transaction| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            if let Some(record) = living(&sessions, key, now)? {
+                return Ok(Some(Loaded { record: Arc::new(record), successor: None }));
+            }
+            let successors = transaction.open_table(SUCCESSORS)?;
+            let Some(key) = successor(&sessions, &successors, key, now)? else {
+                return Ok(None);
+            };
+            let record = living(&sessions, &key, now)?;
+            Ok(record.map(|record| Loaded { record: Arc::new(record), successor: Some(key) }))
+        })
+    }
+
+    fn read_list(
+        &self,
+        user: &str,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Summary>, StoreError> {
+        self.read(|transaction| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            let users = transaction.open_multimap_table(USERS)?;
+            let mut summaries = vec![];
+            for key in keys_of(&users, user)? {
+                if let Some(record) = living(&sessions, &key, now)? {
+                    summaries.push(Summary {
+                        handle: record.handle,
+                        created: record.created,
+                        last_seen: record.last_seen,
+                        authenticated: record.authenticated,
+                        data: record.data,
+                    });
+                }
+            }
+            summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_seen));
+            summaries.truncate(limit);
+            Ok(summaries)
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! Refresh tokens, revocations and tickets within a write transaction.
+
+use std::time::Duration;
+
+use policy_core::time::Timestamp;
+use redb::{
+    MultimapTable, MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction,
+};
+
+use super::{
+    codec::{Row, TokenRow},
+    deadlines::{Deadlines, Purged},
+    writer::Effect,
+};
+use crate::store::{Family, Refreshed, Revocation, Ticket, TokenHash};
+
+const FAMILIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("families");
+
+/// The families of each user.
+const OWNERS: MultimapTableDefinition<'_, &str, &[u8; 16]> =
+    MultimapTableDefinition::new("family_users");
+
+const TOKENS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("tokens");
+
+/// Revocations by their place in the sequence.
+pub(super) const REVOCATIONS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("revocations");
+
+/// The place of the revocation that is in force for one thing.
+const REVOKED: TableDefinition<'_, &[u8], u64> = TableDefinition::new("revoked");
+
+/// The last place that was given, under 0.
+pub(super) const SEQUENCE: TableDefinition<'_, u64, u64> = TableDefinition::new("sequence");
+
+const TICKETS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("tickets");
+
+const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("token_deadlines");
+
+/// What an entry in the deadlines is about.
+const FAMILY: u8 = 0;
+const TOKEN: u8 = 1;
+const REVOCATION: u8 = 2;
+const TICKET: u8 = 3;
+
+pub(super) struct TokenTables<'t> {
+    families: Table<'t, &'static [u8; 16], &'static [u8]>,
+    owners: MultimapTable<'t, &'static str, &'static [u8; 16]>,
+    tokens: Table<'t, &'static [u8; 32], &'static [u8]>,
+    revocations: Table<'t, u64, &'static [u8]>,
+    revoked: Table<'t, &'static [u8], u64>,
+    sequence: Table<'t, u64, u64>,
+    tickets: Table<'t, &'static [u8; 32], &'static [u8]>,
+    deadlines: Deadlines<'t>,
+    pub(super) effect: Effect,
+}
+
+impl<'t> TokenTables<'t> {
+    pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            families: transaction.open_table(FAMILIES)?,
+            owners: transaction.open_multimap_table(OWNERS)?,
+            tokens: transaction.open_table(TOKENS)?,
+            revocations: transaction.open_table(REVOCATIONS)?,
+            revoked: transaction.open_table(REVOKED)?,
+            sequence: transaction.open_table(SEQUENCE)?,
+            tickets: transaction.open_table(TICKETS)?,
+            deadlines: Deadlines::new(transaction.open_table(DEADLINES)?),
+            effect: Effect::None,
+        })
+    }
+
+    pub(super) fn create_family(
+        &mut self,
+        family: &Family,
+        token: TokenHash,
+    ) -> Result<(), redb::Error> {
+        self.families.insert(&family.id, family.encode().as_slice())?;
+        self.owners.insert(&*family.identity.subject, &family.id)?;
+        self.deadlines.add(family.expires, FAMILY, &family.id)?;
+        self.insert_token(token, family)
+    }
+
+    pub(super) fn refresh(
+        &mut self,
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+    ) -> Result<Refreshed, redb::Error> {
+        let Some(row) = self.token(token)? else {
+            return Ok(Refreshed::Unknown);
+        };
+        let Some(family) = self.family(&row.family)?.filter(|family| now < family.expires) else {
+            return Ok(Refreshed::Dead);
+        };
+        match row.used {
+            None => {
+                let used = TokenRow { family: family.id, used: Some((now, successor)) };
+                self.tokens.insert(&token.0, used.encode().as_slice())?;
+                self.insert_token(successor, &family)?;
+                Ok(Refreshed::Done(family))
+            }
+            Some((at, successor))
+                if now.since(at) < grace
+                    && self.token(successor)?.is_some_and(|row| row.used.is_none()) =>
+            {
+                Ok(Refreshed::Again(family))
+            }
+            Some(_) => {
+                self.remove_family(&family)?;
+                self.effect = Effect::Durable;
+                Ok(Refreshed::Reused(family))
+            }
+        }
+    }
+
+    pub(super) fn end_family(
+        &mut self,
+        token: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Family>, redb::Error> {
+        let Some(row) = self.token(token)? else {
+            return Ok(None);
+        };
+        let Some(family) = self.family(&row.family)? else {
+            return Ok(None);
+        };
+        self.remove_family(&family)?;
+        self.effect = Effect::Durable;
+        Ok(Some(family).filter(|family| now < family.expires))
+    }
+
+    pub(super) fn end_families(&mut self, user: &str, now: Timestamp) -> Result<u64, redb::Error> {
+        let ids = self.owners.remove_all(user)?.map(|id| id.map(|id| *id.value()));
+        let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
+        let mut ended = 0;
+        for id in ids {
+            let family = self.family(&id)?;
+            self.families.remove(&id)?;
+            self.effect = Effect::Durable;
+            ended += u64::from(family.is_some_and(|family| now < family.expires));
+        }
+        Ok(ended)
+    }
+
+    pub(super) fn revoke(&mut self, revocation: &Revocation) -> Result<u64, redb::Error> {
+        let name = name(revocation);
+        let place = self.revoked.get(name.as_slice())?.map(|place| place.value());
+        if let Some(place) = place {
+            let stored = self.revocation(place)?;
+            if stored.is_some_and(|stored| reach(&stored) >= reach(revocation)) {
+                return Ok(place);
+            }
+            // Whoever has read it reads the wider one behind it.
+            self.revocations.remove(place)?;
+        }
+        let place = self.sequence.get(0)?.map_or(0, |last| last.value()) + 1;
+        self.sequence.insert(0, place)?;
+        self.revocations.insert(place, revocation.encode().as_slice())?;
+        self.revoked.insert(name.as_slice(), place)?;
+        if let Revocation::Token { until, .. } = revocation {
+            self.deadlines.add(*until, REVOCATION, &place.to_be_bytes())?;
+        }
+        self.effect = Effect::Durable;
+        Ok(place)
+    }
+
+    pub(super) fn put_ticket(
+        &mut self,
+        hash: TokenHash,
+        ticket: &Ticket,
+    ) -> Result<(), redb::Error> {
+        self.tickets.insert(&hash.0, ticket.encode().as_slice())?;
+        self.deadlines.add(ticket.expires, TICKET, &hash.0)?;
+        self.effect = Effect::Durable;
+        Ok(())
+    }
+
+    pub(super) fn take_ticket(
+        &mut self,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Ticket>, redb::Error> {
+        let ticket = self.tickets.remove(&hash.0)?.map(|row| Ticket::decode(row.value()));
+        if ticket.is_some() {
+            self.effect = Effect::Durable;
+        }
+        Ok(ticket.flatten().filter(|ticket| now < ticket.expires))
+    }
+
+    /// Looks at a batch of what is due, and removes up to `limit` rows that no longer matter.
+    pub(super) fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
+        let (due, is_last) = self.deadlines.due(now)?;
+        let mut removed = 0;
+        for entry in due {
+            if removed == limit {
+                return Ok(Purged { removed, is_done: true });
+            }
+            // None of these moves its deadline, so what is due is dead.
+            let hash = <&[u8; 32]>::try_from(entry.id.as_slice());
+            let was_there = match (entry.kind, hash) {
+                (FAMILY, _) => self.purge_family(&entry.id)?,
+                (REVOCATION, _) => self.purge_revocation(&entry.id)?,
+                (TOKEN, Ok(hash)) => self.tokens.remove(hash)?.is_some(),
+                (TICKET, Ok(hash)) => self.tickets.remove(hash)?.is_some(),
+                _ => false,
+            };
+            removed += usize::from(was_there);
+            self.deadlines.settle(&entry, None)?;
+            self.effect = self.effect.max(Effect::Soft);
+        }
+        Ok(Purged { removed, is_done: is_last })
+    }
+
+    fn purge_family(&mut self, id: &[u8]) -> Result<bool, redb::Error> {
+        let Ok(id) = id.try_into() else {
+            return Ok(false);
+        };
+        if let Some(family) = self.family(id)? {
+            self.remove_family(&family)?;
+            return Ok(true);
+        }
+        Ok(self.families.remove(id)?.is_some())
+    }
+
+    fn purge_revocation(&mut self, place: &[u8]) -> Result<bool, redb::Error> {
+        let Ok(place) = place.try_into().map(u64::from_be_bytes) else {
+            return Ok(false);
+        };
+        if let Some(revocation) = self.revocation(place)? {
+            self.revoked.remove(name(&revocation).as_slice())?;
+        }
+        Ok(self.revocations.remove(place)?.is_some())
+    }
+
+    fn token(&self, hash: TokenHash) -> Result<Option<TokenRow>, redb::Error> {
+        Ok(self.tokens.get(&hash.0)?.and_then(|row| TokenRow::decode(row.value())))
+    }
+
+    fn family(&self, id: &[u8; 16]) -> Result<Option<Family>, redb::Error> {
+        Ok(self.families.get(id)?.and_then(|row| Family::decode(row.value())))
+    }
+
+    fn revocation(&self, place: u64) -> Result<Option<Revocation>, redb::Error> {
+        Ok(self.revocations.get(place)?.and_then(|row| Revocation::decode(row.value())))
+    }
+
+    fn insert_token(&mut self, token: TokenHash, family: &Family) -> Result<(), redb::Error> {
+        let row = TokenRow { family: family.id, used: None }.encode();
+        self.tokens.insert(&token.0, row.as_slice())?;
+        self.deadlines.add(family.expires, TOKEN, &token.0)?;
+        self.effect = Effect::Durable;
+        Ok(())
+    }
+
+    /// Removes a family. Its tokens stay known until its end, and are dead without it.
+    fn remove_family(&mut self, family: &Family) -> Result<(), redb::Error> {
+        self.families.remove(&family.id)?;
+        self.owners.remove(&*family.identity.subject, &family.id)?;
+        Ok(())
+    }
+}
+
+/// What a revocation is about.
+fn name(revocation: &Revocation) -> Vec<u8> {
+    let (kind, text) = match revocation {
+        Revocation::Token { id, .. } => (b't', &**id),
+        Revocation::User { user, .. } => (b'u', &**user),
+        Revocation::All { .. } => (b'a', ""),
+    };
+    [&[kind], text.as_bytes()].concat()
+}
+
+/// How far a revocation goes: of two about the same thing, the further one holds.
+fn reach(revocation: &Revocation) -> u64 {
+    match revocation {
+        Revocation::Token { until, .. } => until.millis(),
+        Revocation::User { before, .. } | Revocation::All { before } => *before,
+    }
+}

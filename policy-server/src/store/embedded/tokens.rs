@@ -1,0 +1,97 @@
+//! The store of refresh tokens, revocations and tickets.
+
+use std::time::Duration;
+
+use super::{
+    EmbeddedStore,
+    codec::Row,
+    token_tables::{REVOCATIONS, SEQUENCE},
+};
+use crate::store::{
+    Answer, Family, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
+    TokenStore,
+};
+use policy_core::time::Timestamp;
+
+impl TokenStore for EmbeddedStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::ready(self.open_file())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        self.stored_secret("token_secret", fresh)
+    }
+
+    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
+        self.write(move |tables| tables.tokens()?.create_family(&family, token))
+    }
+
+    fn refresh(
+        &self,
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+    ) -> Answer<'_, Refreshed> {
+        self.told(now);
+        self.write(move |tables| tables.tokens()?.refresh(token, successor, grace, now))
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        let now = self.latest();
+        self.write(move |tables| tables.tokens()?.end_family(token, now))
+    }
+
+    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
+        let (user, now) = (user.to_owned(), self.latest());
+        self.write(move |tables| tables.tokens()?.end_families(&user, now))
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+        self.write(move |tables| tables.tokens()?.revoke(&revocation))
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        Answer::ready(self.read_revocations(since))
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        self.write(move |tables| tables.tokens()?.put_ticket(hash, &ticket))
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        self.told(now);
+        self.write(move |tables| tables.tokens()?.take_ticket(hash, now))
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.told(now);
+        Answer::later(async move {
+            let mut removed = 0;
+            while removed < limit {
+                let rest = limit - removed;
+                let step = self.write(move |tables| tables.tokens()?.purge(now, rest)).await?;
+                removed += step.removed;
+                if step.is_done {
+                    break;
+                }
+            }
+            Ok(removed)
+        })
+    }
+}
+
+impl EmbeddedStore {
+    fn read_revocations(&self, since: u64) -> Result<RevocationBatch, StoreError> {
+        self.read(|transaction| {
+            let sequence =
+                transaction.open_table(SEQUENCE)?.get(0)?.map_or(since, |last| last.value());
+            let rows = transaction.open_table(REVOCATIONS)?;
+            let mut revocations = vec![];
+            for row in rows.range(since.saturating_add(1)..)? {
+                revocations.extend(Revocation::decode(row?.1.value()));
+            }
+            Ok(RevocationBatch { revocations, sequence })
+        })
+    }
+}
