@@ -26,7 +26,7 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
                 Some((cors, level)) => format!("{} ({})", cors.audience(), level.name()),
                 None => "nobody".to_owned(),
             };
-            (methods.join(","), route.path().to_string(), format!("auth: {}", route.auth), cors)
+            (methods.join(","), route.path().to_string(), format!("auth: {}", route.guard.auth), cors)
         })
         .collect();
     let width = |column: fn(&(String, String, String, String)) -> usize| {
@@ -49,7 +49,7 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
     let mut notices = Vec::new();
     for route in app.routes() {
         let cors = route.cors.as_ref().map(|(cors, _)| &**cors);
-        let odd = violations_of_callers(&route.auth, &route.csrf, cors);
+        let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
             let (path, part) = (route.path(), part.name());
             format!("{path}: {part}: {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())

@@ -42,7 +42,8 @@ impl SessionService {
         endings: Endings,
     ) -> Result<Self, StoreError> {
         let cookie = settings.cookie(own).map_err(StoreError::new)?;
-        let Settings { store, timings, limit, login_page, .. } = settings.0;
+        let store = settings.session_store();
+        let Settings { timings, limit, login_page, .. } = settings.0;
         store.open().await?;
         let fresh = random.draw().map_err(StoreError::new)?;
         let secret = SecretKey::drawn(store.secret(fresh).await?);

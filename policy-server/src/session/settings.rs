@@ -1,5 +1,7 @@
 //! What an app says about its sessions.
 
+#[cfg(feature = "embedded")]
+use std::path::PathBuf;
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use policy_core::{
@@ -10,15 +12,17 @@ use policy_core::{
 };
 
 use super::InRequest;
-use crate::store::{Limit, LimitPolicy, SessionStore};
+#[cfg(feature = "embedded")]
+use crate::store::EmbeddedStore;
+use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 
 /// The sessions of an app: its settings, and as an argument of a handler what it can do with
 /// them.
 ///
 /// ```
-/// use policy_server::{session::{Sessions, hours, minutes}, store::MemoryStore};
+/// use policy_server::session::{Sessions, hours, minutes};
 ///
-/// let sessions = Sessions::store(MemoryStore::new()).idle(minutes(15)).absolute(hours(8));
+/// let sessions = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
 ///
 /// Everything has a default: 15 minutes unused and 8 hours in all, the cookie `__Host-sid` with
@@ -29,7 +33,7 @@ pub struct Sessions<T = InRequest>(pub(super) T);
 /// The type parameter of [`Sessions`] where an app is put together.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    pub(super) store: Arc<dyn SessionStore>,
+    place: Place,
     pub(super) timings: Timings,
     pub(super) limit: Option<Limit>,
     pub(super) login_page: Option<Cow<'static, str>>,
@@ -38,11 +42,35 @@ pub struct Settings {
     same_site: SameSite,
 }
 
+/// Where sessions are kept.
+#[derive(Clone, Debug)]
+enum Place {
+    #[cfg(feature = "embedded")]
+    Embedded(EmbeddedStore),
+    Memory(MemoryStore),
+    Own(Arc<dyn SessionStore>),
+}
+
 impl Sessions<Settings> {
+    /// Sessions in a file, which is opened when the app starts. They outlive a restart.
+    #[cfg(feature = "embedded")]
+    pub fn embedded(path: impl Into<PathBuf>) -> Self {
+        Self::at(Place::Embedded(EmbeddedStore::new(path)))
+    }
+
+    /// Sessions that end with the process.
+    pub fn memory() -> Self {
+        Self::at(Place::Memory(MemoryStore::new()))
+    }
+
     /// Sessions in a store of one's own.
     pub fn store(store: impl SessionStore) -> Self {
+        Self::at(Place::Own(Arc::new(store)))
+    }
+
+    fn at(place: Place) -> Self {
         Self(Settings {
-            store: Arc::new(store),
+            place,
             timings: Timings::default(),
             limit: None,
             login_page: None,
@@ -125,6 +153,34 @@ impl Sessions<Settings> {
     pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
         self.0.domain = Some(domain.into());
         self
+    }
+
+    /// The same in memory, for tests; a store of one's own stays.
+    pub(crate) fn in_memory(mut self) -> Self {
+        if !matches!(self.0.place, Place::Own(_)) {
+            self.0.place = Place::Memory(MemoryStore::new());
+        }
+        self
+    }
+
+    /// The store.
+    pub(super) fn session_store(&self) -> Arc<dyn SessionStore> {
+        match &self.0.place {
+            #[cfg(feature = "embedded")]
+            Place::Embedded(store) => Arc::new(store.clone()),
+            Place::Memory(store) => Arc::new(store.clone()),
+            Place::Own(store) => Arc::clone(store),
+        }
+    }
+
+    /// The same store for tokens, if it takes them.
+    pub(crate) fn token_store(&self) -> Option<Arc<dyn TokenStore>> {
+        match &self.0.place {
+            #[cfg(feature = "embedded")]
+            Place::Embedded(store) => Some(Arc::new(store.clone())),
+            Place::Memory(store) => Some(Arc::new(store.clone())),
+            Place::Own(_) => None,
+        }
     }
 
     /// Every rule that the settings break under this origin, and by what.

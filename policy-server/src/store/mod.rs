@@ -1,18 +1,18 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
-mod memory;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod memory;
 mod session_store;
 mod token_store;
 
 use std::{error::Error, fmt};
 
 pub use answer::Answer;
-pub use memory::MemoryStore;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
+pub use memory::MemoryStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
