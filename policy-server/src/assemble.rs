@@ -30,7 +30,7 @@ use crate::{
     scope::Scope,
     serve::Settings,
     service::AppService,
-    session::{self, Sessions},
+    session::{self, SessionService, Sessions},
     source::CorsSource,
     telemetry::RefusalLog,
     tokens::{self, Tokens},
@@ -148,7 +148,8 @@ impl<S: Send + Sync + 'static> Plan<S> {
         };
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
-            match sessions.start(own, clock.clone(), random.clone(), endings.clone()).await {
+            let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
+            match SessionService::open(sessions, own, clock, random, endings).await {
                 Ok(service) => guard.sessions = Some(Arc::new(service)),
                 Err(error) => problems.push(StartProblem::store("sessions", &error)),
             }
@@ -210,10 +211,11 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         Facet::None | Facet::Inherit => None,
     };
     let mut problems = assembler.finish(&named);
-    let settings = app.sessions.iter().flat_map(|sessions| sessions.problems(&own_origin));
-    problems.extend(settings.map(|reason| StartProblem::setting("sessions", reason)));
-    let settings = app.tokens.iter().flat_map(Tokens::problems);
-    problems.extend(settings.map(|reason| StartProblem::setting("tokens", reason)));
+    let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
+    problems.extend(settings.map(|(rule, value)| {
+        let place = "App::sessions".to_owned();
+        StartProblem::Rule { place, rule, value }
+    }));
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }

@@ -290,7 +290,7 @@ fn may_upgrade<S>(
         (Single::Absent, _) | (_, Grant::Origin(_)) => true,
         (Single::Repeated, _) => false,
         (Single::One(origin), _) => {
-            cors.is_some_and(|cors| cors.is_any_origin()) || app.own_origin.is_own(head, origin)
+            cors.is_some_and(|cors| cors.is_any_origin()) || app.own_origin.is_own(head, origin.as_bytes())
         }
     }
 }

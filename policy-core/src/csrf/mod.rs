@@ -8,7 +8,7 @@ mod verdict;
 #[cfg(feature = "engine")]
 pub use token::{CsrfKey, TokenVerdict};
 #[cfg(feature = "engine")]
-pub use verdict::{OriginFacts, OriginVerdict, admit, origin_verdict};
+pub use verdict::{OriginFacts, OriginVerdict, Provenance, origin_verdict};
 
 /// The request header that carries the anti-forgery token, lower case.
 pub const HEADER: &str = "x-csrf-token";

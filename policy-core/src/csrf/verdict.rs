@@ -137,53 +137,97 @@ fn origin_of_url(url: &[u8]) -> Option<&[u8]> {
     url.get(..scheme_len + host_len.unwrap_or(behind.len()))
 }
 
-/// Decides whether a request may act with an ambient credential, or get one. `token` is asked
-/// only where a token is needed, and answers `None` where there is no session that one could be
-/// bound to: then the origin alone decides, as it does where a WebSocket is opened.
-///
-/// Not to be asked where `Authorization` authenticated the request: no page can make a browser
-/// send that to a service that does not trust the page.
-///
-/// # Errors
-///
-/// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
-///
-/// ```
-/// use http::Method;
-/// use policy_core::{Refusal, csrf::{self, CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict}, gate::Single};
-///
-/// let facts = OriginFacts {
-///     method: &Method::POST,
-///     is_upgrade: false,
-///     origin: Single::Absent,
-///     sec_fetch_site: Single::Absent,
-///     referer: Single::Absent,
-/// };
-/// let admit = |token| csrf::admit(CsrfPolicy::Token, &facts, OriginVerdict::Undecided, || token);
-/// assert_eq!(admit(Some(TokenVerdict::Valid)), Ok(()));
-/// assert_eq!(admit(Some(TokenVerdict::Invalid)), Err(Refusal::CsrfToken));
-/// assert_eq!(admit(None), Err(Refusal::CsrfOrigin));
-/// ```
-pub fn admit(
-    policy: CsrfPolicy,
-    facts: &OriginFacts<'_>,
+/// Where a request comes from, and what it could do there: the head of it is not needed any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Provenance {
     verdict: OriginVerdict,
-    token: impl FnOnce() -> Option<TokenVerdict>,
-) -> Result<(), Refusal> {
-    let origin_alone = |verdict| match verdict {
-        OriginVerdict::Passed => Ok(()),
-        OriginVerdict::Undecided | OriginVerdict::Refused => Err(Refusal::CsrfOrigin),
-    };
-    match (policy, verdict) {
-        (CsrfPolicy::Exempt(_), _) => Ok(()),
-        (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin),
-        (CsrfPolicy::Origin, _) => origin_alone(verdict),
-        (CsrfPolicy::Token, _) if facts.is_safe() => Ok(()),
-        (CsrfPolicy::Token, _) if facts.is_plain_upgrade() => origin_alone(verdict),
-        (CsrfPolicy::Token, _) => match token() {
-            None => origin_alone(verdict),
-            Some(TokenVerdict::Valid) => Ok(()),
-            Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
-        },
+    reach: Reach,
+}
+
+/// What a request could do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Reach {
+    /// Nothing lasts of it.
+    Nothing,
+    /// It opens a WebSocket. No page can give it a token.
+    Upgrade,
+    /// It may change anything.
+    Change,
+}
+
+impl Provenance {
+    /// Judges a request; see [`origin_verdict`].
+    pub fn of(
+        facts: &OriginFacts<'_>,
+        is_own: impl Fn(&[u8]) -> bool,
+        is_trusted: impl Fn(&[u8]) -> bool,
+    ) -> Self {
+        let reach = if facts.is_safe() {
+            Reach::Nothing
+        } else if facts.is_plain_upgrade() {
+            Reach::Upgrade
+        } else {
+            Reach::Change
+        };
+        Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
+    }
+
+    /// Whether the request may change something, and a page could give it a token.
+    pub fn may_carry_token(self) -> bool {
+        self.reach == Reach::Change
+    }
+
+    /// Decides whether a request may act with an ambient credential, or get one. `token` is asked
+    /// only where a token is needed, and answers `None` where there is no session that one could
+    /// be bound to: then the origin alone decides, as it does where a WebSocket is opened.
+    ///
+    /// Not to be asked where `Authorization` authenticated the request: no page can make a
+    /// browser send that to a service that does not trust the page.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
+    ///
+    /// ```
+    /// use http::Method;
+    /// use policy_core::{
+    ///     Refusal,
+    ///     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
+    ///     gate::Single,
+    /// };
+    ///
+    /// let facts = OriginFacts {
+    ///     method: &Method::POST,
+    ///     is_upgrade: false,
+    ///     origin: Single::Absent,
+    ///     sec_fetch_site: Single::Absent,
+    ///     referer: Single::Absent,
+    /// };
+    /// let nowhere = Provenance::of(&facts, |_| false, |_| false);
+    /// let admit = |token| nowhere.admit(CsrfPolicy::Token, || token);
+    /// assert_eq!(admit(Some(TokenVerdict::Valid)), Ok(()));
+    /// assert_eq!(admit(Some(TokenVerdict::Invalid)), Err(Refusal::CsrfToken));
+    /// assert_eq!(admit(None), Err(Refusal::CsrfOrigin));
+    /// ```
+    pub fn admit(
+        self,
+        policy: CsrfPolicy,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        let origin_alone = match self.verdict {
+            OriginVerdict::Passed => Ok(()),
+            OriginVerdict::Undecided | OriginVerdict::Refused => Err(Refusal::CsrfOrigin),
+        };
+        match (policy, self.verdict, self.reach) {
+            (CsrfPolicy::Exempt(_), ..) => Ok(()),
+            (_, OriginVerdict::Refused, _) => Err(Refusal::CsrfOrigin),
+            (CsrfPolicy::Origin, ..) | (CsrfPolicy::Token, _, Reach::Upgrade) => origin_alone,
+            (CsrfPolicy::Token, _, Reach::Nothing) => Ok(()),
+            (CsrfPolicy::Token, _, Reach::Change) => match token() {
+                None => origin_alone,
+                Some(TokenVerdict::Valid) => Ok(()),
+                Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
+            },
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use http::{HeaderValue, Version, uri::Authority};
+use http::{Version, uri::Authority};
 
 use super::head::{Head, Single};
 use crate::{
@@ -99,11 +99,11 @@ impl OwnOrigin {
 
     /// Whether an Origin value is the server's own: in development, the loopback host that the
     /// request names.
-    pub fn is_own(&self, head: &Head<'_>, origin: &HeaderValue) -> bool {
+    pub fn is_own(&self, head: &Head<'_>, origin: &[u8]) -> bool {
         match self {
-            Self::Public(own) => origin.as_bytes() == own.text.as_bytes(),
+            Self::Public(own) => origin == own.text.as_bytes(),
             Self::Development => {
-                let named = origin.as_bytes().strip_prefix(b"http://");
+                let named = origin.strip_prefix(b"http://");
                 named.is_some_and(|named| requested_host(head).is_ok_and(|host| named == host))
             }
         }

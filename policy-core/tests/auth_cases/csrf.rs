@@ -46,7 +46,7 @@ fn outcome(asked: &Value, config: &Value) -> Result<(), Refusal> {
     }
     let request = request.body(()).expect("a request");
     let facts = OriginFacts::read(&Head::read(&request), request.headers());
-    let verdict = verdict(&facts, config, asked["route_cors_credentials"] == true);
+    let provenance = provenance(&facts, config, asked["route_cors_credentials"] == true);
     // Authenticated by `Authorization`, and no session begins: nothing ambient acts.
     if asked["cookie_auth"] == false && asked["establishes_session"] != true {
         return Ok(());
@@ -61,15 +61,15 @@ fn outcome(asked: &Value, config: &Value) -> Result<(), Refusal> {
         Some(_) => TokenVerdict::Invalid,
         None => TokenVerdict::Malformed,
     };
-    csrf::admit(policy, &facts, verdict, || (asked["cookie_auth"] == true).then_some(token))
+    provenance.admit(policy, || (asked["cookie_auth"] == true).then_some(token))
 }
 
-fn verdict(facts: &OriginFacts<'_>, config: &Value, of_route: bool) -> OriginVerdict {
+fn provenance(facts: &OriginFacts<'_>, config: &Value, of_route: bool) -> Provenance {
     let lists = |origin: &[u8], list: &str| {
         let list = config[list].as_array().expect("origins");
         list.iter().any(|listed| listed.as_str().is_some_and(|text| text.as_bytes() == origin))
     };
-    csrf::origin_verdict(
+    Provenance::of(
         facts,
         |origin| origin == text(config, "own_origin").as_bytes(),
         |origin| {

@@ -91,7 +91,7 @@ impl RequestAuth {
         if policy.ticket
             && let Some(text) = ticket(&parts.uri)
         {
-            return explicit(self.redeem(text, now).await?);
+            return explicit(self.redeem(text).await?);
         }
         if let (Some(own), Some(scheme)) = (policy.scheme, scheme) {
             let found = scheme.authenticate(parts, body).await;
@@ -130,7 +130,7 @@ impl RequestAuth {
         })
     }
 
-    async fn redeem(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
+    async fn redeem(&self, text: &str) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let ticket = service.take_ticket(text).await.map_err(|_logged| Denied::unchecked())?;
         ticket.map(Principal::of_ticket).ok_or_else(|| Refusal::TicketInvalid.into())

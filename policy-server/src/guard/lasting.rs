@@ -55,8 +55,8 @@ impl Credential {
     fn of(principal: &Principal) -> Option<Self> {
         let token = match (principal.token(), principal.ticket()) {
             (Some(token), _) => {
-                let end = Timestamp::from_seconds(token.expires());
-                Some((token.id().into(), token.issued(), end))
+                let claims = token.claims();
+                Some((claims.id().into(), claims.issued().seconds(), claims.expires()))
             }
             (None, Some(ticket)) => ticket.token.clone(),
             (None, None) => None,

@@ -6,14 +6,14 @@ use std::sync::{
 };
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, Method, header::SET_COOKIE};
+use http::{HeaderMap, HeaderName, header::SET_COOKIE};
 use policy_core::{
     Refusal,
     auth::AuthPolicy,
     cache::{self, Happened},
     cookie::presented,
-    csrf::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict},
     cors::{Cors, Grant},
+    csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
     session::Record,
 };
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// The field that carries the anti-forgery token of a script.
-const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 
 /// Who sent a request, and what their session is to become: shared by the gates, the handler's
 /// arguments and the answer.
@@ -34,24 +34,13 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
 pub(crate) struct RequestAuth {
     guard: Arc<Guard>,
     csrf: CsrfPolicy,
-    forgery: Forgery,
+    provenance: Provenance,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
     pub(super) form_token: OnceLock<Vec<u8>>,
     pub(super) principal: OnceLock<Principal>,
     /// Whether a token or ticket was made, which stands in the answer.
     has_issued: AtomicBool,
-}
-
-/// What a request could do in the name of somebody who did not want it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forgery {
-    /// It is safe: it changes nothing (RFC 9110 9.2.1).
-    Harmless,
-    /// It changes something, and came from there.
-    Change(OriginVerdict),
-    /// It opens a WebSocket, and came from there. No page can give it a token.
-    Upgrade(OriginVerdict),
 }
 
 impl RequestAuth {
@@ -65,25 +54,20 @@ impl RequestAuth {
         sharing: Option<&Cors>,
         grant: &Grant,
     ) -> Self {
-        let is_safe = matches!(*head.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let forgery = if is_safe && !head.is_upgrade() {
-            Forgery::Harmless
-        } else {
-            let is_own = |origin: &[u8]| own.is_own(head, origin);
-            // Whoever may read with the user's cookies may write with them as well.
-            let is_trusted = |origin: &[u8]| match grant {
-                Grant::Origin(granted) => {
-                    granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
-                }
-                Grant::Unasked | Grant::Refused => false,
-            };
-            let verdict = origin_verdict(&OriginFacts::read(head, headers), is_own, is_trusted);
-            if is_safe { Forgery::Upgrade(verdict) } else { Forgery::Change(verdict) }
+        let is_own = |origin: &[u8]| own.is_own(head, origin);
+        // Whoever may read with the user's cookies may write with them as well.
+        let is_trusted = |origin: &[u8]| match grant {
+            Grant::Origin(granted) => {
+                granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
+            }
+            Grant::Unasked | Grant::Refused => false,
         };
+        let provenance =
+            Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
             csrf,
-            forgery,
+            provenance,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
             principal: OnceLock::new(),
@@ -131,34 +115,17 @@ impl RequestAuth {
         headers: &HeaderMap,
         session: Option<&Record>,
     ) -> Result<(), Denied> {
-        let (verdict, is_upgrade) = match self.forgery {
-            Forgery::Harmless => return Ok(()),
-            Forgery::Change(verdict) => (verdict, false),
-            Forgery::Upgrade(verdict) => (verdict, true),
-        };
-        let needs_token = match self.csrf {
-            CsrfPolicy::Exempt(_) => return Ok(()),
-            CsrfPolicy::Origin => false,
-            CsrfPolicy::Token => !is_upgrade,
-        };
-        match (session, verdict) {
-            (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin.into()),
-            (Some(session), _) if needs_token => self.check_token(headers, session),
-            (_, OriginVerdict::Passed) => Ok(()),
-            // Nothing says where it came from, and there is no token to say it.
-            (_, OriginVerdict::Undecided) => Err(Refusal::CsrfOrigin.into()),
-        }
-    }
-
-    fn check_token(&self, headers: &HeaderMap, session: &Record) -> Result<(), Denied> {
-        let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
-        let token = match Single::of(headers, &CSRF_TOKEN) {
-            Single::One(value) => Some(value.as_bytes()),
-            Single::Repeated => None,
-            Single::Absent => self.form_token.get().map(Vec::as_slice),
-        };
-        let verdict = token.map(|token| service.csrf().verify(&session.binding, token));
-        if verdict == Some(TokenVerdict::Valid) { Ok(()) } else { Err(Refusal::CsrfToken.into()) }
+        let admitted = self.provenance.admit(self.csrf, || {
+            let binding = &session?.binding;
+            let key = self.guard.sessions.as_ref()?.csrf();
+            let token = match Single::of(headers, &CSRF_TOKEN) {
+                Single::One(value) => value.as_bytes(),
+                Single::Repeated => &[],
+                Single::Absent => self.form_token.get().map_or(&[][..], Vec::as_slice),
+            };
+            Some(key.verify(binding, token))
+        });
+        admitted.map_err(Denied::from)
     }
 
     /// Whether anything is to be asked before the handler.
@@ -169,7 +136,7 @@ impl RequestAuth {
 
     /// The form, which nobody has read yet, that may carry the anti-forgery token.
     pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
-        let may_be = matches!(self.forgery, Forgery::Change(_))
+        let may_be = self.provenance.may_carry_token()
             && self.csrf == CsrfPolicy::Token
             && self.guard.sessions.is_some()
             && !headers.contains_key(&CSRF_TOKEN);
