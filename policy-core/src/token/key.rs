@@ -15,6 +15,15 @@ use crate::secret::SecretKey;
 pub enum Algorithm {
     /// HMAC with SHA-256 (RFC 7518 3.2).
     Hs256,
+    /// ECDSA on P-256 with SHA-256 (RFC 7518 3.4).
+    #[cfg(feature = "asym")]
+    Es256,
+    /// Ed25519, named `EdDSA` or `Ed25519` (RFC 8037 3.1, RFC 9864 2.2).
+    #[cfg(feature = "asym")]
+    Ed25519,
+    /// RSA with PKCS#1 padding and SHA-256 (RFC 7518 3.3): verified only.
+    #[cfg(feature = "asym")]
+    Rs256,
 }
 
 impl Algorithm {
@@ -22,6 +31,13 @@ impl Algorithm {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hs256 => "HS256",
+            #[cfg(feature = "asym")]
+            Self::Es256 => "ES256",
+            // The name that every library reads.
+            #[cfg(feature = "asym")]
+            Self::Ed25519 => "EdDSA",
+            #[cfg(feature = "asym")]
+            Self::Rs256 => "RS256",
         }
     }
 
@@ -29,6 +45,12 @@ impl Algorithm {
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "HS256" => Some(Self::Hs256),
+            #[cfg(feature = "asym")]
+            "ES256" => Some(Self::Es256),
+            #[cfg(feature = "asym")]
+            "EdDSA" | "Ed25519" => Some(Self::Ed25519),
+            #[cfg(feature = "asym")]
+            "RS256" => Some(Self::Rs256),
             _ => None,
         }
     }
@@ -62,8 +84,10 @@ pub struct Key {
     material: Material,
 }
 
-enum Material {
+pub(super) enum Material {
     Hs256(Hmac<Sha256>),
+    #[cfg(feature = "asym")]
+    Asymmetric(Box<super::asym::AsymmetricKey>),
 }
 
 impl Key {
@@ -77,7 +101,7 @@ impl Key {
         Self::new(id, Material::Hs256(mac.map_err(|_length| KeyError::Encoding)?))
     }
 
-    fn new(id: &str, material: Material) -> Result<Self, KeyError> {
+    pub(super) fn new(id: &str, material: Material) -> Result<Self, KeyError> {
         if !is_key_id(id) {
             return Err(KeyError::Id);
         }
@@ -103,6 +127,8 @@ impl Key {
     pub fn can_sign(&self) -> bool {
         match &self.material {
             Material::Hs256(_) => true,
+            #[cfg(feature = "asym")]
+            Material::Asymmetric(key) => key.can_sign(),
         }
     }
 
@@ -121,6 +147,8 @@ impl Key {
                 let signature = exact::<32>(signature)?;
                 if bool::from(tag.ct_eq(&signature)) { Ok(()) } else { Err(SignatureFault::Bad) }
             }
+            #[cfg(feature = "asym")]
+            Material::Asymmetric(key) => key.verify(message, signature),
         }
     }
 
@@ -137,6 +165,13 @@ impl Key {
                 token.push('.');
                 base64url::append(&tag, token);
             }
+            #[cfg(feature = "asym")]
+            Material::Asymmetric(key) => {
+                if let Some(signature) = key.sign(message) {
+                    token.push('.');
+                    base64url::append(&signature, token);
+                }
+            }
         }
     }
 }
@@ -152,6 +187,8 @@ impl Material {
     fn algorithm(&self) -> Algorithm {
         match self {
             Self::Hs256(_) => Algorithm::Hs256,
+            #[cfg(feature = "asym")]
+            Self::Asymmetric(key) => key.algorithm(),
         }
     }
 }
@@ -163,7 +200,7 @@ pub(super) fn is_key_id(id: &str) -> bool {
 }
 
 /// The bytes of a signature text that has to stand for exactly `N`.
-fn exact<const N: usize>(text: &[u8]) -> Result<[u8; N], SignatureFault> {
+pub(super) fn exact<const N: usize>(text: &[u8]) -> Result<[u8; N], SignatureFault> {
     base64url::decode_exact(text).ok_or_else(|| {
         let is_base64url = base64url::decode(text, &mut Vec::new()).is_some();
         if is_base64url { SignatureFault::Bad } else { SignatureFault::Malformed }

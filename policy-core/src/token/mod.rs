@@ -28,12 +28,16 @@
 //! assert!(verified.claims().has_scope("orders:read"));
 //! ```
 
+#[cfg(feature = "asym")]
+mod asym;
 mod base64url;
 mod claims;
 mod error;
 mod header;
 mod issue;
 mod json;
+#[cfg(feature = "asym")]
+mod jwks;
 mod jws;
 mod key;
 mod opaque;
@@ -46,6 +50,8 @@ mod verifier;
 pub use claims::{Claims, Token};
 pub use error::{Claim, KeyError, ProfileError, SignError, TokenError};
 pub use issue::NewClaims;
+#[cfg(feature = "asym")]
+pub use jwks::{JwkFault, Jwks, SkippedJwk};
 pub use jws::verify_jws;
 pub use key::{Algorithm, Key};
 pub use opaque::{OpaqueKind, OpaqueToken};

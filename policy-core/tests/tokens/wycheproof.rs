@@ -91,6 +91,8 @@ fn every_json_web_signature_is_valid_or_not() {
         }
     }
     assert_eq!(hs256, 36);
-    let (used, left) = if cfg!(feature = "asym") { (0, 0) } else { (0, 361) };
+    // Left over with all algorithms: 83 of RSA-PSS and of longer hashes, 2 of P-521, 4 of keys
+    // that are for something else, and 2 of a key whose id is an address of mail.
+    let (used, left) = if cfg!(feature = "asym") { (270, 91) } else { (0, 361) };
     assert_eq!((asymmetric, without_key), (used, left));
 }
