@@ -40,8 +40,8 @@ impl<'a> Cookies<'a> {
     ///
     /// [`CookieError::RequestTooLarge`], over one of the limits.
     pub fn read(headers: &'a HeaderMap) -> Result<Self, CookieError> {
-        let cookies = Self { headers };
-        cookies.within_limits().then_some(cookies).ok_or(CookieError::RequestTooLarge)
+        scan(headers.get_all(COOKIE), |_piece| ())?;
+        Ok(Self { headers })
     }
 
     /// Name and value of each pair. Text without `=` or name is no pair, and left out.
@@ -63,19 +63,6 @@ impl<'a> Cookies<'a> {
         }
         Ok(first)
     }
-
-    fn within_limits(&self) -> bool {
-        let (mut len, mut pairs) = (0_usize, 0);
-        for line in self.headers.get_all(COOKIE) {
-            // As joined by "; ".
-            len += line.len() + if len > 0 { 2 } else { 0 };
-            if len > Self::MAX_LEN {
-                return false;
-            }
-            pairs += pieces(line).filter(|piece| !piece.trim_ascii().is_empty()).count();
-        }
-        pairs <= Self::MAX_PAIRS
-    }
 }
 
 impl std::fmt::Debug for Cookies<'_> {
@@ -86,14 +73,68 @@ impl std::fmt::Debug for Cookies<'_> {
     }
 }
 
+/// Looks at what stands between the semicolons of these lines, within the limits of [`Cookies`].
+pub(super) fn scan<'a>(
+    lines: impl IntoIterator<Item = &'a HeaderValue>,
+    mut look: impl FnMut(&'a [u8]),
+) -> Result<(), CookieError> {
+    let (mut len, mut pairs) = (0, 0);
+    for line in lines {
+        // As joined by "; ".
+        len += line.len() + if len > 0 { 2 } else { 0 };
+        if len > Cookies::MAX_LEN {
+            return Err(CookieError::RequestTooLarge);
+        }
+        for piece in pieces(line) {
+            pairs += usize::from(!piece.is_empty());
+            look(piece);
+        }
+    }
+    if pairs > Cookies::MAX_PAIRS { Err(CookieError::RequestTooLarge) } else { Ok(()) }
+}
+
+/// What stands between the semicolons of a line, without the blanks around it.
 fn pieces(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
-    line.as_bytes().split(|byte| *byte == b';')
+    let mut rest = Some(line.as_bytes());
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (piece, behind) = text.split_at_checked(until_semicolon(text))?;
+        rest = behind.strip_prefix(b";");
+        Some(piece.trim_ascii())
+    })
+}
+
+/// How many bytes there are in front of a semicolon, or at all. Eight at a time, since every byte
+/// of every request with several cookies is looked at.
+fn until_semicolon(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    let (words, tail) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        // The lowest byte that is zero here, if there is one, has its highest bit set below.
+        let zero_if_semicolon = u64::from_le_bytes(*word) ^ (ONES * b';' as u64);
+        let found = zero_if_semicolon.wrapping_sub(ONES) & !zero_if_semicolon & (ONES << 7);
+        if found != 0 {
+            return at * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let in_tail = tail.iter().position(|byte| *byte == b';');
+    words.len() * 8 + in_tail.unwrap_or(tail.len())
 }
 
 /// Name and value, split at the first `=`.
 fn pair(piece: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = piece.iter().position(|byte| *byte == b'=')?;
     let (name, value) = piece.split_at_checked(at)?;
-    let name = name.trim_ascii();
-    (!name.is_empty()).then(|| (name, value.strip_prefix(b"=").unwrap_or_default().trim_ascii()))
+    let name = name.trim_ascii_end();
+    (!name.is_empty()).then(|| (name, value_behind(value).unwrap_or_default()))
+}
+
+/// The value of the pair, if its name is this one.
+pub(super) fn value_of<'a>(piece: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    value_behind(piece.strip_prefix(name.as_bytes())?)
+}
+
+/// What stands behind a name: `=`, and a value.
+fn value_behind(text: &[u8]) -> Option<&[u8]> {
+    Some(text.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start())
 }

@@ -2,8 +2,11 @@
 
 use http::{HeaderMap, header::COOKIE};
 
-use super::{CookieError, Cookies};
-use crate::session::SessionId;
+use super::{
+    CookieError,
+    read::{scan, value_of},
+};
+use crate::{gate::Single, session::SessionId};
 
 /// What a request says about its session.
 #[derive(Clone, Debug)]
@@ -33,22 +36,29 @@ pub enum Presented {
 ///
 /// # Errors
 ///
-/// [`CookieError::RequestTooLarge`], by the limits of [`Cookies`].
+/// [`CookieError::RequestTooLarge`], by the limits of [`Cookies`](super::Cookies).
 pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieError> {
-    // Nearly every request has one line, and a service of its own host no other cookie.
-    if let Some(line) = headers.get(COOKIE)
-        && headers.len() == headers.keys_len()
-        && let Some(value) = line.as_bytes().strip_prefix(name.as_bytes())
-        && let Some(value) = value.strip_prefix(b"=")
-        && let Some(id) = SessionId::parse(value)
-    {
-        return Ok(Presented::Candidate(id));
-    }
-    Ok(match Cookies::read(headers)?.get(name) {
-        Err(_) => Presented::Ambiguous,
-        Ok(None) => Presented::Absent,
-        Ok(Some(value)) => {
-            SessionId::parse(value).map_or(Presented::Malformed, Presented::Candidate)
+    let (mut found, mut is_ambiguous) = (None, false);
+    let look = |piece| {
+        if let Some(value) = value_of(piece, name) {
+            is_ambiguous |= found.is_some_and(|found| found != value);
+            found = Some(value);
         }
+    };
+    match Single::of(headers, &COOKIE) {
+        Single::Absent => return Ok(Presented::Absent),
+        Single::One(line) => {
+            // A service on a host of its own has no other cookie.
+            if let Some(id) = value_of(line.as_bytes(), name).and_then(SessionId::parse) {
+                return Ok(Presented::Candidate(id));
+            }
+            scan([line], look)?;
+        }
+        Single::Repeated => scan(headers.get_all(COOKIE), look)?,
+    }
+    Ok(match found {
+        _ if is_ambiguous => Presented::Ambiguous,
+        None => Presented::Absent,
+        Some(value) => SessionId::parse(value).map_or(Presented::Malformed, Presented::Candidate),
     })
 }
