@@ -1,6 +1,8 @@
 //! Sessions, refresh tokens and revocations in one file, by redb.
 
 mod codec;
+#[cfg(test)]
+mod crash;
 mod deadlines;
 mod file;
 mod session_tables;
