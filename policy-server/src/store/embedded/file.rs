@@ -2,11 +2,13 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::ErrorKind,
+    io::{self, ErrorKind, Read, Seek},
     path::Path,
 };
 
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+use redb::{
+    Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError,
+};
 
 use crate::store::StoreError;
 
@@ -37,25 +39,61 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
     let file = options()
         .open(path)
         .map_err(|error| StoreError::new(format!("`{shown}` cannot be opened: {error}")))?;
-    let database = Builder::new().set_cache_size(CACHE).create_file(file).map_err(|error| {
-        StoreError::new(match error {
-            DatabaseError::DatabaseAlreadyOpen => {
-                format!("`{shown}` is open in another process, or twice in this one")
-            }
-            DatabaseError::Storage(redb::StorageError::Io(error))
-                if error.kind() == ErrorKind::InvalidData =>
-            {
-                format!("`{shown}` is no redb database")
-            }
-            error => format!("`{shown}` cannot be opened: {error}"),
-        })
-    })?;
+    let database = remove_unfinished(&file)
+        .map_err(DatabaseError::from)
+        .and_then(|()| Builder::new().set_cache_size(CACHE).create_file(file))
+        .map_err(|error| {
+            StoreError::new(match error {
+                DatabaseError::DatabaseAlreadyOpen => {
+                    format!("`{shown}` is open in another process, or twice in this one")
+                }
+                DatabaseError::Storage(StorageError::Io(error))
+                    if error.kind() == ErrorKind::InvalidData =>
+                {
+                    format!("`{shown}` is no redb database")
+                }
+                error => format!("`{shown}` cannot be opened: {error}"),
+            })
+        })?;
     check_format(&database).map_err(|error| StoreError::new(format!("`{shown}` {error}")))?;
     if is_new {
         sync_folder(folder)
             .map_err(|error| StoreError::new(format!("`{shown}` is not durable: {error}")))?;
     }
     Ok(database)
+}
+
+/// Empties a file whose creation a crash cut short; redb would refuse it. Nothing was ever
+/// answered from it.
+fn remove_unfinished(file: &File) -> io::Result<()> {
+    let head = || {
+        let mut head = Vec::with_capacity(HEAD);
+        let mut file = file;
+        file.rewind()?;
+        file.take(HEAD as u64).read_to_end(&mut head)?;
+        Ok::<_, io::Error>(head)
+    };
+    if !is_unfinished(&head()?, file.metadata()?.len()) {
+        return Ok(());
+    }
+    // Whoever has the lock is at work on it.
+    if file.try_lock().is_ok() {
+        if is_unfinished(&head()?, file.metadata()?.len()) {
+            file.set_len(0)?;
+        }
+        file.unlock()?;
+    }
+    Ok(())
+}
+
+/// The length of the mark that redb begins a finished file with, and writes last.
+pub(super) const HEAD: usize = 9;
+
+/// Whether a file with this beginning and of this length is one that redb has not finished
+/// making.
+pub(super) fn is_unfinished(head: &[u8], length: u64) -> bool {
+    // A new file is of a megabyte or so; a larger one is something else.
+    0 < length && length <= 4 * 1024 * 1024 && head.iter().all(|byte| *byte == 0)
 }
 
 /// Marks an empty database as ours; refuses one that is not.
@@ -119,11 +157,11 @@ fn options() -> OpenOptions {
 
 /// A new file is there for good once its folder is written too.
 #[cfg(unix)]
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> std::io::Result<()> {
+fn sync_folder(_folder: &Path) -> io::Result<()> {
     Ok(())
 }

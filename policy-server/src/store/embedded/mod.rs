@@ -1,6 +1,8 @@
 //! Sessions, refresh tokens and revocations in one file, by redb.
 
 mod codec;
+#[cfg(test)]
+mod crash;
 mod deadlines;
 mod file;
 mod session_tables;
@@ -14,13 +16,9 @@ mod writer;
 use std::{
     fmt,
     path::PathBuf,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use policy_core::time::Timestamp;
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
 use self::writer::{Tables, Writer};
@@ -65,8 +63,6 @@ struct Shared {
 struct Open {
     database: Arc<Database>,
     writer: Writer,
-    /// The latest time that anybody told, for operations that are not told the time.
-    latest: AtomicU64,
 }
 
 impl EmbeddedStore {
@@ -128,30 +124,13 @@ impl EmbeddedStore {
             Err(error) => Answer::ready(Err(error)),
         }
     }
-
-    /// Notes the time.
-    fn told(&self, now: Timestamp) {
-        if let Some(open) = self.0.open.get()
-            && open.latest.load(Ordering::Relaxed) < now.millis()
-        {
-            open.latest.fetch_max(now.millis(), Ordering::Relaxed);
-        }
-    }
-
-    /// The latest time that was noted.
-    fn latest(&self) -> Timestamp {
-        let open = self.0.open.get();
-        open.map_or(Timestamp::default(), |open| {
-            Timestamp::from_millis(open.latest.load(Ordering::Relaxed))
-        })
-    }
 }
 
 impl Open {
     fn start(database: Database) -> Result<Self, StoreError> {
         let database = Arc::new(database);
         let writer = Writer::start(Arc::clone(&database)).map_err(StoreError::new)?;
-        Ok(Self { database, writer, latest: AtomicU64::new(0) })
+        Ok(Self { database, writer })
     }
 }
 

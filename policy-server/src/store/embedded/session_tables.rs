@@ -58,18 +58,18 @@ pub(super) fn living(
     Ok(stored(sessions, key)?.filter(|record| !record.is_expired(now)))
 }
 
-/// The key that the session of a replaced key is under now.
+/// The key that the session of a replaced key is under now. Without a time the grace lasts.
 pub(super) fn successor(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     successors: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,
-    now: Timestamp,
+    now: Option<Timestamp>,
 ) -> Result<Option<SessionKey>, redb::Error> {
     let mut key = *key;
     for _ in 0..MAX_SUCCESSIONS {
         let row = successors.get(&key.0)?.and_then(|row| Successor::decode(row.value()));
         match row {
-            Some(successor) if now < successor.grace => key = successor.key,
+            Some(successor) if now.is_none_or(|now| now < successor.grace) => key = successor.key,
             _ => return Ok(None),
         }
         if sessions.get(&key.0)?.is_some() {
@@ -135,12 +135,10 @@ impl<'t> SessionTables<'t> {
         data: Box<[u8]>,
         now: Timestamp,
     ) -> Result<Cas, redb::Error> {
-        let Some(mut record) = living(&self.sessions, key, now)? else {
-            return Ok(Cas::Gone);
+        let mut record = match self.expect(key, expected, now)? {
+            Ok(record) => record,
+            Err(refused) => return Ok(refused),
         };
-        if record.version != expected {
-            return Ok(Cas::Conflict);
-        }
         record.version += 1;
         record.data = data;
         self.replace(key, &record)?;
@@ -154,12 +152,13 @@ impl<'t> SessionTables<'t> {
         idle_deadline: Timestamp,
         now: Timestamp,
     ) -> Result<bool, redb::Error> {
-        let Some(mut record) = living(&self.sessions, key, now)? else {
+        let key = self.current(key, Some(now))?;
+        let Some(mut record) = living(&self.sessions, &key, now)? else {
             return Ok(false);
         };
         record.idle_deadline = record.idle_deadline.max(idle_deadline);
         record.last_seen = record.last_seen.max(now);
-        self.replace(key, &record)?;
+        self.replace(&key, &record)?;
         // If it is lost in a crash, the session ends a little early.
         self.effect = self.effect.max(Effect::Soft);
         Ok(true)
@@ -176,11 +175,12 @@ impl<'t> SessionTables<'t> {
         limit: Option<Limit>,
         now: Timestamp,
     ) -> Result<Cas, redb::Error> {
-        let Some(current) = living(&self.sessions, old, now)? else {
-            return Ok(Cas::Gone);
+        let current = match self.expect(old, expected, now)? {
+            Ok(record) => record,
+            Err(refused) => return Ok(refused),
         };
         // A new key that exists is drawn once more, as after any other conflict.
-        if current.version != expected || self.is_known(new)? {
+        if self.is_known(new)? {
             return Ok(Cas::Conflict);
         }
         let Some(evicted) = self.make_room(record.user(), Some(old), limit, now)? else {
@@ -190,7 +190,7 @@ impl<'t> SessionTables<'t> {
         record.epoch = self.epoch(record.user())?;
         record.version = expected + 1;
         self.insert(new, &record)?;
-        if let Some(grace) = grace {
+        if let Some(grace) = grace.filter(|grace| now < *grace) {
             let row = Successor { key: *new, grace }.encode();
             self.successors.insert(&old.0, row.as_slice())?;
             self.deadlines.add(grace, SUCCESSOR, &old.0)?;
@@ -198,34 +198,24 @@ impl<'t> SessionTables<'t> {
         Ok(Cas::Done { version: record.version, evicted })
     }
 
-    pub(super) fn delete(&mut self, key: &SessionKey, now: Timestamp) -> Result<bool, redb::Error> {
-        let key = if self.sessions.get(&key.0)?.is_some() {
-            *key
-        } else {
-            match successor(&self.sessions, &self.successors, key, now)? {
-                Some(key) => key,
-                None => return Ok(false),
-            }
-        };
-        self.effect = Effect::Durable;
-        match stored(&self.sessions, &key)? {
-            Some(record) => {
-                self.remove(&key, &record)?;
-                Ok(!record.is_expired(now))
-            }
-            None => {
-                // A later version of us wrote it, and would read it again.
-                self.sessions.remove(&key.0)?;
-                Ok(false)
-            }
+    pub(super) fn delete(&mut self, key: &SessionKey) -> Result<bool, redb::Error> {
+        let key = self.current(key, None)?;
+        if let Some(record) = stored(&self.sessions, &key)? {
+            self.remove(&key, &record)?;
+            self.effect = Effect::Durable;
+            return Ok(true);
         }
+        // A row that cannot be read is of a later version of us, which must not find it either.
+        if self.sessions.remove(&key.0)?.is_some() {
+            self.effect = Effect::Durable;
+        }
+        Ok(false)
     }
 
     pub(super) fn delete_by_handle(
         &mut self,
         user: &str,
         handle: Handle,
-        now: Timestamp,
     ) -> Result<bool, redb::Error> {
         for key in keys_of(&self.users, user)? {
             if let Some(record) = stored(&self.sessions, &key)?
@@ -233,7 +223,7 @@ impl<'t> SessionTables<'t> {
             {
                 self.remove(&key, &record)?;
                 self.effect = Effect::Durable;
-                return Ok(!record.is_expired(now));
+                return Ok(true);
             }
         }
         Ok(false)
@@ -248,12 +238,7 @@ impl<'t> SessionTables<'t> {
         let epoch = self.epoch(Some(user))? + 1;
         self.epochs.insert(user, epoch)?;
         self.effect = Effect::Durable;
-        let keep = match keep {
-            Some(key) if self.sessions.get(&key.0)?.is_none() => {
-                successor(&self.sessions, &self.successors, key, now)?
-            }
-            keep => keep.copied(),
-        };
+        let keep = keep.map(|keep| self.current(keep, Some(now))).transpose()?;
         let mut ended = 0;
         for key in keys_of(&self.users, user)? {
             match living(&self.sessions, &key, now)? {
@@ -262,8 +247,7 @@ impl<'t> SessionTables<'t> {
                     self.replace(&key, &record)?;
                 }
                 record => {
-                    // A row that cannot be read is of a later version of us, which must not find
-                    // it either.
+                    // As above: also a row that cannot be read.
                     self.sessions.remove(&key.0)?;
                     self.users.remove(user, &key.0)?;
                     ended += u64::from(record.is_some());
@@ -273,7 +257,7 @@ impl<'t> SessionTables<'t> {
         Ok(ended)
     }
 
-    /// Looks at a batch of what is due, and removes up to `limit` dead sessions.
+    /// Looks at a batch of what is due, and removes up to `limit` dead rows.
     pub(super) fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
         let (due, is_last) = self.deadlines.due(now)?;
         let mut removed = 0;
@@ -300,6 +284,7 @@ impl<'t> SessionTables<'t> {
                 }
                 (SUCCESSOR, Ok(key)) => {
                     self.successors.remove(&key.0)?;
+                    removed += 1;
                     None
                 }
                 _ => None,
@@ -308,6 +293,30 @@ impl<'t> SessionTables<'t> {
             self.effect = self.effect.max(Effect::Soft);
         }
         Ok(Purged { removed, is_done: is_last })
+    }
+
+    /// The session of this version, else what the answer is.
+    fn expect(
+        &self,
+        key: &SessionKey,
+        expected: u64,
+        now: Timestamp,
+    ) -> Result<Result<Record, Cas>, redb::Error> {
+        Ok(match living(&self.sessions, key, now)? {
+            Some(record) if record.version == expected => Ok(record),
+            Some(_) => Err(Cas::Conflict),
+            // Under another key now; whoever loads it anew learns which.
+            None if self.current(key, Some(now))? != *key => Err(Cas::Conflict),
+            None => Err(Cas::Gone),
+        })
+    }
+
+    /// The key that a session is under now: `key` itself unless a rotation replaced it.
+    fn current(&self, key: &SessionKey, now: Option<Timestamp>) -> Result<SessionKey, redb::Error> {
+        if self.sessions.get(&key.0)?.is_some() {
+            return Ok(*key);
+        }
+        Ok(successor(&self.sessions, &self.successors, key, now)?.unwrap_or(*key))
     }
 
     /// Whether the key was ever given to a session that is still remembered.
@@ -349,7 +358,7 @@ impl<'t> SessionTables<'t> {
         match limit.policy {
             LimitPolicy::Deny => Ok(None),
             LimitPolicy::EvictOldest => {
-                others.sort_by_key(|(key, record)| (record.created, record.last_seen, *key));
+                others.sort_by_key(|(_, record)| (record.created, record.handle));
                 let mut evicted = vec![];
                 for (key, record) in others.iter().take(excess) {
                     self.remove(key, record)?;

@@ -1,6 +1,6 @@
 //! The store of sessions: reads here, writes by the thread.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use policy_core::{
     session::{Handle, Record, SessionKey},
@@ -29,13 +29,11 @@ impl SessionStore for EmbeddedStore {
         limit: Option<Limit>,
         now: Timestamp,
     ) -> Answer<'a, Created> {
-        self.told(now);
         let key = *key;
         self.write(move |tables| tables.sessions()?.create(&key, record, limit, now))
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        self.told(now);
         Answer::ready(self.read_session(key, now))
     }
 
@@ -46,7 +44,6 @@ impl SessionStore for EmbeddedStore {
         data: Box<[u8]>,
         now: Timestamp,
     ) -> Answer<'a, Cas> {
-        self.told(now);
         let key = *key;
         self.write(move |tables| tables.sessions()?.update(&key, expected, data, now))
     }
@@ -57,7 +54,6 @@ impl SessionStore for EmbeddedStore {
         idle_deadline: Timestamp,
         now: Timestamp,
     ) -> Answer<'a, bool> {
-        self.told(now);
         let key = *key;
         self.write(move |tables| tables.sessions()?.touch(&key, idle_deadline, now))
     }
@@ -72,7 +68,6 @@ impl SessionStore for EmbeddedStore {
         limit: Option<Limit>,
         now: Timestamp,
     ) -> Answer<'a, Cas> {
-        self.told(now);
         let (old, new) = (*old, *new);
         self.write(move |tables| {
             tables.sessions()?.rotate(&old, &new, expected, record, grace, limit, now)
@@ -80,18 +75,17 @@ impl SessionStore for EmbeddedStore {
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
-        let (key, now) = (*key, self.latest());
-        self.write(move |tables| tables.sessions()?.delete(&key, now))
+        let key = *key;
+        self.write(move |tables| tables.sessions()?.delete(&key))
     }
 
     fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
-        self.told(now);
         Answer::ready(self.read_list(user, limit, now))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        let (user, now) = (user.to_owned(), self.latest());
-        self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle, now))
+        let user = user.to_owned();
+        self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle))
     }
 
     fn revoke_user<'a>(
@@ -100,13 +94,11 @@ impl SessionStore for EmbeddedStore {
         keep: Option<&'a SessionKey>,
         now: Timestamp,
     ) -> Answer<'a, u64> {
-        self.told(now);
         let (user, keep) = (user.to_owned(), keep.copied());
         self.write(move |tables| tables.sessions()?.revoke_user(&user, keep.as_ref(), now))
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.told(now);
         Answer::later(async move {
             let mut removed = 0;
             while removed < limit {
@@ -130,7 +122,7 @@ impl EmbeddedStore {
                 return Ok(Some(Loaded { record: Arc::new(record), successor: None }));
             }
             let successors = transaction.open_table(SUCCESSORS)?;
-            let Some(key) = successor(&sessions, &successors, key, now)? else {
+            let Some(key) = successor(&sessions, &successors, key, Some(now))? else {
                 return Ok(None);
             };
             let record = living(&sessions, &key, now)?;
@@ -159,7 +151,9 @@ impl EmbeddedStore {
                     });
                 }
             }
-            summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_seen));
+            summaries.sort_by_key(|summary: &Summary| {
+                Reverse((summary.last_seen, summary.created, summary.handle))
+            });
             summaries.truncate(limit);
             Ok(summaries)
         })

@@ -95,6 +95,16 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
 }
 
 #[tokio::test]
+async fn a_file_whose_making_was_cut_short_is_made_anew() {
+    let folder = Folder::new("unfinished");
+    std::fs::write(folder.file(), vec![0; 1_000_000]).unwrap();
+    let store = opened(folder.file()).await;
+    store.create(&key(1), record(None, 1), None, NOW).await.unwrap();
+    drop(store);
+    assert!(opened(folder.file()).await.load(&key(1), NOW).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
     let folder = Folder::new("refused");
     let error = refusal(folder.0.join("missing").join("s.redb")).await;

@@ -68,56 +68,59 @@ impl<'t> TokenTables<'t> {
         })
     }
 
+    /// None where the token exists.
     pub(super) fn create_family(
         &mut self,
         family: &Family,
         token: TokenHash,
-    ) -> Result<(), redb::Error> {
+    ) -> Result<Option<()>, redb::Error> {
+        if self.tokens.get(&token.0)?.is_some() {
+            return Ok(None);
+        }
         self.families.insert(&family.id, family.encode().as_slice())?;
         self.owners.insert(&*family.identity.subject, &family.id)?;
         self.deadlines.add(family.expires, FAMILY, &family.id)?;
-        self.insert_token(token, family)
+        self.insert_token(token, family)?;
+        Ok(Some(()))
     }
 
+    /// None where the successor exists.
     pub(super) fn refresh(
         &mut self,
         token: TokenHash,
         successor: TokenHash,
         grace: Duration,
         now: Timestamp,
-    ) -> Result<Refreshed, redb::Error> {
+    ) -> Result<Option<Refreshed>, redb::Error> {
         let Some(row) = self.token(token)? else {
-            return Ok(Refreshed::Unknown);
+            return Ok(Some(Refreshed::Unknown));
         };
         let Some(family) = self.family(&row.family)?.filter(|family| now < family.expires) else {
-            return Ok(Refreshed::Dead);
+            return Ok(Some(Refreshed::Dead));
         };
         match row.used {
+            None if self.tokens.get(&successor.0)?.is_some() => Ok(None),
             None => {
                 let used = TokenRow { family: family.id, used: Some((now, successor)) };
                 self.tokens.insert(&token.0, used.encode().as_slice())?;
                 self.insert_token(successor, &family)?;
-                Ok(Refreshed::Done(family))
+                Ok(Some(Refreshed::Done(family)))
             }
             Some((at, successor))
                 if now.since(at) < grace
                     && self.token(successor)?.is_some_and(|row| row.used.is_none()) =>
             {
-                Ok(Refreshed::Again(family))
+                Ok(Some(Refreshed::Again(family)))
             }
             Some(_) => {
                 self.remove_family(&family)?;
                 self.effect = Effect::Durable;
-                Ok(Refreshed::Reused(family))
+                Ok(Some(Refreshed::Reused(family)))
             }
         }
     }
 
-    pub(super) fn end_family(
-        &mut self,
-        token: TokenHash,
-        now: Timestamp,
-    ) -> Result<Option<Family>, redb::Error> {
+    pub(super) fn end_family(&mut self, token: TokenHash) -> Result<Option<Family>, redb::Error> {
         let Some(row) = self.token(token)? else {
             return Ok(None);
         };
@@ -126,18 +129,16 @@ impl<'t> TokenTables<'t> {
         };
         self.remove_family(&family)?;
         self.effect = Effect::Durable;
-        Ok(Some(family).filter(|family| now < family.expires))
+        Ok(Some(family))
     }
 
-    pub(super) fn end_families(&mut self, user: &str, now: Timestamp) -> Result<u64, redb::Error> {
+    pub(super) fn end_families(&mut self, user: &str) -> Result<u64, redb::Error> {
         let ids = self.owners.remove_all(user)?.map(|id| id.map(|id| *id.value()));
         let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
         let mut ended = 0;
         for id in ids {
-            let family = self.family(&id)?;
-            self.families.remove(&id)?;
+            ended += u64::from(self.families.remove(&id)?.is_some());
             self.effect = Effect::Durable;
-            ended += u64::from(family.is_some_and(|family| now < family.expires));
         }
         Ok(ended)
     }

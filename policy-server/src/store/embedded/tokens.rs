@@ -23,7 +23,7 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        self.write(move |tables| tables.tokens()?.create_family(&family, token))
+        new_token(self.write(move |tables| tables.tokens()?.create_family(&family, token)))
     }
 
     fn refresh(
@@ -33,18 +33,16 @@ impl TokenStore for EmbeddedStore {
         grace: Duration,
         now: Timestamp,
     ) -> Answer<'_, Refreshed> {
-        self.told(now);
-        self.write(move |tables| tables.tokens()?.refresh(token, successor, grace, now))
+        new_token(self.write(move |tables| tables.tokens()?.refresh(token, successor, grace, now)))
     }
 
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        let now = self.latest();
-        self.write(move |tables| tables.tokens()?.end_family(token, now))
+        self.write(move |tables| tables.tokens()?.end_family(token))
     }
 
     fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        let (user, now) = (user.to_owned(), self.latest());
-        self.write(move |tables| tables.tokens()?.end_families(&user, now))
+        let user = user.to_owned();
+        self.write(move |tables| tables.tokens()?.end_families(&user))
     }
 
     fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
@@ -60,12 +58,10 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
-        self.told(now);
         self.write(move |tables| tables.tokens()?.take_ticket(hash, now))
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.told(now);
         Answer::later(async move {
             let mut removed = 0;
             while removed < limit {
@@ -79,6 +75,13 @@ impl TokenStore for EmbeddedStore {
             Ok(removed)
         })
     }
+}
+
+/// The answer of an operation that does nothing where its new token exists.
+fn new_token<T: Send + Unpin + 'static>(answer: Answer<'_, Option<T>>) -> Answer<'_, T> {
+    Answer::later(async {
+        answer.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
+    })
 }
 
 impl EmbeddedStore {

@@ -1,0 +1,357 @@
+//! The machine stops at every write, and the file is opened again.
+//!
+//! Whatever was answered must hold. What was submitted and not answered may have happened, in
+//! the order in which it was submitted; nothing may have happened by half.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, OnceLock},
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, Identity, SessionKey},
+    time::Timestamp,
+};
+use redb::{Builder, StorageBackend};
+
+use super::{
+    EmbeddedStore, Open, Shared, file,
+    tests::{NOW, record},
+};
+use crate::store::{
+    Answer, Family, Limit, LimitPolicy, Revocation, SessionStore, StoreError, Ticket, TokenHash,
+    TokenStore,
+};
+
+/// Which of the writes behind the last sync are on the disk after the crash: the system writes
+/// them in what order it likes.
+#[derive(Clone, Copy, Debug)]
+enum Survive {
+    None,
+    All,
+    Even,
+    Odd,
+}
+
+#[derive(Debug)]
+enum Write {
+    Bytes(u64, Vec<u8>),
+    Length(u64),
+}
+
+impl Write {
+    fn apply(&self, image: &mut Vec<u8>) {
+        match self {
+            Self::Bytes(at, bytes) => {
+                let at = usize::try_from(*at).unwrap();
+                let end = at + bytes.len();
+                if image.len() < end {
+                    image.resize(end, 0);
+                }
+                image[at..end].copy_from_slice(bytes);
+            }
+            Self::Length(length) => image.resize(usize::try_from(*length).unwrap(), 0),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What a reader sees.
+    image: Vec<u8>,
+    synced: Vec<u8>,
+    unsynced: Vec<Write>,
+    steps: usize,
+    crash_at: usize,
+}
+
+impl State {
+    /// Counts a write or a sync; from a certain one on there is no disk any more.
+    fn step(&mut self) -> io::Result<()> {
+        self.steps += 1;
+        if self.steps >= self.crash_at { Err(io::Error::other("crashed")) } else { Ok(()) }
+    }
+
+    fn write(&mut self, write: Write) -> io::Result<()> {
+        self.step()?;
+        write.apply(&mut self.image);
+        self.unsynced.push(write);
+        Ok(())
+    }
+}
+
+/// A disk in memory that crashes.
+#[derive(Clone, Debug)]
+struct Disk(Arc<Mutex<State>>);
+
+impl Disk {
+    fn new(image: Vec<u8>, crash_at: usize) -> Self {
+        let state = State { synced: image.clone(), image, crash_at, ..State::default() };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    fn steps(&self) -> usize {
+        self.0.lock().unwrap().steps
+    }
+
+    fn after_crash(&self, survive: Survive) -> Vec<u8> {
+        let state = self.0.lock().unwrap();
+        let mut image = state.synced.clone();
+        for (index, write) in state.unsynced.iter().enumerate() {
+            let is_written = match survive {
+                Survive::None => false,
+                Survive::All => true,
+                Survive::Even => index % 2 == 0,
+                Survive::Odd => index % 2 == 1,
+            };
+            if is_written {
+                write.apply(&mut image);
+            }
+        }
+        // As it is done to a file.
+        if file::is_unfinished(image.get(..file::HEAD).unwrap_or(&image), image.len() as u64) {
+            image.clear();
+        }
+        image
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().image.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.0.lock().unwrap();
+        let at = usize::try_from(offset).unwrap();
+        let bytes = state.image.get(at..at + out.len());
+        out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.lock().unwrap().write(Write::Length(len))
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        state.step()?;
+        state.synced = state.image.clone();
+        state.unsynced.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.lock().unwrap().write(Write::Bytes(offset, data.to_vec()))
+    }
+}
+
+fn open(disk: Disk) -> Result<EmbeddedStore, String> {
+    let database = Builder::new().create_with_backend(disk).map_err(|error| error.to_string())?;
+    file::check_format(&database)?;
+    let open = Open::start(database).map_err(|error| error.to_string())?;
+    Ok(EmbeddedStore(Arc::new(Shared {
+        path: "memory".into(),
+        opening: Mutex::new(()),
+        open: OnceLock::from(open),
+    })))
+}
+
+const A: SessionKey = SessionKey([1; 32]);
+const B: SessionKey = SessionKey([2; 32]);
+const C: SessionKey = SessionKey([3; 32]);
+const D: SessionKey = SessionKey([4; 32]);
+const E: SessionKey = SessionKey([5; 32]);
+const F: SessionKey = SessionKey([6; 32]);
+const G: SessionKey = SessionKey([7; 32]);
+const KEYS: [&SessionKey; 7] = [&A, &B, &C, &D, &E, &F, &G];
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn hash(byte: u8) -> TokenHash {
+    TokenHash([byte; 32])
+}
+
+fn family(byte: u8, user: &str) -> Family {
+    Family {
+        id: [byte; 16],
+        identity: Identity::new(user),
+        authenticated: NOW,
+        expires: NOW.after(60 * MINUTE),
+    }
+}
+
+fn ticket(user: &str) -> Ticket {
+    Ticket {
+        identity: Identity::new(user),
+        authenticated: None,
+        session: Some(Handle([1; 16])),
+        token: None,
+        expires: NOW.after(MINUTE),
+    }
+}
+
+/// Submits an operation; what it says is not looked at.
+type Operation = fn(&EmbeddedStore) -> Answer<'_, ()>;
+
+fn of<'a, T: Send + Unpin + 'a>(answer: Answer<'a, T>) -> Answer<'a, ()> {
+    Answer::later(async { answer.await.map(drop) })
+}
+
+/// Groups of operations; those of a group are submitted before the first one is answered.
+fn script() -> Vec<Vec<Operation>> {
+    vec![
+        vec![|s| of(SessionStore::secret(s, [1; 32])), |s| of(TokenStore::secret(s, [2; 32]))],
+        vec![|s| of(s.create(&A, record(Some("ada"), 1), None, NOW))],
+        vec![
+            |s| of(s.create(&B, record(Some("ada"), 2), None, NOW.after(SECOND))),
+            |s| of(s.create(&C, record(None, 3), None, NOW)),
+            |s| of(s.create_family(family(1, "ada"), hash(1))),
+            |s| of(s.put_ticket(hash(100), ticket("ada"))),
+        ],
+        vec![|s| of(s.touch(&A, NOW.after(16 * MINUTE), NOW.after(MINUTE)))],
+        vec![|s| of(s.update(&A, 1, b"{\"cart\":1}".as_slice().into(), NOW))],
+        // A login in an anonymous session.
+        vec![|s| of(s.rotate(&C, &D, 1, record(Some("bo"), 3), None, None, NOW))],
+        // A renewal.
+        vec![|s| {
+            of(s.rotate(&A, &E, 2, record(Some("ada"), 1), Some(NOW.after(SECOND)), None, NOW))
+        }],
+        vec![
+            |s| of(s.refresh(hash(1), hash(2), 10 * SECOND, NOW)),
+            |s| of(s.take_ticket(hash(100), NOW)),
+            |s| of(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
+        ],
+        vec![|s| of(s.touch(&D, NOW.after(17 * MINUTE), NOW.after(MINUTE)))],
+        // A logout by the replaced key.
+        vec![|s| of(s.delete(&A))],
+        vec![|s| {
+            let limit = Limit { sessions: 1, policy: LimitPolicy::EvictOldest };
+            of(s.create(&F, record(Some("ada"), 6), Some(limit), NOW))
+        }],
+        vec![|s| of(SessionStore::purge(s, NOW.after(2 * SECOND), 10))],
+        // Reuse.
+        vec![|s| of(s.refresh(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE)))],
+        vec![
+            |s| of(s.create(&G, record(Some("bo"), 7), None, NOW)),
+            |s| of(s.revoke_user("bo", Some(&G), NOW)),
+            |s| of(s.create_family(family(2, "bo"), hash(10))),
+            |s| of(s.end_families("bo")),
+            |s| of(s.revoke(Revocation::User { user: "bo".into(), before: 1_800_000_000 })),
+        ],
+        vec![|s| of(s.delete_by_handle("bo", Handle([7; 16])))],
+        vec![|s| of(s.revoke(Revocation::All { before: 1_800_000_001 }))],
+    ]
+}
+
+/// Everything that can be seen of a store, but when sessions were used. It changes the store.
+async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
+    let mut seen = vec![];
+    for key in KEYS {
+        let session = store.load(key, NOW).await?.map(|loaded| {
+            let record = &loaded.record;
+            let (data, user) = (record.data.clone(), record.user().map(str::to_owned));
+            (record.handle, user, record.epoch, record.version, data, loaded.successor)
+        });
+        seen.push(format!("{session:?}"));
+    }
+    for user in ["ada", "bo"] {
+        let mut handles: Vec<_> =
+            store.list(user, 10, NOW).await?.iter().map(|one| one.handle).collect();
+        handles.sort();
+        seen.push(format!("{user}: {handles:?}"));
+        // The epoch shows in what is created next.
+        let key = SessionKey([user.len() as u8 + 100; 32]);
+        store.create(&key, record(Some(user), 9), None, NOW).await?;
+        let epoch = store.load(&key, NOW).await?.map(|loaded| loaded.record.epoch);
+        seen.push(format!("{epoch:?}"));
+    }
+    seen.push(format!("{:?}", store.revocations(0).await?));
+    seen.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
+    for token in [1, 2, 10] {
+        let refreshed = store.refresh(hash(token), hash(token + 100), SECOND, NOW).await?;
+        seen.push(format!("{refreshed:?}"));
+    }
+    seen.push(format!("{:?}", SessionStore::secret(store, [8; 32]).await?));
+    seen.push(format!("{:?}", TokenStore::secret(store, [9; 32]).await?));
+    Ok(seen)
+}
+
+/// How far the script came before the disk was gone.
+#[derive(Debug)]
+struct Progress {
+    answered: usize,
+    submitted: usize,
+}
+
+async fn run(store: &EmbeddedStore, most: usize) -> Progress {
+    let mut progress = Progress { answered: 0, submitted: 0 };
+    for group in script() {
+        let room = most - progress.submitted;
+        let answers: Vec<_> = group.iter().take(room).map(|submit| submit(store)).collect();
+        progress.submitted += answers.len();
+        for answer in answers {
+            if answer.await.is_err() {
+                return progress;
+            }
+            progress.answered += 1;
+        }
+    }
+    progress
+}
+
+#[tokio::test]
+async fn what_was_answered_holds_after_a_crash_at_any_write() {
+    let operations = script().iter().map(Vec::len).sum::<usize>();
+    // What is to be seen after the first n operations.
+    let mut expected = vec![];
+    let mut steps = 0;
+    for most in 0..=operations {
+        let disk = Disk::new(vec![], usize::MAX);
+        let store = open(disk.clone()).unwrap();
+        let progress = run(&store, most).await;
+        assert_eq!((progress.answered, progress.submitted), (most, most));
+        steps = disk.steps();
+        expected.push(seen(&store).await.unwrap());
+    }
+
+    let (mut lost, mut kept, mut answered) = (0, 0, 0);
+    for survive in [Survive::None, Survive::All, Survive::Even, Survive::Odd] {
+        for crash_at in 1..=steps {
+            let disk = Disk::new(vec![], crash_at);
+            let progress = match open(disk.clone()) {
+                Ok(store) => run(&store, operations).await,
+                Err(_) => Progress { answered: 0, submitted: 0 },
+            };
+            let at = format!("crash at {crash_at} of {steps}, {survive:?} survive, {progress:?}");
+            let store = open(Disk::new(disk.after_crash(survive), usize::MAX))
+                .unwrap_or_else(|error| panic!("{at}: {error}"));
+            let seen = seen(&store).await.unwrap();
+            let possible = progress.answered..=progress.submitted;
+            // The latest that fits: the last operations may have changed nothing to be seen.
+            let Some(reached) = possible.rev().find(|n| expected[*n] == seen) else {
+                panic!("{at}: {seen:#?}\nbut before {:#?}", expected[progress.answered]);
+            };
+            lost += usize::from(reached < progress.submitted);
+            kept += usize::from(reached > progress.answered);
+            answered += usize::from(progress.answered > 0);
+        }
+    }
+    // Crashes that lost what was not answered, that kept it, and behind an answer.
+    assert!(lost > 100 && kept > 10 && answered > 500, "{lost} {kept} {answered} of {steps}");
+}
+
+#[tokio::test]
+async fn a_use_that_was_noted_is_on_the_disk_after_a_clean_end() {
+    let disk = Disk::new(vec![], usize::MAX);
+    let store = open(disk.clone()).unwrap();
+    store.create(&A, record(Some("ada"), 1), None, NOW).await.unwrap();
+    let late = Timestamp::MAX;
+    assert!(store.touch(&A, late, NOW.after(MINUTE)).await.unwrap());
+    drop(store);
+    let store = open(Disk::new(disk.after_crash(Survive::None), usize::MAX)).unwrap();
+    let loaded = store.load(&A, NOW).await.unwrap().unwrap();
+    assert_eq!(loaded.record.last_seen, NOW.after(MINUTE));
+}
