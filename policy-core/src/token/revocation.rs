@@ -11,7 +11,8 @@ use crate::time::Timestamp;
 
 /// What is revoked, as one process knows it: asked for every token, without a store.
 ///
-/// A token is revoked by its `jti`, by a cut-off of its user, or by the cut-off of all users. A
+/// A token is revoked by its `jti`, by its `sid` (with all others that followed from the same
+/// login), by a cut-off of its user, or by the cut-off of all users. A
 /// cut-off names a second, and tokens whose `iat` is before it are refused. Since `iat` counts
 /// whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a token that is
 /// [issued](Self::issue_time) after it, in the same second, says that second too.
@@ -24,9 +25,9 @@ use crate::time::Timestamp;
 /// let mut set = RevocationSet::new(Duration::from_secs(3630), Duration::from_secs(5));
 /// set.caught_up(now);
 /// set.revoke_user("ada", set.cut_off("ada", now));
-/// assert_eq!(set.standing("j1", "ada", now.seconds(), now), Standing::Revoked);
-/// assert_eq!(set.standing("j2", "eve", now.seconds(), now), Standing::Good);
-/// assert_eq!(set.standing("j3", "ada", set.issue_time("ada", now).seconds(), now), Standing::Good);
+/// assert_eq!(set.standing("j1", None, "ada", now, now), Standing::Revoked);
+/// assert_eq!(set.standing("j2", None, "eve", now, now), Standing::Good);
+/// assert_eq!(set.standing("j3", None, "ada", set.issue_time("ada", now), now), Standing::Good);
 /// ```
 #[derive(Debug)]
 pub struct RevocationSet {
@@ -77,9 +78,19 @@ impl RevocationSet {
 
     /// Whether a token that is otherwise valid still holds. Where nothing is revoked this is a
     /// handful of comparisons; nothing is ever allocated.
-    pub fn standing(&self, id: &str, user: &str, issued: u64, now: Timestamp) -> Standing {
+    #[inline]
+    pub fn standing(
+        &self,
+        id: &str,
+        session: Option<&str>,
+        user: &str,
+        issued: Timestamp,
+        now: Timestamp,
+    ) -> Standing {
+        let issued = issued.seconds();
         let is_revoked = issued < self.all
             || self.tokens.contains_key(id)
+            || session.is_some_and(|session| self.tokens.contains_key(session))
             || self.users.get(user).is_some_and(|before| issued < *before);
         if is_revoked {
             Standing::Revoked
@@ -100,8 +111,8 @@ impl RevocationSet {
         self.caught_up = self.caught_up.max(Some(when));
     }
 
-    /// Revokes the token of this `jti`; `until` is the end of its life and leeway. Says whether
-    /// that is news.
+    /// Revokes the token of this `jti`, or the tokens of this `sid`; `until` is the end of their
+    /// lives and the leeway. Says whether that is news.
     pub fn revoke_token(&mut self, id: &str, until: Timestamp) -> bool {
         if self.tokens.get(id).is_some_and(|known| *known >= until) {
             return false;
@@ -213,10 +224,10 @@ mod tests {
     #[test]
     fn a_set_that_never_caught_up_is_stale() {
         let mut set = RevocationSet::new(LONGEST, Duration::from_secs(5));
-        assert_eq!(set.standing("j", "u", 0, at(0)), Standing::Stale);
+        assert_eq!(set.standing("j", None, "u", at(0), at(0)), Standing::Stale);
         set.caught_up(at(10));
-        assert_eq!(set.standing("j", "u", 0, at(15)), Standing::Good);
-        assert_eq!(set.standing("j", "u", 0, Timestamp::from_millis(15_001)), Standing::Stale);
+        assert_eq!(set.standing("j", None, "u", at(0), at(15)), Standing::Good);
+        assert_eq!(set.standing("j", None, "u", at(0), Timestamp::from_millis(15_001)), Standing::Stale);
         set.caught_up(at(9));
         assert!(!set.is_stale(at(15)), "an answer that came late sets nothing back");
     }
@@ -225,7 +236,15 @@ mod tests {
     fn what_is_known_to_be_revoked_is_so_in_a_stale_set_too() {
         let mut set = fresh();
         set.revoke_token("j", at(300));
-        assert_eq!(set.standing("j", "u", 0, at(200)), Standing::Revoked);
+        assert_eq!(set.standing("j", None, "u", at(0), at(200)), Standing::Revoked);
+    }
+
+    #[test]
+    fn tokens_of_one_login_are_revoked_together() {
+        let mut set = fresh();
+        set.revoke_token("s", at(300));
+        assert_eq!(set.standing("j", Some("s"), "u", at(0), at(1)), Standing::Revoked);
+        assert_eq!(set.standing("j", Some("t"), "u", at(0), at(1)), Standing::Good);
     }
 
     #[test]
@@ -339,7 +358,7 @@ mod tests {
                     set.caught_up(at(now));
                     for token in issued.iter().filter(|token| at(now) < at(token.exp).after(LEEWAY))
                     {
-                        let standing = set.standing(&token.id, &token.user, token.iat, at(now));
+                        let standing = set.standing(&token.id, None, &token.user, at(token.iat), at(now));
                         let wanted =
                             if token.is_revoked { Standing::Revoked } else { Standing::Good };
                         prop_assert_eq!(standing, wanted, "{} at {}", &token.id, now);

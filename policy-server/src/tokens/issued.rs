@@ -1,0 +1,71 @@
+//! The answer to a login or a refresh.
+
+use std::fmt;
+
+use axum_core::response::{IntoResponse, Response};
+use http::{
+    HeaderValue,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use policy_core::time::Timestamp;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::Problem;
+
+/// Tokens for a client, in the form of RFC 6749 5.1.
+///
+/// As a response it is JSON that no cache keeps. Nothing but that shows the tokens: `Debug` does
+/// not.
+#[derive(Clone)]
+pub struct Issued {
+    /// What the client sends in `Authorization: Bearer`.
+    pub access_token: String,
+    /// What it exchanges for the next access token; only a login and a refresh give one.
+    pub refresh_token: Option<String>,
+    /// The `jti` of the access token, by which it can be revoked.
+    pub id: Box<str>,
+    /// When the access token was issued (`iat`).
+    pub issued: Timestamp,
+    /// When it is no longer valid (`exp`).
+    pub expires: Timestamp,
+}
+
+impl Serialize for Issued {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = 3 + usize::from(self.refresh_token.is_some());
+        let mut object = serializer.serialize_struct("Issued", fields)?;
+        object.serialize_field("access_token", &self.access_token)?;
+        object.serialize_field("token_type", "Bearer")?;
+        object.serialize_field("expires_in", &self.expires.since(self.issued).as_secs())?;
+        match &self.refresh_token {
+            Some(token) => object.serialize_field("refresh_token", token)?,
+            None => object.skip_field("refresh_token")?,
+        }
+        object.end()
+    }
+}
+
+impl IntoResponse for Issued {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self) {
+            Ok(body) => {
+                let headers = [
+                    (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+                    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+                ];
+                (headers, body).into_response()
+            }
+            Err(error) => Problem::internal(error).into_response(),
+        }
+    }
+}
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued")
+            .field("id", &self.id)
+            .field("issued", &self.issued)
+            .field("expires", &self.expires)
+            .finish_non_exhaustive()
+    }
+}

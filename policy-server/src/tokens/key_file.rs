@@ -1,0 +1,103 @@
+//! Keys in a file, one on a line.
+
+use std::{error::Error, fmt, fs, io, path::Path};
+
+use policy_core::{
+    secret::{SecretError, SecretKey},
+    token::{Key, KeyError},
+};
+
+/// What a key file says.
+pub(super) struct KeyFile {
+    pub(super) keys: Vec<Key>,
+    /// The ids of keys that are not to be used any more.
+    pub(super) revoked: Vec<Box<str>>,
+}
+
+/// Why keys could not be read from a file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// The file cannot be read.
+    Unreadable(io::Error),
+    /// A line is none.
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// Why.
+        error: KeyLineError,
+    },
+    /// The keys do not go together.
+    Keys(KeyError),
+}
+
+/// Why a line of a key file is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyLineError {
+    /// Not an id and one word.
+    Shape,
+    /// An id that is none.
+    Id(KeyError),
+    /// A key that is none.
+    Secret(SecretError),
+}
+
+pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
+    let bytes = zeroize::Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
+    let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new() };
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        file.line(line).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
+    }
+    Ok(file)
+}
+
+impl KeyFile {
+    fn line(&mut self, line: &[u8]) -> Result<(), KeyLineError> {
+        let line = str::from_utf8(line).map_err(|_not_text| KeyLineError::Shape)?.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let (id, value) = line.split_once([' ', '\t']).ok_or(KeyLineError::Shape)?;
+        match value.trim_start() {
+            "revoked" => self.revoked.push(id.into()),
+            value => {
+                let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
+                self.keys.push(Key::hs256(id, &secret).map_err(KeyLineError::Id)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => write!(f, "the key file cannot be read: {error}"),
+            Self::Line { line, error } => write!(f, "line {line} of the key file: {error}"),
+            Self::Keys(error) => write!(f, "the key file: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for KeyLineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape => f.write_str("a line is the id of a key, a blank, and the key or `revoked`"),
+            Self::Id(error) => error.fmt(f),
+            Self::Secret(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for KeyFileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unreadable(error) => Some(error),
+            Self::Line { error, .. } => Some(error),
+            Self::Keys(error) => Some(error),
+        }
+    }
+}
+
+impl Error for KeyLineError {}

@@ -1,0 +1,254 @@
+//! The keys of an app, and how they change while it runs.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use arc_swap::{ArcSwap, Guard};
+use policy_core::{
+    secret::SecretKey,
+    time::Timestamp,
+    token::{Key, KeyError, KeyRing, RingKey},
+};
+
+use super::key_file::{self, KeyFileError};
+use crate::Clock;
+
+/// How long a new key is only verified with: until then all instances of an app should have it.
+const PROPAGATION: Duration = Duration::from_secs(300);
+
+/// The keys that sign and verify the tokens of an app. Cloning gives another handle to the same
+/// keys.
+///
+/// A change is atomic, and needs no restart: a request sees the old keys or the new ones.
+///
+/// ```
+/// use policy_server::{policy_core::secret::SecretKey, tokens::{TokenKeys, Tokens}};
+///
+/// # let first = SecretKey::drawn([1; 32]);
+/// # let second = SecretKey::drawn([2; 32]);
+/// let keys = TokenKeys::new([("2026-11", first)])?;
+/// let tokens = Tokens::signed_with(keys.clone());
+/// // Later: the new key signs in five minutes, and the old one verifies while its tokens live.
+/// keys.replace([("2026-12", second)])?;
+/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenKeys(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    ring: ArcSwap<KeyRing>,
+    /// Held while the ring is changed.
+    changing: Mutex<()>,
+    /// What the app says about time, once it is built.
+    timing: OnceLock<Timing>,
+}
+
+#[derive(Debug)]
+struct Timing {
+    clock: Clock,
+    /// How long a token can be accepted after its `iat`.
+    longest: Duration,
+}
+
+impl TokenKeys {
+    /// Keys of which the first signs at once; the others only verify.
+    ///
+    /// # Errors
+    ///
+    /// No key, two of one id, or an id that is none.
+    pub fn new(keys: impl IntoKeys) -> Result<Self, KeyError> {
+        let mut signs_from = Timestamp::default();
+        let ring = keys.into_keys()?.into_iter().map(|key| {
+            let can_sign = key.can_sign();
+            let entry = RingKey { key, signs_from, retires: None };
+            if can_sign {
+                signs_from = Timestamp::MAX;
+            }
+            entry
+        });
+        Ok(Self(Arc::new(Inner {
+            ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
+            changing: Mutex::new(()),
+            timing: OnceLock::new(),
+        })))
+    }
+
+    /// Reads keys from a file of lines like these; what signs comes first:
+    ///
+    /// ```text
+    /// # made by: openssl rand -base64 32
+    /// 2026-12 mXw1mGMIYqPpXNHVyoGNqmCw1Vv6T0Q4uG9LXiBqrxk=
+    /// 2026-11 /9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=
+    /// 2026-10 revoked
+    /// ```
+    ///
+    /// Each line is the id of a key, a blank, and its bytes in hexadecimal or base64, or the word
+    /// `revoked`: tokens of such a key are refused at once.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or a line that is none of these. The error quotes no key.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
+        Self::new(key_file::read(path.as_ref())?.keys).map_err(KeyFileError::Keys)
+    }
+
+    /// Puts these keys in place of all others, the first to sign:
+    ///
+    /// - A first key that did not sign until now begins in five minutes, when every instance of
+    ///   the app has it; the present one signs until then.
+    /// - A key that is not among them any more verifies until the last token that it may have
+    ///   signed has expired.
+    ///
+    /// So a rotation is `replace` with the new key alone.
+    ///
+    /// # Errors
+    ///
+    /// No key, two of one id, or an id that is none. The keys stay as they are then.
+    pub fn replace(&self, keys: impl IntoKeys) -> Result<(), KeyError> {
+        self.change(keys.into_keys()?, &[])
+    }
+
+    /// [Replaces](Self::replace) the keys by those in a file, and [retires](Self::retire) those
+    /// that it says are revoked.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read); the keys stay as they are then.
+    pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), KeyFileError> {
+        let file = key_file::read(path.as_ref())?;
+        self.change(file.keys, &file.revoked).map_err(KeyFileError::Keys)
+    }
+
+    /// Drops a key at once: its tokens are refused from now on, and where it signed, the next one
+    /// signs without waiting. Says whether there was such a key.
+    ///
+    /// A key that somebody else may have needs more: `Tokens::compromised`.
+    ///
+    /// # Errors
+    ///
+    /// The only key cannot be dropped: [`replace`](Self::replace) it before.
+    pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
+        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries: Vec<RingKey> = self.load().keys().cloned().collect();
+        let known = entries.len();
+        let left = without(entries, &[id.into()]);
+        let is_known = left.len() < known;
+        if is_known {
+            self.store(left)?;
+        }
+        Ok(is_known)
+    }
+
+    /// The keys as they are now.
+    #[inline]
+    pub(super) fn load(&self) -> Guard<Arc<KeyRing>> {
+        self.0.ring.load()
+    }
+
+    /// Tells the keys about the time of the app. Where two apps share them, that of the first
+    /// holds.
+    pub(super) fn set_timing(&self, clock: Clock, longest: Duration) {
+        // Set before: see above.
+        let _ = self.0.timing.set(Timing { clock, longest });
+    }
+
+    fn change(&self, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyError> {
+        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.now();
+        let longest = self.0.timing.get().map_or(Duration::from_secs(3900), |timing| timing.longest);
+        let ring = self.load();
+        self.store(without(changed(&ring, keys, now, longest), revoked))
+    }
+
+    /// Puts a ring in place. Where none of its keys has begun to sign, the next one begins.
+    fn store(&self, mut entries: Vec<RingKey>) -> Result<(), KeyError> {
+        let now = self.now();
+        let signers = entries.iter_mut().filter(|entry| entry.key.can_sign());
+        if let Some(next) = signers.min_by_key(|entry| entry.signs_from) {
+            next.signs_from = next.signs_from.min(now);
+        }
+        self.0.ring.store(Arc::new(KeyRing::new(entries)?));
+        Ok(())
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.timing.get().map_or_else(|| Clock::system().now(), |timing| timing.clock.now())
+    }
+}
+
+/// The ring in which `keys` take the place of the present ones, the first to sign.
+fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) -> Vec<RingKey> {
+    let live = || ring.keys().filter(|entry| entry.retires.is_none_or(|end| now < end));
+    let present = |id: &str| live().find(|entry| entry.key.id() == id);
+    // A ring has the key that signs latest first.
+    let signing = live().find(|entry| entry.signs_from <= now && entry.key.can_sign());
+    let signing_id = signing.map(|entry| Box::<str>::from(entry.key.id()));
+    // Keys that are not the first sign, if they do, until the first begins.
+    let begun = |entry: Option<&RingKey>| {
+        entry.map(|entry| entry.signs_from).filter(|from| *from <= now).unwrap_or(Timestamp::MAX)
+    };
+
+    let first = keys.iter().find(|key| key.can_sign()).map(|key| Box::<str>::from(key.id()));
+    let begins = if first == signing_id { now } else { now.after(PROPAGATION) };
+    let left_out = live().filter(|entry| keys.iter().all(|key| key.id() != entry.key.id()));
+    let mut entries: Vec<RingKey> = left_out
+        .map(|entry| RingKey {
+            key: entry.key.clone(),
+            signs_from: begun(Some(entry)),
+            retires: entry.retires.or(Some(begins.after(longest))),
+        })
+        .collect();
+    entries.extend(keys.into_iter().map(|key| {
+        let is_first = first.as_deref() == Some(key.id());
+        let signs_from = if is_first { begins } else { begun(present(key.id())) };
+        RingKey { key, signs_from, retires: None }
+    }));
+    entries
+}
+
+fn without(mut entries: Vec<RingKey>, ids: &[Box<str>]) -> Vec<RingKey> {
+    entries.retain(|entry| ids.iter().all(|id| **id != *entry.key.id()));
+    entries
+}
+
+/// What is given as the keys of an app: a [`SecretKey`], whose id follows from its bytes, a list
+/// of ids and secret keys for HS256, or a list of [`Key`]s.
+pub trait IntoKeys {
+    /// Makes the keys.
+    ///
+    /// # Errors
+    ///
+    /// An id that is none.
+    fn into_keys(self) -> Result<Vec<Key>, KeyError>;
+}
+
+impl IntoKeys for SecretKey {
+    fn into_keys(self) -> Result<Vec<Key>, KeyError> {
+        // What is derived says nothing about the key, and is the same in every instance.
+        let name = self.derive("id of a token key");
+        let id: String = name.bytes().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(vec![Key::hs256(&id, &self)?])
+    }
+}
+
+impl IntoKeys for Vec<Key> {
+    fn into_keys(self) -> Result<Vec<Key>, KeyError> {
+        Ok(self)
+    }
+}
+
+impl<T: AsRef<str>> IntoKeys for Vec<(T, SecretKey)> {
+    fn into_keys(self) -> Result<Vec<Key>, KeyError> {
+        self.iter().map(|(id, secret)| Key::hs256(id.as_ref(), secret)).collect()
+    }
+}
+
+impl<T: AsRef<str>, const N: usize> IntoKeys for [(T, SecretKey); N] {
+    fn into_keys(self) -> Result<Vec<Key>, KeyError> {
+        self.iter().map(|(id, secret)| Key::hs256(id.as_ref(), secret)).collect()
+    }
+}
