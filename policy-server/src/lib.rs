@@ -70,6 +70,7 @@ mod source;
 pub mod store;
 mod telemetry;
 mod test_client;
+pub mod tokens;
 
 pub use app::App;
 pub use axum_core::{

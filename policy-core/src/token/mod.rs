@@ -1,9 +1,56 @@
 //! Signed tokens: JSON Web Tokens in the compact form (RFC 7515, RFC 7519).
+//!
+//! A [`Key`] has an id and exactly one algorithm; a [`KeyRing`] holds the keys of today, those
+//! that are being rotated in and those that are on their way out. A [`Profile`] says what a token
+//! has to look like, and a [`Verifier`] holds tokens against it: cheap shape first, then the
+//! signature, then the claims, so that nothing unauthenticated is ever parsed as claims.
+//!
+//! ```
+//! use policy_core::{
+//!     secret::SecretKey,
+//!     time::Timestamp,
+//!     token::{Key, KeyRing, NewClaims, Profile, RingKey, Verifier},
+//! };
+//!
+//! let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
+//! let now = Timestamp::from_seconds(1_800_000_000);
+//! let keys = KeyRing::new(vec![RingKey::new(Key::hs256("2027-01", &secret).unwrap())]).unwrap();
+//! let claims = NewClaims {
+//!     expires: Timestamp::from_seconds(1_800_000_300),
+//!     scope: Some("orders:read"),
+//!     ..NewClaims::new("https://api.example", "https://api.example", "user-1", "a1", now)
+//! };
+//! let token = keys.sign(&claims, now).unwrap();
+//!
+//! let verifier = Verifier::new(Profile::new("https://api.example", "https://api.example").unwrap());
+//! let verified = verifier.verify_owned(&keys, token.as_bytes(), now).unwrap();
+//! assert_eq!(verified.claims().subject(), "user-1");
+//! assert!(verified.claims().has_scope("orders:read"));
+//! ```
 
+mod base64url;
+mod claims;
+mod error;
+mod header;
+mod issue;
+mod json;
+mod jws;
+mod key;
 mod opaque;
+mod profile;
 mod refresh;
 mod revocation;
+mod ring;
+mod verifier;
 
+pub use claims::{Claims, Token};
+pub use error::{Claim, KeyError, ProfileError, SignError, TokenError};
+pub use issue::NewClaims;
+pub use jws::verify_jws;
+pub use key::{Algorithm, Key};
 pub use opaque::{OpaqueKind, OpaqueToken};
+pub use profile::Profile;
 pub use refresh::RefreshKey;
 pub use revocation::{RevocationSet, Standing};
+pub use ring::{KeyRing, RingKey};
+pub use verifier::Verifier;

@@ -8,7 +8,9 @@ use std::{error::Error, fmt};
 
 pub use answer::Answer;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
-pub use token_store::{Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore};
+pub use token_store::{
+    Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
+};
 
 /// Why a store did not answer. The request gets 503, and keeps its credential.
 #[derive(Debug)]

@@ -1,0 +1,367 @@
+//! What a verified token says.
+
+use std::{borrow::Cow, fmt};
+
+use serde::Deserialize;
+
+use super::{
+    Claim, Profile, TokenError,
+    json::{Kind, Malformed, Scanner, Span, unescaped},
+};
+use crate::time::Timestamp;
+
+/// The largest date: 2^53, up to which every integer is a JSON number everywhere.
+const MAX_DATE: u64 = 1 << 53;
+
+/// Where the claims are in their text, and which of them are wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields {
+    present: u16,
+    wrong: u16,
+    is_own_issuer: bool,
+    is_own_audience: bool,
+    /// Where the JSON ends; behind it are the texts of claims that are written with escapes.
+    json_end: u16,
+    sub: Span,
+    jti: Span,
+    scope: Span,
+    sid: Span,
+    roles: Span,
+    iat: u64,
+    exp: u64,
+    nbf: u64,
+    auth_time: u64,
+}
+
+impl Fields {
+    /// Reads the claims of `payload`, and appends to it the texts that are escaped in it.
+    pub(super) fn read(payload: &mut String, profile: &Profile) -> Result<Self, Malformed> {
+        let mut fields = Self::default();
+        let mut tail = String::new();
+        let mut scanner = Scanner::new(payload);
+        scanner.document(|scanner, name| fields.member(scanner, name, profile, &mut tail))?;
+        fields.json_end = scanner.position();
+        if !tail.is_empty() {
+            payload.push_str(&tail);
+        }
+        Ok(fields)
+    }
+
+    #[inline]
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        name: &str,
+        profile: &Profile,
+        tail: &mut String,
+    ) -> Result<(), Malformed> {
+        let claim = match name {
+            "iss" => Claim::Iss,
+            "aud" => Claim::Aud,
+            "sub" => Claim::Sub,
+            "iat" => Claim::Iat,
+            "exp" => Claim::Exp,
+            "jti" => Claim::Jti,
+            "nbf" => Claim::Nbf,
+            "scope" => Claim::Scope,
+            "sid" => Claim::Sid,
+            "auth_time" => Claim::AuthTime,
+            "roles" => Claim::Roles,
+            _ => return scanner.skip(),
+        };
+        if scanner.kind() == Kind::Null {
+            // As if it were absent.
+            return scanner.skip();
+        }
+        self.present |= bit(claim);
+        let is_right = match claim {
+            Claim::Iss => match string(scanner)? {
+                Some(issuer) => {
+                    self.is_own_issuer = issuer == *profile.issuer;
+                    !issuer.is_empty()
+                }
+                None => false,
+            },
+            Claim::Aud => self.audience(scanner, &profile.audience)?,
+            Claim::Sub => placed(scanner, tail, &mut self.sub, 1..=usize::MAX)?,
+            Claim::Jti => placed(scanner, tail, &mut self.jti, 1..=64)?,
+            Claim::Scope => placed(scanner, tail, &mut self.scope, 0..=usize::MAX)?,
+            Claim::Sid => placed(scanner, tail, &mut self.sid, 1..=usize::MAX)?,
+            Claim::Iat => date(scanner, profile, &mut self.iat)?,
+            Claim::Exp => date(scanner, profile, &mut self.exp)?,
+            Claim::Nbf => date(scanner, profile, &mut self.nbf)?,
+            Claim::AuthTime => date(scanner, profile, &mut self.auth_time)?,
+            Claim::Roles => self.roles(scanner)?,
+        };
+        if !is_right {
+            self.wrong |= bit(claim);
+        }
+        Ok(())
+    }
+
+    /// A string, or an array of strings that is not empty.
+    fn audience(&mut self, scanner: &mut Scanner<'_>, own: &str) -> Result<bool, Malformed> {
+        if scanner.kind() != Kind::Array {
+            let audience = string(scanner)?;
+            self.is_own_audience = audience.as_deref() == Some(own);
+            return Ok(audience.is_some());
+        }
+        let (mut are_strings, mut count) = (true, 0);
+        scanner.array(|scanner| {
+            let audience = string(scanner)?;
+            count += 1;
+            are_strings &= audience.is_some();
+            self.is_own_audience |= audience.as_deref() == Some(own);
+            Ok(())
+        })?;
+        Ok(are_strings && count > 0)
+    }
+
+    /// An array of strings.
+    fn roles(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
+        let start = scanner.position();
+        if scanner.kind() != Kind::Array {
+            scanner.skip()?;
+            return Ok(false);
+        }
+        let mut are_strings = true;
+        scanner.array(|scanner| {
+            are_strings &= string(scanner)?.is_some();
+            Ok(())
+        })?;
+        self.roles = Span { start, end: scanner.position() };
+        Ok(are_strings)
+    }
+
+    /// Steps 13 to 20: what has to be there, of its type, in its time, from whom, for whom.
+    #[inline]
+    pub(super) fn check(&self, profile: &Profile, now: Timestamp) -> Result<(), TokenError> {
+        const REQUIRED: u16 = (1 << 6) - 1;
+        let missing = REQUIRED & !self.present;
+        if let Some(claim) = first(missing) {
+            return Err(TokenError::ClaimMissing(claim));
+        }
+        if let Some(claim) = first(self.wrong) {
+            return Err(TokenError::ClaimType(claim));
+        }
+        let now = now.seconds();
+        let latest = now.saturating_add(profile.leeway);
+        if now.saturating_sub(profile.leeway) >= self.exp {
+            Err(TokenError::Expired)
+        } else if self.nbf > latest {
+            Err(TokenError::NotYetValid)
+        } else if self.iat > latest {
+            Err(TokenError::IssuedInFuture)
+        } else if self.exp.saturating_sub(self.iat) > profile.max_lifetime {
+            Err(TokenError::LifetimeTooLong)
+        } else if !self.is_own_issuer {
+            Err(TokenError::BadIssuer)
+        } else if !self.is_own_audience {
+            Err(TokenError::BadAudience)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn has(&self, claim: Claim) -> bool {
+        self.present & bit(claim) != 0
+    }
+}
+
+fn bit(claim: Claim) -> u16 {
+    1 << claim as u16
+}
+
+/// The claim of the lowest bit: the first in the order of reports.
+fn first(claims: u16) -> Option<Claim> {
+    if claims == 0 { None } else { Claim::ALL.get(claims.trailing_zeros() as usize).copied() }
+}
+
+/// The next value, where it is a string.
+#[inline]
+fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, str>>, Malformed> {
+    if scanner.kind() == Kind::String {
+        scanner.literal()?.text().map(Some)
+    } else {
+        scanner.skip()?;
+        Ok(None)
+    }
+}
+
+/// Notes where the next value is, or will be behind the JSON; whether it is a string of such a
+/// length.
+#[inline]
+fn placed(
+    scanner: &mut Scanner<'_>,
+    tail: &mut String,
+    place: &mut Span,
+    lengths: std::ops::RangeInclusive<usize>,
+) -> Result<bool, Malformed> {
+    if scanner.kind() != Kind::String {
+        scanner.skip()?;
+        return Ok(false);
+    }
+    let literal = scanner.literal()?;
+    let text = literal.text()?;
+    *place = if literal.has_escapes { behind(scanner, tail, &text)? } else { literal.span };
+    Ok(lengths.contains(&text.len()))
+}
+
+#[cold]
+fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &str) -> Result<Span, Malformed> {
+    let start = scanner.len() + tail.len();
+    tail.push_str(text);
+    let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+    Ok(Span { start: place(start)?, end: place(start + text.len())? })
+}
+
+/// Reads the next value; whether it is a date.
+#[inline]
+fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<bool, Malformed> {
+    if scanner.kind() != Kind::Number {
+        scanner.skip()?;
+        return Ok(false);
+    }
+    let number = scanner.number()?;
+    let value = match number.integer {
+        Some(integer) => Some(integer),
+        None if profile.has_fractional_dates => whole_seconds(number.raw),
+        None => None,
+    };
+    *date = value.unwrap_or(0);
+    Ok(value.is_some_and(|value| value <= MAX_DATE))
+}
+
+/// The seconds of a date with a fraction or an exponent.
+#[cold]
+fn whole_seconds(number: &str) -> Option<u64> {
+    let value: f64 = number.parse().ok()?;
+    // 2^53 is exact, and what is not above it has an exact whole part.
+    (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
+}
+
+/// The claims of a token that was verified, borrowed from its payload.
+///
+/// Only a [`Verifier`](super::Verifier) makes them.
+#[derive(Clone, Copy)]
+pub struct Claims<'p> {
+    text: &'p str,
+    fields: Fields,
+}
+
+impl<'p> Claims<'p> {
+    pub(super) fn new(text: &'p str, fields: Fields) -> Self {
+        Self { text, fields }
+    }
+
+    /// Whom the token is about (`sub`).
+    pub fn subject(&self) -> &'p str {
+        self.fields.sub.of(self.text)
+    }
+
+    /// The id of the token (`jti`).
+    pub fn id(&self) -> &'p str {
+        self.fields.jti.of(self.text)
+    }
+
+    /// When it was issued (`iat`).
+    pub fn issued(&self) -> Timestamp {
+        Timestamp::from_seconds(self.fields.iat)
+    }
+
+    /// From when on it is no longer valid (`exp`), the leeway not counted.
+    pub fn expires(&self) -> Timestamp {
+        Timestamp::from_seconds(self.fields.exp)
+    }
+
+    /// From when on it is valid (`nbf`).
+    pub fn not_before(&self) -> Option<Timestamp> {
+        self.fields.has(Claim::Nbf).then(|| Timestamp::from_seconds(self.fields.nbf))
+    }
+
+    /// What it permits (`scope`), one by one.
+    pub fn scopes(&self) -> impl Iterator<Item = &'p str> + use<'p> {
+        self.fields.scope.of(self.text).split(' ').filter(|scope| !scope.is_empty())
+    }
+
+    /// Whether it permits this, byte for byte.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes().any(|held| held == scope)
+    }
+
+    /// The session it belongs to (`sid`).
+    pub fn session(&self) -> Option<&'p str> {
+        self.fields.has(Claim::Sid).then(|| self.fields.sid.of(self.text))
+    }
+
+    /// When its user logged in (`auth_time`).
+    pub fn authenticated(&self) -> Option<Timestamp> {
+        self.fields.has(Claim::AuthTime).then(|| Timestamp::from_seconds(self.fields.auth_time))
+    }
+
+    /// The roles of its user (`roles`), one by one.
+    pub fn roles(&self) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
+        let mut rest = self.fields.roles.of(self.text);
+        // The text was read as an array of strings before.
+        std::iter::from_fn(move || {
+            let mut scanner = Scanner::new(rest.get(rest.find('"')?..)?);
+            let role = scanner.literal().ok()?;
+            rest = scanner.rest();
+            if role.has_escapes {
+                unescaped(role.raw).ok().map(Cow::Owned)
+            } else {
+                Some(Cow::Borrowed(role.raw))
+            }
+        })
+    }
+
+    /// Whether its user has this role.
+    pub fn has_role(&self, role: &str) -> bool {
+        self.roles().any(|held| held == role)
+    }
+
+    /// The claims as JSON.
+    pub fn payload(&self) -> &'p str {
+        self.text.get(..usize::from(self.fields.json_end)).unwrap_or_default()
+    }
+
+    /// The claims as a type of your own.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not what the type asks for.
+    pub fn custom<T: Deserialize<'p>>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.payload())
+    }
+}
+
+/// Only the names of what is there: claims are personal data.
+impl fmt::Debug for Claims<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims").field("expires", &self.expires()).finish_non_exhaustive()
+    }
+}
+
+/// A verified token that owns its claims.
+#[derive(Clone)]
+pub struct Token {
+    text: String,
+    fields: Fields,
+}
+
+impl Token {
+    pub(super) fn new(text: String, fields: Fields) -> Self {
+        Self { text, fields }
+    }
+
+    /// What it says.
+    pub fn claims(&self) -> Claims<'_> {
+        Claims::new(&self.text, self.fields)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.claims().fmt(f)
+    }
+}

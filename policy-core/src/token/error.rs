@@ -1,0 +1,205 @@
+//! What can be wrong with a token, a key, a profile or the claims to be signed.
+
+use std::fmt;
+
+macro_rules! claims {
+    ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
+        /// A registered claim that has rules here.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Claim { $($(#[$doc])* $variant,)* }
+
+        impl Claim {
+            /// All of them, in the order in which their faults are reported.
+            pub const ALL: &[Claim] = &[$(Claim::$variant,)*];
+
+            /// The name of the member.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            const fn missing(self) -> &'static str {
+                match self { $(Self::$variant => concat!("claim_missing:", $name),)* }
+            }
+
+            const fn wrong(self) -> &'static str {
+                match self { $(Self::$variant => concat!("claim_type:", $name),)* }
+            }
+        }
+    };
+}
+
+claims! {
+    /// Who issued the token.
+    Iss "iss",
+    /// Whom it is for.
+    Aud "aud",
+    /// Whom it is about.
+    Sub "sub",
+    /// When it was issued.
+    Iat "iat",
+    /// From when on it is no longer valid.
+    Exp "exp",
+    /// Its own id.
+    Jti "jti",
+    /// From when on it is valid.
+    Nbf "nbf",
+    /// What it permits (RFC 8693 4.2).
+    Scope "scope",
+    /// The session it belongs to.
+    Sid "sid",
+    /// When its user logged in.
+    AuthTime "auth_time",
+    /// The roles of its user (RFC 9068 2.2.3.1).
+    Roles "roles",
+}
+
+/// Why a token is refused.
+///
+/// The code is for logs and metrics. A client learns only whether its token is invalid or
+/// expired.
+///
+/// ```
+/// use policy_core::token::{Claim, TokenError};
+///
+/// assert_eq!(TokenError::ClaimMissing(Claim::Iss).code(), "claim_missing:iss");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// Longer than any token has to be.
+    TooLarge,
+    /// Not three segments of base64url with the JSON objects of a token.
+    Malformed,
+    /// The header asks for something that has to be understood (RFC 7515 4.1.11).
+    UnsupportedCritical,
+    /// The algorithm is none of those allowed, or not that of the key.
+    AlgNotAllowed,
+    /// Signed for another purpose (RFC 8725 3.11).
+    WrongType,
+    /// No key of this id, or a retired one.
+    UnknownKey,
+    /// The signature is not that of the key.
+    BadSignature,
+    /// A required claim is not there.
+    ClaimMissing(Claim),
+    /// A claim has a value that it cannot have.
+    ClaimType(Claim),
+    /// It is over.
+    Expired,
+    /// It has not begun.
+    NotYetValid,
+    /// It says that it was issued later than now.
+    IssuedInFuture,
+    /// It is valid for longer than any token should be.
+    LifetimeTooLong,
+    /// Issued by somebody else.
+    BadIssuer,
+    /// Meant for somebody else.
+    BadAudience,
+    /// Ended before its time.
+    Revoked,
+    /// Nobody can say whether it was revoked.
+    StoreUnavailable,
+    /// Valid, but it does not permit this.
+    InsufficientScope,
+}
+
+impl TokenError {
+    /// The stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::Malformed => "malformed",
+            Self::UnsupportedCritical => "unsupported_critical",
+            Self::AlgNotAllowed => "alg_not_allowed",
+            Self::WrongType => "wrong_type",
+            Self::UnknownKey => "unknown_key",
+            Self::BadSignature => "bad_signature",
+            Self::ClaimMissing(claim) => claim.missing(),
+            Self::ClaimType(claim) => claim.wrong(),
+            Self::Expired => "expired",
+            Self::NotYetValid => "not_yet_valid",
+            Self::IssuedInFuture => "issued_in_future",
+            Self::LifetimeTooLong => "lifetime_too_long",
+            Self::BadIssuer => "bad_issuer",
+            Self::BadAudience => "bad_audience",
+            Self::Revoked => "revoked",
+            Self::StoreUnavailable => "store_unavailable",
+            Self::InsufficientScope => "insufficient_scope",
+        }
+    }
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl std::error::Error for TokenError {}
+
+macro_rules! messages {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $message:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $message,)* })
+            }
+        }
+
+        impl std::error::Error for $name {}
+    };
+}
+
+messages! {
+    /// Why something is no key, or keys are no ring.
+    KeyError {
+        /// An id that is none.
+        Id "the id of a key is 1 to 64 of `A-Z a-z 0-9 . _ -`",
+        /// Two keys of one id.
+        DuplicateId "two keys have the same id",
+        /// A ring without keys.
+        Empty "a key ring has at least one key",
+        /// Bytes or text that hold no key of this algorithm.
+        Encoding "this is no key of this algorithm in an encoding that is read here",
+    }
+}
+
+messages! {
+    /// Why a profile is none.
+    ProfileError {
+        /// An empty issuer.
+        Issuer "the issuer is empty",
+        /// An empty audience.
+        Audience "the audience is empty",
+        /// A type that is no media type without its `application/`.
+        Type "the type is a media type in lower case, without parameters and without `application/`",
+        /// A leeway that makes expiry meaningless.
+        Leeway "the leeway is at most 300 seconds",
+        /// No lifetime at all.
+        Lifetime "the longest lifetime is at least one second",
+        /// A bound that no token keeps, or that bounds nothing.
+        Length "the longest token has 256 to 16384 bytes",
+        /// No algorithm is allowed.
+        Algorithms "at least one algorithm is allowed",
+    }
+}
+
+messages! {
+    /// Why claims are not signed.
+    SignError {
+        /// No key of the ring may sign now.
+        NoKey "no key of the ring can sign now",
+        /// A claim that would be refused when it is read.
+        Claims "issuer, audience and subject are not empty, the id has 1 to 64 bytes, and the expiry is after the issue",
+        /// A custom member has a registered name.
+        Reserved "a custom claim has the name of a registered one",
+        /// A custom value that JSON cannot hold, or that is nested too deeply.
+        Custom "a custom claim is no JSON that would be read back",
+    }
+}

@@ -1,0 +1,69 @@
+//! The header of a token that does not begin as ours do.
+
+use super::{
+    Algorithm, Key, KeyRing, TokenError, base64url,
+    json::{Malformed, Scanner},
+};
+use crate::time::Timestamp;
+
+/// What counts of a header. Keys and addresses of keys that it carries (`jwk`, `jku`, `x5c`,
+/// `x5u`) are never looked at.
+#[derive(Default)]
+pub(super) struct Header {
+    alg: String,
+    typ: Option<String>,
+    kid: Option<Option<String>>,
+    is_critical: bool,
+}
+
+impl Header {
+    /// Reads the first segment of a token.
+    pub(super) fn parse(segment: &[u8]) -> Result<Self, TokenError> {
+        let mut json = Vec::new();
+        base64url::decode(segment, &mut json).ok_or(TokenError::Malformed)?;
+        let json = str::from_utf8(&json).map_err(|_utf8| TokenError::Malformed)?;
+        let mut header = Self::default();
+        let mut alg = None;
+        let mut scanner = Scanner::new(json);
+        scanner.document(|scanner, name| {
+            match name {
+                "alg" => alg = scanner.optional_string()?,
+                "typ" => header.typ = Some(scanner.optional_string()?.ok_or(Malformed)?),
+                "kid" => header.kid = Some(scanner.optional_string()?),
+                "crit" | "b64" => {
+                    header.is_critical = true;
+                    scanner.skip()?;
+                }
+                _ => scanner.skip()?,
+            }
+            Ok(())
+        })?;
+        header.alg = alg.ok_or(TokenError::Malformed)?;
+        Ok(header)
+    }
+
+    /// The key that this header asks for, where it may.
+    pub(super) fn key<'k>(
+        &self,
+        keys: &'k KeyRing,
+        allowed: &[Algorithm],
+        now: Timestamp,
+        is_type: impl FnOnce(Option<&str>) -> bool,
+    ) -> Result<&'k Key, TokenError> {
+        if self.is_critical {
+            return Err(TokenError::UnsupportedCritical);
+        }
+        let algorithm = Algorithm::named(&self.alg).filter(|it| allowed.contains(it));
+        let algorithm = algorithm.ok_or(TokenError::AlgNotAllowed)?;
+        if !is_type(self.typ.as_deref()) {
+            return Err(TokenError::WrongType);
+        }
+        let key = match &self.kid {
+            None => keys.by_id(None, now),
+            // An id that no key can have is the id of none: those of a ring are checked.
+            Some(id) => id.as_deref().and_then(|id| keys.by_id(Some(id), now)),
+        };
+        let key = key.ok_or(TokenError::UnknownKey)?;
+        if key.algorithm() == algorithm { Ok(key) } else { Err(TokenError::AlgNotAllowed) }
+    }
+}

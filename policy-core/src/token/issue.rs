@@ -1,0 +1,131 @@
+//! Tokens of our own.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    Claim, KeyRing, SignError,
+    json::{Malformed, Scanner},
+};
+use crate::time::Timestamp;
+
+/// The claims of a token to be signed.
+#[derive(Clone, Copy, Debug)]
+pub struct NewClaims<'a> {
+    /// Who issues it (`iss`).
+    pub issuer: &'a str,
+    /// Whom it is for (`aud`).
+    pub audience: &'a str,
+    /// Whom it is about (`sub`).
+    pub subject: &'a str,
+    /// Its own id (`jti`), drawn at random.
+    pub id: &'a str,
+    /// When it is issued (`iat`).
+    pub issued: Timestamp,
+    /// From when on it is no longer valid (`exp`).
+    pub expires: Timestamp,
+    /// What it permits, separated by single spaces (`scope`).
+    pub scope: Option<&'a str>,
+    /// The session it belongs to (`sid`).
+    pub session: Option<&'a str>,
+    /// When its user logged in (`auth_time`).
+    pub authenticated: Option<Timestamp>,
+    /// The roles of its user (`roles`).
+    pub roles: &'a [&'a str],
+    /// Further members, under names that are not registered here.
+    pub custom: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> NewClaims<'a> {
+    /// The claims that every token has, valid for 300 seconds.
+    pub fn new(
+        issuer: &'a str,
+        audience: &'a str,
+        subject: &'a str,
+        id: &'a str,
+        issued: Timestamp,
+    ) -> Self {
+        Self {
+            issuer,
+            audience,
+            subject,
+            id,
+            issued,
+            expires: issued.after(std::time::Duration::from_secs(300)),
+            scope: None,
+            session: None,
+            authenticated: None,
+            roles: &[],
+            custom: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), SignError> {
+        let is_sound = ![self.issuer, self.audience, self.subject].contains(&"")
+            && self.session != Some("")
+            && (1..=64).contains(&self.id.len())
+            && self.issued.seconds() < self.expires.seconds();
+        let is_registered =
+            |name: &String| Claim::ALL.iter().any(|claim| claim.name() == name.as_str());
+        if !is_sound {
+            Err(SignError::Claims)
+        } else if self.custom.is_some_and(|custom| custom.keys().any(is_registered)) {
+            Err(SignError::Reserved)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The members in the order in which they are written.
+#[derive(Serialize)]
+struct Members<'a> {
+    iss: &'a str,
+    aud: &'a str,
+    sub: &'a str,
+    iat: u64,
+    exp: u64,
+    jti: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sid: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_time: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    roles: &'a [&'a str],
+    #[serde(flatten)]
+    custom: Option<&'a Map<String, Value>>,
+}
+
+impl KeyRing {
+    /// Signs claims with the newest key that may sign.
+    ///
+    /// # Errors
+    ///
+    /// Where no key can, or the token would be refused as malformed when it comes back.
+    pub fn sign(&self, claims: &NewClaims<'_>, now: Timestamp) -> Result<String, SignError> {
+        claims.check()?;
+        let key = self.signer(now).ok_or(SignError::NoKey)?;
+        let members = Members {
+            iss: claims.issuer,
+            aud: claims.audience,
+            sub: claims.subject,
+            iat: claims.issued.seconds(),
+            exp: claims.expires.seconds(),
+            jti: claims.id,
+            scope: claims.scope,
+            sid: claims.session,
+            auth_time: claims.authenticated.map(Timestamp::seconds),
+            roles: claims.roles,
+            custom: claims.custom,
+        };
+        let json = serde_json::to_string(&members).map_err(|_custom| SignError::Custom)?;
+        Scanner::new(&json)
+            .document(|scanner, _name| scanner.skip())
+            .map_err(|Malformed| SignError::Custom)?;
+        let mut token = String::new();
+        key.sign(json.as_bytes(), &mut token);
+        Ok(token)
+    }
+}

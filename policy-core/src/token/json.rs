@@ -1,0 +1,390 @@
+//! A scanner of JSON objects (RFC 8259) that borrows: strings stay where they are in the text,
+//! and only those with escapes are read by `serde_json`.
+//!
+//! It is stricter than JSON: no name twice in an object, spelled with escapes or not (RFC 7519
+//! 4), at most [`DEPTH`] levels and [`MEMBERS`] names an object.
+
+use std::borrow::Cow;
+
+use super::TokenError;
+
+/// Text that is not the JSON of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+impl From<Malformed> for TokenError {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+/// How deep objects and arrays nest.
+pub(super) const DEPTH: u8 = 8;
+
+/// How many members an object has.
+pub(super) const MEMBERS: usize = 64;
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u16,
+    pub(super) end: u16,
+}
+
+impl Span {
+    pub(super) fn of(self, text: &str) -> &str {
+        text.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
+    }
+}
+
+/// A string, between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Literal<'t> {
+    pub(super) raw: &'t str,
+    pub(super) span: Span,
+    pub(super) has_escapes: bool,
+}
+
+impl<'t> Literal<'t> {
+    /// What the string stands for. Refuses unknown escapes and lone surrogates.
+    #[inline]
+    pub(super) fn text(&self) -> Result<Cow<'t, str>, Malformed> {
+        if self.has_escapes {
+            unescaped(self.raw).map(Cow::Owned)
+        } else {
+            Ok(Cow::Borrowed(self.raw))
+        }
+    }
+}
+
+/// What a string with escapes stands for.
+#[cold]
+pub(super) fn unescaped(raw: &str) -> Result<String, Malformed> {
+    serde_json::from_str(&format!("\"{raw}\"")).map_err(|_escape| Malformed)
+}
+
+/// A number as it is written.
+pub(super) struct Number<'t> {
+    pub(super) raw: &'t str,
+    /// Its value, where it is an integer that is not negative and fits.
+    pub(super) integer: Option<u64>,
+}
+
+/// What a value begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    String,
+    Number,
+    Array,
+    Null,
+    Other,
+}
+
+/// Reads a text from its beginning to its end.
+pub(super) struct Scanner<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    depth: u8,
+}
+
+impl<'t> Scanner<'t> {
+    /// For texts that spans can point into: below 64 KiB.
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, bytes: text.as_bytes(), at: 0, depth: 0 }
+    }
+
+    /// Reads the whole text as one object; `member` takes the value of each name.
+    #[inline]
+    pub(super) fn document(
+        &mut self,
+        member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        if self.bytes.len() > usize::from(u16::MAX) {
+            return Err(Malformed);
+        }
+        self.space();
+        self.object(member)?;
+        self.space();
+        if self.at == self.bytes.len() { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Reads an object.
+    #[inline]
+    fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        self.expect(b'{')?;
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(Malformed);
+        }
+        self.space();
+        if !self.take(b'}') {
+            let mut names = Names::default();
+            loop {
+                let name = self.literal()?;
+                let text = name.text()?;
+                names.add(self.text, &name, &text)?;
+                self.space();
+                self.expect(b':')?;
+                self.space();
+                member(self, &text)?;
+                self.space();
+                if self.take(b'}') {
+                    break;
+                }
+                self.expect(b',')?;
+                self.space();
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Reads an array; `element` takes each of its values.
+    pub(super) fn array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        self.expect(b'[')?;
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(Malformed);
+        }
+        self.space();
+        if !self.take(b']') {
+            loop {
+                element(self)?;
+                self.space();
+                if self.take(b']') {
+                    break;
+                }
+                self.expect(b',')?;
+                self.space();
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// What comes next.
+    #[inline]
+    pub(super) fn kind(&self) -> Kind {
+        match self.peek() {
+            Some(b'"') => Kind::String,
+            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            Some(b'[') => Kind::Array,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Other,
+        }
+    }
+
+    /// Where the next byte is.
+    pub(super) fn position(&self) -> u16 {
+        u16::try_from(self.at).unwrap_or(u16::MAX)
+    }
+
+    /// How long the whole text is.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What was not read yet.
+    pub(super) fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Reads any value.
+    pub(super) fn skip(&mut self) -> Result<(), Malformed> {
+        match self.peek() {
+            Some(b'"') => self.literal()?.text().map(drop),
+            Some(b'-' | b'0'..=b'9') => self.number().map(drop),
+            Some(b'{') => self.object(|scanner, _name| scanner.skip()),
+            Some(b'[') => self.array(Self::skip),
+            Some(b't') => self.word(b"true"),
+            Some(b'f') => self.word(b"false"),
+            Some(b'n') => self.word(b"null"),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// Reads any value; what it stands for, where it is a string.
+    pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
+        if self.kind() == Kind::String {
+            Ok(Some(self.literal()?.text()?.into_owned()))
+        } else {
+            self.skip()?;
+            Ok(None)
+        }
+    }
+
+    /// Reads a string.
+    #[inline]
+    pub(super) fn literal(&mut self) -> Result<Literal<'t>, Malformed> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut has_escapes = false;
+        loop {
+            self.plain();
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    has_escapes = true;
+                    // Whether it is an escape is found out when it is read as one.
+                    self.at += 2;
+                }
+                _ => return Err(Malformed),
+            }
+        }
+        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
+        let span =
+            Span { start: u16::try_from(start).map_err(|_long| Malformed)?, end: self.position() };
+        self.at += 1;
+        Ok(Literal { raw, span, has_escapes })
+    }
+
+    /// Goes to the next byte that does not stand for itself in a string: quote, backslash or
+    /// control character.
+    #[inline]
+    fn plain(&mut self) {
+        while let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
+            match first_special(u64::from_le_bytes(*chunk)) {
+                Some(offset) => {
+                    self.at += offset;
+                    return;
+                }
+                None => self.at += 8,
+            }
+        }
+        while self.peek().is_some_and(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\')) {
+            self.at += 1;
+        }
+    }
+
+    /// Reads a number.
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<Number<'t>, Malformed> {
+        let start = self.at;
+        let is_negative = self.take(b'-');
+        let mut integer = Some(0_u64);
+        if !self.take(b'0') {
+            let first = self.at;
+            while let Some(digit @ b'0'..=b'9') = self.peek() {
+                integer =
+                    integer.and_then(|it| it.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+                self.at += 1;
+            }
+            if self.at == first {
+                return Err(Malformed);
+            }
+        }
+        if is_negative && integer != Some(0) {
+            integer = None;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+            integer = None;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            self.digits()?;
+            integer = None;
+        }
+        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
+        Ok(Number { raw, integer })
+    }
+
+    fn digits(&mut self) -> Result<(), Malformed> {
+        let first = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == first { Err(Malformed) } else { Ok(()) }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Malformed> {
+        let is_word = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word));
+        self.at += word.len();
+        if is_word { Ok(()) } else { Err(Malformed) }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<(), Malformed> {
+        if self.take(byte) { Ok(()) } else { Err(Malformed) }
+    }
+
+    #[inline]
+    fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+}
+
+/// Which of eight bytes, in the order of memory, is the first that is a quote, a backslash or a
+/// control character.
+#[inline]
+fn first_special(bytes: u64) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    // The lowest marked byte is exact: borrows of a subtraction only run upwards.
+    let zeros = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+    let quote = zeros(bytes ^ (ONES * u64::from(b'"')));
+    let backslash = zeros(bytes ^ (ONES * u64::from(b'\\')));
+    let control = bytes.wrapping_sub(ONES * u64::from(b' ')) & !bytes;
+    let marks = (quote | backslash | control) & HIGH;
+    (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+}
+
+/// The names of an object so far.
+struct Names {
+    /// One bit for each name: where it is not set, the name is new.
+    marks: u64,
+    spans: [Span; MEMBERS],
+    count: usize,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { marks: 0, spans: [Span::default(); MEMBERS], count: 0 }
+    }
+}
+
+impl Names {
+    /// Adds a name, unless it is there.
+    #[inline]
+    fn add(&mut self, all: &str, name: &Literal<'_>, text: &str) -> Result<(), Malformed> {
+        let first = text.bytes().next().unwrap_or_default();
+        let last = text.bytes().next_back().unwrap_or_default();
+        let mark = 1_u64.rotate_left(u32::from(first ^ last.rotate_left(2)) + text.len() as u32);
+        if self.marks & mark != 0 && self.contains(all, text) {
+            return Err(Malformed);
+        }
+        self.marks |= mark;
+        *self.spans.get_mut(self.count).ok_or(Malformed)? = name.span;
+        self.count += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn contains(&self, all: &str, text: &str) -> bool {
+        self.spans.iter().take(self.count).any(|span| {
+            let raw = span.of(all);
+            raw == text || raw.contains('\\') && unescaped(raw).as_deref() == Ok(text)
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! The signature layer: three segments, a header, a key (RFC 7515). What the payload means is
+//! the business of the claims.
+
+use super::{Algorithm, KeyRing, TokenError, base64url, header::Header, key::SignatureFault};
+use crate::time::Timestamp;
+
+/// What a signature is about.
+#[derive(Clone, Copy)]
+pub(super) struct Segments<'t> {
+    pub(super) payload: &'t [u8],
+    pub(super) signature: &'t [u8],
+    /// What is signed: header, dot and payload.
+    pub(super) message: &'t [u8],
+}
+
+impl<'t> Segments<'t> {
+    /// Splits a token into its header and the rest: exactly two dots, three segments of
+    /// base64url characters that are not empty.
+    pub(super) fn split(token: &'t [u8]) -> Result<(&'t [u8], Self), TokenError> {
+        Self::split_loosely(token).and_then(|(header, segments)| {
+            if segments.payload.is_empty() {
+                Err(TokenError::Malformed)
+            } else {
+                Ok((header, segments))
+            }
+        })
+    }
+
+    /// As [`split`](Self::split), but the payload may be empty, which only a signature of nothing
+    /// has (RFC 7515 has no rule against it).
+    fn split_loosely(token: &'t [u8]) -> Result<(&'t [u8], Self), TokenError> {
+        let is_character =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let mut dots =
+            token.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+        let (Some(first), Some(second), None) = (dots.next(), dots.next(), dots.next()) else {
+            return Err(TokenError::Malformed);
+        };
+        let split = || {
+            let segments = Self {
+                payload: token.get(first + 1..second)?,
+                signature: token.get(second + 1..)?,
+                message: token.get(..second)?,
+            };
+            Some((token.get(..first)?, segments))
+        };
+        split()
+            .filter(|(header, rest)| !header.is_empty() && !rest.signature.is_empty())
+            .filter(|_| token.iter().all(is_character))
+            .ok_or(TokenError::Malformed)
+    }
+}
+
+impl From<SignatureFault> for TokenError {
+    fn from(fault: SignatureFault) -> Self {
+        match fault {
+            SignatureFault::Malformed => Self::Malformed,
+            SignatureFault::Bad => Self::BadSignature,
+        }
+    }
+}
+
+/// Verifies only the signature of a compact JWS and gives its payload, whatever that is: no
+/// claim, no type and no expiry is looked at. For tokens use a [`Verifier`](super::Verifier).
+///
+/// # Errors
+///
+/// Why the signature is not one of these keys by one of these algorithms.
+///
+/// ```
+/// use policy_core::{
+///     secret::SecretKey,
+///     time::Timestamp,
+///     token::{Algorithm, Key, KeyRing, RingKey, TokenError, verify_jws},
+/// };
+///
+/// let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
+/// let keys = KeyRing::new(vec![RingKey::new(Key::hs256("a", &secret).unwrap())]).unwrap();
+/// let now = Timestamp::from_seconds(1_800_000_000);
+/// let fault = verify_jws(&keys, &[Algorithm::Hs256], b"eyJhbGciOiJub25lIn0.Zm9v.AA", now);
+/// assert_eq!(fault.unwrap_err(), TokenError::AlgNotAllowed);
+/// ```
+pub fn verify_jws(
+    keys: &KeyRing,
+    algorithms: &[Algorithm],
+    token: &[u8],
+    now: Timestamp,
+) -> Result<Vec<u8>, TokenError> {
+    let (header, segments) = Segments::split_loosely(token)?;
+    let key = Header::parse(header)?.key(keys, algorithms, now, |_any| true)?;
+    key.verify(segments.message, segments.signature)?;
+    let mut payload = Vec::new();
+    base64url::decode(segments.payload, &mut payload).ok_or(TokenError::Malformed)?;
+    Ok(payload)
+}

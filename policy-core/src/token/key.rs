@@ -1,0 +1,173 @@
+//! Keys: an id, one algorithm, and state that is prepared once.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+
+use super::{KeyError, base64url, profile::ACCESS_TOKEN};
+use crate::secret::SecretKey;
+
+/// How a token is signed. There is no `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// HMAC with SHA-256 (RFC 7518 3.2).
+    Hs256,
+}
+
+impl Algorithm {
+    /// The name that the header of a token of ours carries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hs256 => "HS256",
+        }
+    }
+
+    /// The algorithm of a name in a header.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "HS256" => Some(Self::Hs256),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SignatureFault {
+    /// The text is no base64url.
+    Malformed,
+    /// It is not the signature of this key.
+    Bad,
+}
+
+/// A key: an id, exactly one algorithm, and what it computes with, prepared once.
+///
+/// Nothing prints its secret, which is wiped when the key is dropped.
+///
+/// ```
+/// use policy_core::{secret::SecretKey, token::{Key, KeyError}};
+///
+/// let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
+/// let key = Key::hs256("2027-01", &secret).unwrap();
+/// assert_eq!(format!("{key:?}"), r#"Key { id: "2027-01", algorithm: Hs256, .. }"#);
+/// assert_eq!(Key::hs256("../key", &secret).unwrap_err(), KeyError::Id);
+/// ```
+#[derive(Clone)]
+pub struct Key {
+    id: Box<str>,
+    /// What every token of ours with this key begins with, up to and including the first dot.
+    header: Box<str>,
+    material: Material,
+}
+
+#[derive(Clone)]
+enum Material {
+    Hs256(Hmac<Sha256>),
+}
+
+impl Key {
+    /// A key of HS256.
+    ///
+    /// # Errors
+    ///
+    /// Where the id is none.
+    pub fn hs256(id: &str, secret: &SecretKey) -> Result<Self, KeyError> {
+        let mac = Hmac::new_from_slice(secret.bytes());
+        Self::new(id, Material::Hs256(mac.map_err(|_length| KeyError::Encoding)?))
+    }
+
+    fn new(id: &str, material: Material) -> Result<Self, KeyError> {
+        if !is_key_id(id) {
+            return Err(KeyError::Id);
+        }
+        let algorithm = material.algorithm().name();
+        let mut header = String::new();
+        let json = format!(r#"{{"alg":"{algorithm}","typ":"{ACCESS_TOKEN}","kid":"{id}"}}"#);
+        base64url::append(json.as_bytes(), &mut header);
+        header.push('.');
+        Ok(Self { id: id.into(), header: header.into(), material })
+    }
+
+    /// The id that tokens name it by (`kid`).
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The one algorithm it is used with.
+    pub fn algorithm(&self) -> Algorithm {
+        self.material.algorithm()
+    }
+
+    /// Whether it has what signing takes.
+    pub fn can_sign(&self) -> bool {
+        match &self.material {
+            Material::Hs256(_) => true,
+        }
+    }
+
+    pub(super) fn header(&self) -> &[u8] {
+        self.header.as_bytes()
+    }
+
+    /// Whether `signature` is the text of this key's signature of `message`.
+    #[inline]
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), SignatureFault> {
+        match &self.material {
+            Material::Hs256(mac) => {
+                let mut mac = mac.clone();
+                mac.update(message);
+                let tag: [u8; 32] = mac.finalize().into_bytes().into();
+                let signature = exact::<32>(signature)?;
+                if bool::from(tag.ct_eq(&signature)) { Ok(()) } else { Err(SignatureFault::Bad) }
+            }
+        }
+    }
+
+    /// Appends header, payload and signature to `token`, which is empty.
+    pub(super) fn sign(&self, payload: &[u8], token: &mut String) {
+        token.push_str(&self.header);
+        base64url::append(payload, token);
+        let message = token.as_bytes();
+        match &self.material {
+            Material::Hs256(mac) => {
+                let mut mac = mac.clone();
+                mac.update(message);
+                let tag = mac.finalize().into_bytes();
+                token.push('.');
+                base64url::append(&tag, token);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut key = f.debug_struct("Key");
+        key.field("id", &self.id).field("algorithm", &self.algorithm()).finish_non_exhaustive()
+    }
+}
+
+impl Material {
+    fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::Hs256(_) => Algorithm::Hs256,
+        }
+    }
+}
+
+/// Whether tokens may name a key so: no path, no query, nothing to escape.
+pub(super) fn is_key_id(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+/// The bytes of a signature text that has to stand for exactly `N`.
+fn exact<const N: usize>(text: &[u8]) -> Result<[u8; N], SignatureFault> {
+    base64url::decode_exact(text).ok_or_else(|| {
+        let is_base64url = base64url::decode(text, &mut Vec::new()).is_some();
+        if is_base64url { SignatureFault::Bad } else { SignatureFault::Malformed }
+    })
+}

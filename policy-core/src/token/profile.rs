@@ -1,0 +1,140 @@
+//! What a token has to look like to be accepted.
+
+use std::time::Duration;
+
+use super::{Algorithm, ProfileError};
+
+/// What a token has to look like: who issued it for whom, of which type it is, how long it may
+/// be valid.
+///
+/// The defaults are those of an access token (RFC 9068) of this service: type `at+jwt`, 30
+/// seconds of leeway between clocks, at most an hour of lifetime, at most 4096 bytes, HS256.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::token::{Profile, ProfileError};
+///
+/// let profile = Profile::new("https://id.example", "https://api.example").unwrap();
+/// assert_eq!(profile.leeway(Duration::from_secs(301)).unwrap_err(), ProfileError::Leeway);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub(super) issuer: Box<str>,
+    pub(super) audience: Box<str>,
+    pub(super) typ: Option<Box<str>>,
+    pub(super) leeway: u64,
+    pub(super) max_lifetime: u64,
+    pub(super) max_len: usize,
+    pub(super) has_fractional_dates: bool,
+    pub(super) algorithms: Box<[Algorithm]>,
+}
+
+/// The type of access tokens (RFC 9068 2.1).
+pub(super) const ACCESS_TOKEN: &str = "at+jwt";
+
+impl Profile {
+    /// Access tokens of this issuer for this audience, compared byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// Where one of them is empty.
+    pub fn new(issuer: &str, audience: &str) -> Result<Self, ProfileError> {
+        if issuer.is_empty() {
+            return Err(ProfileError::Issuer);
+        }
+        if audience.is_empty() {
+            return Err(ProfileError::Audience);
+        }
+        Ok(Self {
+            issuer: issuer.into(),
+            audience: audience.into(),
+            typ: Some(ACCESS_TOKEN.into()),
+            leeway: 30,
+            max_lifetime: 3600,
+            max_len: 4096,
+            has_fractional_dates: false,
+            algorithms: [Algorithm::Hs256].into(),
+        })
+    }
+
+    /// Another type than `at+jwt`, such as `secevent+jwt`.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no type in lower case, or has its `application/`.
+    pub fn typ(self, typ: &str) -> Result<Self, ProfileError> {
+        let is_type = !typ.is_empty()
+            && typ.bytes().all(|byte| {
+                matches!(byte, b'!'..=b'~')
+                    && !byte.is_ascii_uppercase()
+                    && !matches!(byte, b'/' | b';' | b'"' | b',')
+            });
+        if !is_type {
+            return Err(ProfileError::Type);
+        }
+        Ok(Self { typ: Some(typ.into()), ..self })
+    }
+
+    /// Tokens whose type says nothing: `JWT` or none. Other tokens of the same issuer, such as an
+    /// ID token, may then pass for these: prefer a type where the issuer can set one (RFC 8725
+    /// 3.11).
+    #[must_use]
+    pub fn generic_type(self) -> Self {
+        Self { typ: None, ..self }
+    }
+
+    /// How far clocks may differ.
+    ///
+    /// # Errors
+    ///
+    /// Above 300 seconds.
+    pub fn leeway(self, leeway: Duration) -> Result<Self, ProfileError> {
+        if leeway > Duration::from_secs(300) {
+            return Err(ProfileError::Leeway);
+        }
+        Ok(Self { leeway: leeway.as_secs(), ..self })
+    }
+
+    /// How long after its issue a token may expire.
+    ///
+    /// # Errors
+    ///
+    /// Below one second.
+    pub fn max_lifetime(self, lifetime: Duration) -> Result<Self, ProfileError> {
+        if lifetime < Duration::from_secs(1) {
+            return Err(ProfileError::Lifetime);
+        }
+        Ok(Self { max_lifetime: lifetime.as_secs(), ..self })
+    }
+
+    /// How many bytes a token may have: what an attacker without a key can make this server hash.
+    ///
+    /// # Errors
+    ///
+    /// Outside of 256 to 16384.
+    pub fn max_len(self, max_len: usize) -> Result<Self, ProfileError> {
+        if !(256..=16384).contains(&max_len) {
+            return Err(ProfileError::Length);
+        }
+        Ok(Self { max_len, ..self })
+    }
+
+    /// Accepts dates with a fraction or an exponent, rounded down to seconds, for issuers that
+    /// write them.
+    #[must_use]
+    pub fn fractional_dates(self) -> Self {
+        Self { has_fractional_dates: true, ..self }
+    }
+
+    /// The algorithms that tokens may name. Each key has one of its own besides.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn algorithms(self, algorithms: &[Algorithm]) -> Result<Self, ProfileError> {
+        if algorithms.is_empty() {
+            return Err(ProfileError::Algorithms);
+        }
+        Ok(Self { algorithms: algorithms.into(), ..self })
+    }
+}

@@ -1,0 +1,83 @@
+//! Keys of today, of tomorrow and of yesterday.
+
+use super::{Key, KeyError};
+use crate::time::Timestamp;
+
+/// A key and when it is used.
+#[derive(Clone, Debug)]
+pub struct RingKey {
+    /// The key.
+    pub key: Key,
+    /// From when on it signs. Give every server the key some minutes before: all of them have to
+    /// verify what the first of them signs.
+    pub signs_from: Timestamp,
+    /// From when on it does not even verify: at the earliest when the last token that it signed
+    /// has expired.
+    pub retires: Option<Timestamp>,
+}
+
+impl RingKey {
+    /// A key that signs at once and never retires.
+    pub fn new(key: Key) -> Self {
+        Self { key, signs_from: Timestamp::default(), retires: None }
+    }
+
+    fn is_live(&self, now: Timestamp) -> bool {
+        self.retires.is_none_or(|retires| now < retires)
+    }
+}
+
+/// Keys by their ids: every one that is not retired verifies, the newest that has begun to sign
+/// signs.
+#[derive(Debug)]
+pub struct KeyRing(Box<[RingKey]>);
+
+impl KeyRing {
+    /// A ring of keys in any order.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no key, or two have one id.
+    pub fn new(mut keys: Vec<RingKey>) -> Result<Self, KeyError> {
+        keys.sort_by_key(|entry| std::cmp::Reverse(entry.signs_from));
+        let mut ids: Vec<&str> = keys.iter().map(|entry| entry.key.id()).collect();
+        ids.sort_unstable();
+        if ids.is_empty() {
+            Err(KeyError::Empty)
+        } else if ids.windows(2).any(|pair| pair.first() == pair.last()) {
+            Err(KeyError::DuplicateId)
+        } else {
+            Ok(Self(keys.into()))
+        }
+    }
+
+    /// The keys, that which signs latest first.
+    pub fn keys(&self) -> impl Iterator<Item = &RingKey> {
+        self.0.iter()
+    }
+
+    /// The live key whose own header these bytes begin with.
+    #[inline]
+    pub(super) fn by_header(&self, token: &[u8], now: Timestamp) -> Option<&Key> {
+        let has_header = |entry: &&RingKey| token.starts_with(entry.key.header());
+        self.0.iter().find(has_header).filter(|entry| entry.is_live(now)).map(|entry| &entry.key)
+    }
+
+    /// The live key of this id; without an id that of a ring of one key.
+    pub(super) fn by_id(&self, id: Option<&str>, now: Timestamp) -> Option<&Key> {
+        let entry = match (id, &*self.0) {
+            (Some(id), keys) => keys.iter().find(|entry| entry.key.id() == id),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        };
+        entry.filter(|entry| entry.is_live(now)).map(|entry| &entry.key)
+    }
+
+    /// The newest key that may sign.
+    pub(super) fn signer(&self, now: Timestamp) -> Option<&Key> {
+        let may_sign = |entry: &&RingKey| {
+            entry.signs_from <= now && entry.is_live(now) && entry.key.can_sign()
+        };
+        self.0.iter().find(may_sign).map(|entry| &entry.key)
+    }
+}

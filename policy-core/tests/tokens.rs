@@ -1,0 +1,13 @@
+//! Tokens against `tests/cases/auth.json`, the vectors of the standards, those of Wycheproof, and
+//! laws.
+#![cfg(feature = "engine")]
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+#[path = "tokens/cases.rs"]
+mod cases;
+#[path = "tokens/laws.rs"]
+mod laws;
+#[path = "tokens/vectors.rs"]
+mod vectors;
+#[path = "tokens/wycheproof.rs"]
+mod wycheproof;

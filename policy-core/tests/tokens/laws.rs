@@ -1,0 +1,158 @@
+//! Laws of tokens.
+
+use std::time::Duration;
+
+use policy_core::{
+    secret::SecretKey,
+    time::Timestamp,
+    token::{Key, KeyRing, NewClaims, Profile, RingKey, SignError, TokenError, Verifier},
+};
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn key(id: &str, first: u8) -> Key {
+    let secret: Vec<u8> = (first..first + 40).collect();
+    Key::hs256(id, &SecretKey::new(&secret).expect("a secret")).expect("a key")
+}
+
+fn ring() -> KeyRing {
+    KeyRing::new(vec![RingKey::new(key("a", 100)), RingKey::new(key("b", 200))]).expect("a ring")
+}
+
+fn verifier() -> Verifier {
+    Verifier::new(Profile::new("https://id.example", "api").expect("a profile"))
+}
+
+fn claims<'a>(subject: &'a str, scope: &'a str) -> NewClaims<'a> {
+    NewClaims {
+        scope: Some(scope),
+        ..NewClaims::new("https://id.example", "api", subject, "AAAAAAAAAAAAAAAAAAAAAA", NOW)
+    }
+}
+
+proptest! {
+    /// Any single byte of a token changed, whatever to, makes it invalid: in the header, the
+    /// payload, the signature, and the dots between.
+    #[test]
+    fn a_token_with_one_byte_changed_is_refused(
+        subject in "[a-z]{1,20}", place in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let keys = ring();
+        let token = keys.sign(&claims(&subject, "read"), NOW).expect("a token").into_bytes();
+        let mut changed = token.clone();
+        let place = place.index(changed.len());
+        prop_assume!(changed[place] != byte);
+        changed[place] = byte;
+        prop_assert!(verifier().verify_owned(&keys, &token, NOW).is_ok());
+        prop_assert!(verifier().verify_owned(&keys, &changed, NOW).is_err());
+    }
+
+    /// Whatever text a subject, a scope, a role or a custom claim is, it is read back as it was
+    /// signed: quotes, backslashes, control characters and all.
+    #[test]
+    fn claims_are_read_as_they_were_signed(
+        subject in ".{1,20}", session in ".{1,20}", role in ".{0,20}", custom in ".{0,20}",
+    ) {
+        let keys = ring();
+        let members = json!({ "tenant": custom });
+        let new = NewClaims {
+            session: Some(&session),
+            authenticated: Some(NOW),
+            roles: &["admin", &role],
+            custom: members.as_object(),
+            ..claims(&subject, "read  write")
+        };
+        let token = keys.sign(&new, NOW).expect("a token");
+        let token = verifier().verify_owned(&keys, token.as_bytes(), NOW).expect("valid");
+        let read = token.claims();
+        prop_assert_eq!(read.subject(), &subject);
+        prop_assert_eq!(read.session(), Some(&*session));
+        prop_assert_eq!(read.authenticated(), Some(NOW));
+        prop_assert_eq!(read.scopes().collect::<Vec<_>>(), ["read", "write"]);
+        prop_assert_eq!(read.roles().collect::<Vec<_>>(), ["admin", &role]);
+        #[derive(Deserialize)]
+        struct Custom {
+            tenant: String,
+        }
+        prop_assert_eq!(read.custom::<Custom>().expect("custom claims").tenant, custom);
+    }
+
+    /// No bytes make the verifier panic.
+    #[test]
+    fn any_bytes_are_answered(token in prop::collection::vec(any::<u8>(), 0..600)) {
+        let _ = verifier().verify_owned(&ring(), &token, NOW);
+    }
+}
+
+/// Every byte of one token, each changed to every other byte: the law above without chance.
+#[test]
+fn every_change_of_one_byte_of_one_token_is_refused() {
+    let (keys, verifier) = (ring(), verifier());
+    let token = keys.sign(&claims("user-1", "read"), NOW).expect("a token").into_bytes();
+    let mut refused = 0;
+    let mut payload = String::new();
+    for place in 0..token.len() {
+        for byte in 0..=255_u8 {
+            let mut changed = token.clone();
+            changed[place] = byte;
+            let is_refused = verifier.verify(&keys, &changed, NOW, &mut payload).is_err();
+            assert_eq!(is_refused, byte != token[place], "byte {place} as {byte}");
+            refused += usize::from(is_refused);
+        }
+    }
+    assert_eq!(refused, token.len() * 255);
+}
+
+#[test]
+fn the_newest_key_that_has_begun_signs_and_a_retired_one_does_nothing() {
+    let at = |seconds| NOW.after(Duration::from_secs(seconds));
+    let keys = KeyRing::new(vec![
+        RingKey { key: key("old", 100), signs_from: NOW, retires: Some(at(400)) },
+        RingKey { key: key("new", 200), signs_from: at(100), retires: None },
+    ])
+    .expect("a ring");
+    let sign = |now| {
+        let claims = NewClaims { issued: now, expires: at(600), ..claims("user-1", "read") };
+        keys.sign(&claims, now).expect("a token")
+    };
+    let is_valid = |token: &str, now| verifier().verify_owned(&keys, token.as_bytes(), now);
+    let (old, new) = (sign(at(99)), sign(at(100)));
+    assert_ne!(old.split('.').next(), new.split('.').next());
+    assert!(is_valid(&old, at(399)).is_ok());
+    assert_eq!(is_valid(&old, at(400)).expect_err("retired"), TokenError::UnknownKey);
+    assert!(is_valid(&new, at(400)).is_ok());
+    let before = Timestamp::from_seconds(1_799_999_999);
+    assert_eq!(keys.sign(&claims("user-1", "read"), before), Err(SignError::NoKey));
+}
+
+#[test]
+fn claims_that_would_be_refused_are_not_signed() {
+    let keys = ring();
+    let sign = |custom: Value| {
+        let custom: Map<String, Value> = custom.as_object().expect("an object").clone();
+        keys.sign(&NewClaims { custom: Some(&custom), ..claims("user-1", "read") }, NOW).err()
+    };
+    assert_eq!(sign(json!({ "tenant": [[[[[[[]]]]]]] })), None);
+    assert_eq!(sign(json!({ "tenant": [[[[[[[[]]]]]]]] })), Some(SignError::Custom));
+    assert_eq!(sign(json!({ "exp": 1 })), Some(SignError::Reserved));
+    assert_eq!(keys.sign(&claims("", "read"), NOW), Err(SignError::Claims));
+    let expired = NewClaims { expires: NOW, ..claims("user-1", "read") };
+    assert_eq!(keys.sign(&expired, NOW), Err(SignError::Claims));
+}
+
+#[test]
+fn the_memory_of_the_payload_is_used_again() {
+    let (keys, mut payload) = (ring(), String::with_capacity(1024));
+    let memory = payload.as_ptr();
+    for subject in ["user-1", "user-2"] {
+        let token = keys.sign(&claims(subject, "read"), NOW).expect("a token");
+        let read = verifier()
+            .verify(&keys, token.as_bytes(), NOW, &mut payload)
+            .map(|it| it.subject().to_owned());
+        assert_eq!(read.as_deref(), Ok(subject));
+        assert_eq!(payload.as_ptr(), memory);
+    }
+}
