@@ -77,6 +77,7 @@ pub(super) enum SignatureFault {
 /// assert_eq!(format!("{key:?}"), r#"Key { id: "2027-01", algorithm: Hs256, .. }"#);
 /// assert_eq!(Key::hs256("../key", &secret).unwrap_err(), KeyError::Id);
 /// ```
+#[derive(Clone)]
 pub struct Key {
     id: Box<str>,
     /// What every token of ours with this key begins with, up to and including the first dot.
@@ -84,6 +85,7 @@ pub struct Key {
     material: Material,
 }
 
+#[derive(Clone)]
 pub(super) enum Material {
     Hs256(Hmac<Sha256>),
     #[cfg(feature = "asym")]

@@ -227,7 +227,10 @@ mod tests {
         assert_eq!(set.standing("j", None, "u", at(0), at(0)), Standing::Stale);
         set.caught_up(at(10));
         assert_eq!(set.standing("j", None, "u", at(0), at(15)), Standing::Good);
-        assert_eq!(set.standing("j", None, "u", at(0), Timestamp::from_millis(15_001)), Standing::Stale);
+        assert_eq!(
+            set.standing("j", None, "u", at(0), Timestamp::from_millis(15_001)),
+            Standing::Stale
+        );
         set.caught_up(at(9));
         assert!(!set.is_stale(at(15)), "an answer that came late sets nothing back");
     }
@@ -358,7 +361,8 @@ mod tests {
                     set.caught_up(at(now));
                     for token in issued.iter().filter(|token| at(now) < at(token.exp).after(LEEWAY))
                     {
-                        let standing = set.standing(&token.id, None, &token.user, at(token.iat), at(now));
+                        let standing =
+                            set.standing(&token.id, None, &token.user, at(token.iat), at(now));
                         let wanted =
                             if token.is_revoked { Standing::Revoked } else { Standing::Good };
                         prop_assert_eq!(standing, wanted, "{} at {}", &token.id, now);

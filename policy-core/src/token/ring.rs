@@ -4,7 +4,7 @@ use super::{Key, KeyError};
 use crate::time::Timestamp;
 
 /// A key and when it is used.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RingKey {
     /// The key.
     pub key: Key,

@@ -6,6 +6,7 @@ use policy_core::{
     secret::{SecretError, SecretKey},
     token::{Key, KeyError},
 };
+use zeroize::Zeroizing;
 
 /// What a key file says.
 pub(super) struct KeyFile {
@@ -44,11 +45,12 @@ pub enum KeyLineError {
 }
 
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
-    let bytes = zeroize::Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
+    let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
     let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new() };
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         file.line(line).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
     }
+    file.keys.retain(|key| file.revoked.iter().all(|id| **id != *key.id()));
     Ok(file)
 }
 
@@ -83,7 +85,9 @@ impl fmt::Display for KeyFileError {
 impl fmt::Display for KeyLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Shape => f.write_str("a line is the id of a key, a blank, and the key or `revoked`"),
+            Self::Shape => {
+                f.write_str("a line is the id of a key, a blank, and the key or `revoked`")
+            }
             Self::Id(error) => error.fmt(f),
             Self::Secret(error) => error.fmt(f),
         }

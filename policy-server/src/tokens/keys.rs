@@ -10,7 +10,7 @@ use arc_swap::{ArcSwap, Guard};
 use policy_core::{
     secret::SecretKey,
     time::Timestamp,
-    token::{Key, KeyError, KeyRing, RingKey},
+    token::{Algorithm, Key, KeyError, KeyRing, RingKey},
 };
 
 use super::key_file::{self, KeyFileError};
@@ -149,6 +149,11 @@ impl TokenKeys {
         self.0.ring.load()
     }
 
+    /// The algorithms of the keys.
+    pub(super) fn algorithms(&self) -> Vec<Algorithm> {
+        self.load().keys().map(|entry| entry.key.algorithm()).collect()
+    }
+
     /// Tells the keys about the time of the app. Where two apps share them, that of the first
     /// holds.
     pub(super) fn set_timing(&self, clock: Clock, longest: Duration) {
@@ -159,7 +164,8 @@ impl TokenKeys {
     fn change(&self, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyError> {
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now();
-        let longest = self.0.timing.get().map_or(Duration::from_secs(3900), |timing| timing.longest);
+        let longest =
+            self.0.timing.get().map_or(Duration::from_secs(3900), |timing| timing.longest);
         let ring = self.load();
         self.store(without(changed(&ring, keys, now, longest), revoked))
     }

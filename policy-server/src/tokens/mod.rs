@@ -13,11 +13,8 @@ mod replica;
 mod service;
 mod settings;
 
-#[cfg(test)]
-mod scenarios;
-
-pub use in_request::InRequest;
 pub(crate) use in_request::Caller;
+pub use in_request::InRequest;
 pub use issued::Issued;
 pub use key_file::{KeyFileError, KeyLineError};
 pub use keys::{IntoKeys, TokenKeys};

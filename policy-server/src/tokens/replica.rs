@@ -1,6 +1,6 @@
 //! What a process knows of the revocations in the store.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use policy_core::{
     time::Timestamp,
@@ -27,11 +27,13 @@ struct State {
     set: RevocationSet,
     /// The place in the store's sequence that the set is at.
     sequence: u64,
+    /// Counts the cut-offs.
+    cuts: u64,
 }
 
 impl Replica {
     pub(super) fn new(set: RevocationSet, endings: Endings) -> Self {
-        Self { state: RwLock::new(State { set, sequence: 0 }), endings }
+        Self { state: RwLock::new(State { set, sequence: 0, cuts: 0 }), endings }
     }
 
     #[inline]
@@ -48,6 +50,19 @@ impl Replica {
 
     pub(super) fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
         self.read().set.issue_time(user, now)
+    }
+
+    /// How many cut-offs this process has seen.
+    pub(super) fn cuts(&self) -> u64 {
+        self.read().cuts
+    }
+
+    /// The `iat` of what is issued to a user now, on the word of a store that was asked after
+    /// [`cuts`](Self::cuts) were seen. Where a cut-off came in between it may be meant for what
+    /// is issued, so the time is not put behind it.
+    pub(super) fn issue_time_since(&self, cuts: u64, user: &str, now: Timestamp) -> Timestamp {
+        let state = self.read();
+        if state.cuts == cuts { state.set.issue_time(user, now) } else { now }
     }
 
     pub(super) fn cut_off(&self, user: &str, now: Timestamp) -> u64 {
@@ -67,7 +82,7 @@ impl Replica {
     pub(super) fn apply(&self, batch: RevocationBatch, asked: Timestamp) {
         let mut state = self.write();
         for revocation in batch.revocations {
-            if let Some(ended) = revoke(&mut state.set, revocation) {
+            if let Some(ended) = state.revoke(revocation) {
                 self.endings.publish(ended);
             }
         }
@@ -79,7 +94,7 @@ impl Replica {
     /// Takes over what was revoked here; its place in the sequence is met again later, with
     /// whatever others revoked before it.
     pub(super) fn revoke(&self, revocation: Revocation) {
-        if let Some(ended) = revoke(&mut self.write().set, revocation) {
+        if let Some(ended) = self.write().revoke(revocation) {
             self.endings.publish(ended);
         }
     }
@@ -94,22 +109,26 @@ impl Replica {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Adds a revocation; gives the news for what lasts longer than a request, if it is news.
-fn revoke(set: &mut RevocationSet, revocation: Revocation) -> Option<Ended> {
-    match revocation {
-        Revocation::Token { id, until } => {
-            set.revoke_token(&id, until).then_some(Ended::Token(id))
-        }
-        Revocation::User { user, before } => {
-            set.revoke_user(&user, before).then_some(Ended::TokensOf { user, before })
-        }
-        Revocation::All { before } => {
-            set.revoke_all(before).then_some(Ended::AllTokens { before })
+impl State {
+    /// Adds a revocation; gives the news for what lasts longer than a request, if it is news.
+    fn revoke(&mut self, revocation: Revocation) -> Option<Ended> {
+        match revocation {
+            Revocation::Token { id, until } => {
+                self.set.revoke_token(&id, until).then_some(Ended::Token(id))
+            }
+            Revocation::User { user, before } => {
+                self.cuts += 1;
+                self.set.revoke_user(&user, before).then_some(Ended::TokensOf { user, before })
+            }
+            Revocation::All { before } => {
+                self.cuts += 1;
+                self.set.revoke_all(before).then_some(Ended::AllTokens { before })
+            }
         }
     }
 }

@@ -167,7 +167,11 @@ impl Tokens<Settings> {
 
 impl Settings {
     /// What tokens have to look like.
-    pub(super) fn profile(&self, own_origin: &str) -> Result<Profile, Vec<StartProblem>> {
+    pub(super) fn profile(
+        &self,
+        own_origin: &str,
+        max_len: usize,
+    ) -> Result<Profile, Vec<StartProblem>> {
         let issuer = self.issuer.as_deref().unwrap_or(own_origin);
         let audience = self.audience.as_deref().unwrap_or(own_origin);
         let mut problems = Vec::new();
@@ -189,7 +193,8 @@ impl Settings {
         let longest_grace = LONGEST_GRACE.min(self.refresh_lifetime);
         check(grace <= longest_grace, Rule::TokenRefreshGrace, format!("{grace:?}"));
         let profile = Profile::new(issuer, audience)
-            .and_then(|profile| profile.leeway(leeway)?.max_lifetime(self.max_lifetime));
+            .and_then(|profile| profile.leeway(leeway)?.max_lifetime(self.max_lifetime))
+            .and_then(|profile| profile.max_len(max_len)?.algorithms(&self.keys.algorithms()));
         match profile {
             Ok(profile) if problems.is_empty() => Ok(profile),
             // What a profile refuses is among the problems.

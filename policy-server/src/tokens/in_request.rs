@@ -1,0 +1,189 @@
+//! What a handler does with tokens.
+
+use std::sync::Arc;
+
+use policy_core::{
+    session::{Handle, Identity},
+    time::Timestamp,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Issued, TokenService, Tokens, service::Grant};
+use crate::Problem;
+
+/// Marks [`Tokens`] as the argument of a handler.
+#[derive(Clone, Debug)]
+pub struct InRequest {
+    service: Arc<TokenService>,
+    caller: Option<Caller>,
+}
+
+/// Who sent a request, as its credential says.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) identity: Identity,
+    /// When the user proved who they are.
+    pub(crate) authenticated: Option<Timestamp>,
+    /// The session of the request, or that of its token.
+    pub(crate) session: Option<Handle>,
+    /// The `jti` and the expiry of the token of the request.
+    pub(crate) token: Option<(Box<str>, Timestamp)>,
+}
+
+/// Every change is durable before it answers, and holds in this process from then on; other
+/// instances of the app know a second later.
+impl Tokens<InRequest> {
+    /// Tokens for one request; `caller` where it is authenticated.
+    pub(crate) fn new(service: Arc<TokenService>, caller: Option<Caller>) -> Self {
+        Self(InRequest { service, caller })
+    }
+
+    /// Issues an access token. For the caller's own identity it says in which session, and when
+    /// they last proved who they are.
+    ///
+    /// # Errors
+    ///
+    /// 500 for an identity without subject, or with a scope that is none (RFC 6749 3.3).
+    ///
+    /// ```
+    /// use policy_server::{Problem, policy_core::session::Identity, tokens::{Issued, Tokens}};
+    ///
+    /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, Problem> {
+    ///     tokens.issue(&Identity::new("nightly").scopes(["reports:read"]))
+    /// }
+    /// ```
+    pub fn issue(&self, identity: &Identity) -> Result<Issued, Problem> {
+        self.sign(identity, Grant::default())
+    }
+
+    /// [Issues](Self::issue) an access token with more claims: the members of a structure or map.
+    ///
+    /// # Errors
+    ///
+    /// 500 as well for claims that are no JSON object, that have the name of a registered claim,
+    /// or that make the token longer than 4096 bytes.
+    pub fn issue_with(
+        &self,
+        identity: &Identity,
+        claims: &impl Serialize,
+    ) -> Result<Issued, Problem> {
+        match serde_json::to_value(claims).map_err(Problem::internal)? {
+            Value::Object(custom) => {
+                self.sign(identity, Grant { custom: Some(&custom), ..Grant::default() })
+            }
+            _ => Err(Problem::internal("claims are the members of a JSON object")),
+        }
+    }
+
+    /// Issues an access token and the first refresh token of a new family to somebody who proved
+    /// who they are just now.
+    ///
+    /// # Errors
+    ///
+    /// 500 as [`issue`](Self::issue); 503 while the store does not answer.
+    pub async fn login(&self, identity: Identity) -> Result<Issued, Problem> {
+        self.0.service.login(identity).await
+    }
+
+    /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).
+    ///
+    /// A token that was used before, by somebody who has a copy, ends the whole family and its
+    /// access tokens; only within the grace it gives the same successor once more.
+    ///
+    /// # Errors
+    ///
+    /// 401 for everything but a valid token, always the same; 503 while the store does not
+    /// answer, and the token stays valid.
+    pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
+        self.0.service.refresh(refresh_token).await
+    }
+
+    /// Ends the family of a refresh token and its access tokens. Says whether it lived.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    pub async fn logout(&self, refresh_token: &str) -> Result<bool, Problem> {
+        self.0.service.logout(refresh_token).await
+    }
+
+    /// Revokes the access token of this request. Says whether it had one.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    pub async fn revoke(&self) -> Result<bool, Problem> {
+        match self.0.caller.as_ref().and_then(|caller| caller.token.as_ref()) {
+            Some((id, expires)) => self.revoke_token(id, *expires).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Revokes the access token of this `jti`; `expires` is its `exp`.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
+        self.0.service.revoke_token(id, expires).await
+    }
+
+    /// Revokes everything that was issued to a user until now: access tokens, refresh tokens and
+    /// tickets. Gives how many families of refresh tokens ended.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    pub async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
+        self.0.service.revoke_user(user).await
+    }
+
+    /// Revokes every access token and ticket that was made until now. Refresh tokens hold:
+    /// clients get new access tokens for them.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    pub async fn revoke_all(&self) -> Result<(), Problem> {
+        self.0.service.revoke_all().await
+    }
+
+    /// What to do when somebody else may have a key: it is [retired](super::TokenKeys::retire),
+    /// and everything that was issued until now is [revoked](Self::revoke_all). Every instance of
+    /// the app has to retire it.
+    ///
+    /// # Errors
+    ///
+    /// 500 where it is the only key: [replace](super::TokenKeys::replace) it before. 503 while
+    /// the store does not answer.
+    pub async fn compromised(&self, key_id: &str) -> Result<(), Problem> {
+        self.0.service.keys().retire(key_id).map_err(Problem::internal)?;
+        self.revoke_all().await
+    }
+
+    /// Makes a ticket for the caller: text that opens one connection within 30 seconds, for a
+    /// WebSocket or an event source, to which a page cannot give an `Authorization` field. What
+    /// it opens ends with the session and the token that the ticket was made with.
+    ///
+    /// # Errors
+    ///
+    /// 401 where nobody is authenticated; 503 while the store does not answer.
+    pub async fn ticket(&self) -> Result<String, Problem> {
+        let caller = self.0.caller.clone().ok_or_else(Problem::unauthorized)?;
+        self.0.service.put_ticket(caller).await
+    }
+
+    fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, Problem> {
+        let is_own = |caller: &&Caller| caller.identity.subject == identity.subject;
+        let caller = self.0.caller.as_ref().filter(is_own);
+        let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());
+        let authenticated = caller.and_then(|caller| caller.authenticated);
+        let issued = self.0.service.issue_time(&identity.subject);
+        self.0.service.issue(
+            identity,
+            issued,
+            Grant { session: session.as_deref(), authenticated, ..grant },
+        )
+    }
+}

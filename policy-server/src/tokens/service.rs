@@ -1,0 +1,416 @@
+//! The tokens of a running app.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use policy_core::{
+    Refusal,
+    secret::SecretKey,
+    session::{Handle, Identity},
+    time::Timestamp,
+    token::{
+        NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, Token, TokenError,
+        Verifier,
+    },
+};
+use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
+
+use super::{Caller, Issued, OnStale, Settings, TokenKeys, Tokens, replica::Replica};
+use crate::{
+    Clock, Problem, Random,
+    endings::Endings,
+    error::StartProblem,
+    extract::printable,
+    store::{Family, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
+};
+
+/// How often the store is asked for revocations.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the store removes what no longer matters, in such steps.
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+const PURGED_AT_ONCE: usize = 1000;
+/// The longest token: what is longer does not fit into the header fields of many servers.
+const MAX_LEN: usize = 4096;
+/// How long a ticket waits to be used.
+const TICKET_SECONDS: u64 = 30;
+
+/// Issues, refreshes, revokes and verifies the tokens of one app.
+pub(crate) struct TokenService {
+    issuer: Box<str>,
+    audience: Box<str>,
+    verifier: Verifier,
+    keys: TokenKeys,
+    replica: Replica,
+    on_stale: OnStale,
+    lifetime: Duration,
+    /// How long a token can be accepted after its `iat`.
+    longest: Duration,
+    leeway: Duration,
+    refresh_lifetime: Duration,
+    refresh_grace: Duration,
+    store: Arc<dyn TokenStore>,
+    /// There once the store is open.
+    refresh_key: OnceCell<RefreshKey>,
+    clock: Clock,
+    random: Random,
+}
+
+/// What is to be said of an access token besides who issues it when.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Grant<'a> {
+    pub(super) session: Option<&'a str>,
+    pub(super) authenticated: Option<Timestamp>,
+    pub(super) custom: Option<&'a Map<String, Value>>,
+}
+
+impl TokenService {
+    /// Checks the settings; opens nothing. `own_origin` is issuer and audience, and `store` the
+    /// store, where the settings name none.
+    pub(crate) fn new(
+        tokens: Tokens<Settings>,
+        own_origin: &str,
+        store: Arc<dyn TokenStore>,
+        clock: Clock,
+        random: Random,
+        endings: Endings,
+    ) -> Result<Self, Vec<StartProblem>> {
+        let settings = tokens.0;
+        let profile = settings.profile(own_origin, MAX_LEN)?;
+        let longest = settings.max_lifetime.saturating_add(settings.leeway);
+        settings.keys.set_timing(clock.clone(), longest);
+        let revocations = RevocationSet::new(longest, settings.max_staleness);
+        Ok(Self {
+            issuer: settings.issuer.unwrap_or_else(|| own_origin.into()),
+            audience: settings.audience.unwrap_or_else(|| own_origin.into()),
+            verifier: Verifier::new(profile),
+            keys: settings.keys,
+            replica: Replica::new(revocations, endings),
+            on_stale: settings.on_stale,
+            lifetime: settings.lifetime,
+            longest,
+            leeway: settings.leeway,
+            refresh_lifetime: settings.refresh_lifetime,
+            refresh_grace: settings.refresh_grace,
+            store: settings.store.unwrap_or(store),
+            refresh_key: OnceCell::new(),
+            clock,
+            random,
+        })
+    }
+
+    /// Opens the store and loads every revocation. To be called before the first request; a
+    /// service whose store answers at once opens itself when it is first used.
+    pub(crate) async fn open(&self) -> Result<(), StoreError> {
+        self.refresh_key().await?;
+        self.sync().await
+    }
+
+    /// Keeps the revocations up to date, and the store clean, for as long as it is polled.
+    pub(crate) async fn run(&self) {
+        let mut purge_at = self.clock.now().after(PURGE_INTERVAL);
+        let mut is_in_touch = true;
+        loop {
+            let now = self.clock.now();
+            let outcome = self.sync().await;
+            match (&outcome, is_in_touch) {
+                (Err(error), true) => {
+                    let error = printable(&error.to_string());
+                    tracing::error!(%error, "the store of tokens does not answer");
+                }
+                (Ok(()), false) => tracing::info!("the store of tokens answers again"),
+                _ => (),
+            }
+            is_in_touch = outcome.is_ok();
+            if is_in_touch && now >= purge_at {
+                self.purge(now).await;
+                purge_at = now.after(PURGE_INTERVAL);
+            }
+            self.clock.wait_until(now.after(SYNC_INTERVAL)).await;
+        }
+    }
+
+    /// Asks the store for new revocations once.
+    pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        let asked = self.clock.now();
+        let batch = self.store.revocations(self.replica.sequence()).await?;
+        self.replica.apply(batch, asked);
+        Ok(())
+    }
+
+    /// Verifies an access token: the bytes behind `Bearer `.
+    #[inline]
+    pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Token, TokenError> {
+        let token = self.verifier.verify_owned(&self.keys.load(), token, now)?;
+        let claims = token.claims();
+        self.check(claims.id(), claims.session(), claims.subject(), claims.issued(), now)?;
+        Ok(token)
+    }
+
+    /// Whether something that was issued then still holds.
+    #[inline]
+    fn check(
+        &self,
+        id: &str,
+        session: Option<&str>,
+        user: &str,
+        issued: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
+        match self.replica.standing(id, session, user, issued, now) {
+            Standing::Good => Ok(()),
+            Standing::Revoked => Err(TokenError::Revoked),
+            Standing::Stale => self.check_stale(id, session, user, issued, now),
+        }
+    }
+
+    /// A store in this process answers at once, so what is known of it is never stale.
+    #[cold]
+    fn check_stale(
+        &self,
+        id: &str,
+        session: Option<&str>,
+        user: &str,
+        issued: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), TokenError> {
+        if let Ok(Ok(batch)) = self.store.revocations(self.replica.sequence()).now() {
+            self.replica.apply(batch, now);
+        }
+        match self.replica.standing(id, session, user, issued, now) {
+            Standing::Good => Ok(()),
+            Standing::Stale if self.on_stale == OnStale::Allow => Ok(()),
+            Standing::Stale => Err(TokenError::StoreUnavailable),
+            Standing::Revoked => Err(TokenError::Revoked),
+        }
+    }
+
+    /// Signs an access token whose `iat` is `issued`.
+    pub(super) fn issue(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        grant: Grant<'_>,
+    ) -> Result<Issued, Problem> {
+        if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(Problem::internal(format!("`{scope}` is no scope (RFC 6749 3.3)")));
+        }
+        let scope = identity.scopes.join(" ");
+        let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
+        let id = Handle(self.draw()?).to_string();
+        let expires = issued.after(self.lifetime);
+        let claims = NewClaims {
+            expires,
+            scope: Some(&*scope).filter(|scope| !scope.is_empty()),
+            session: grant.session,
+            authenticated: grant.authenticated,
+            roles: &roles,
+            custom: grant.custom,
+            ..NewClaims::new(&self.issuer, &self.audience, &identity.subject, &id, issued)
+        };
+        let now = self.clock.now();
+        let access_token = self.keys.load().sign(&claims, now).map_err(Problem::internal)?;
+        if access_token.len() > MAX_LEN {
+            return Err(Problem::internal(format!("a token has at most {MAX_LEN} bytes")));
+        }
+        Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
+    }
+
+    /// The `iat` of what is issued to a user now.
+    pub(super) fn issue_time(&self, user: &str) -> Timestamp {
+        self.replica.issue_time(user, self.clock.now())
+    }
+
+    /// Begins a family of refresh tokens.
+    pub(super) async fn login(&self, identity: Identity) -> Result<Issued, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let now = self.clock.now();
+        let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
+        let family = Family {
+            id: self.draw()?,
+            identity,
+            authenticated: now,
+            expires: now.after(self.refresh_lifetime),
+        };
+        let issued = self.issue_time(&family.identity.subject);
+        let answer = self.issue_for(&family, issued, &token)?;
+        self.store.create_family(family, TokenHash(token.hash())).await.map_err(unavailable)?;
+        Ok(answer)
+    }
+
+    /// Exchanges a refresh token.
+    pub(super) async fn refresh(&self, text: &str) -> Result<Issued, Problem> {
+        let key = self.refresh_key().await.map_err(unavailable)?;
+        let refused = || Problem::from(Refusal::RefreshRefused);
+        let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
+        let successor = key.successor(&token);
+        let now = self.clock.now();
+        let cuts = self.replica.cuts();
+        let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
+        let outcome = self.store.refresh(hashes.0, hashes.1, self.refresh_grace, now).await;
+        match outcome.map_err(unavailable)? {
+            Refreshed::Done(family) | Refreshed::Again(family) => {
+                let issued = self.replica.issue_time_since(cuts, &family.identity.subject, now);
+                self.issue_for(&family, issued, &successor)
+            }
+            Refreshed::Reused(family) => {
+                tracing::warn!(
+                    code = "token.refresh-reuse",
+                    user = %printable(&family.identity.subject),
+                    family = %Handle(family.id),
+                    "a refresh token was used twice: its family ended"
+                );
+                self.end_access(&family).await?;
+                Err(refused())
+            }
+            Refreshed::Dead | Refreshed::Unknown => Err(refused()),
+        }
+    }
+
+    /// Ends the family of a refresh token. Says whether it lived.
+    pub(super) async fn logout(&self, text: &str) -> Result<bool, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
+        let family = self.store.end_family(TokenHash(token.hash())).await.map_err(unavailable)?;
+        match family {
+            Some(family) => self.end_access(&family).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Revokes one token that expires then.
+    pub(super) async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
+        self.revoke(Revocation::Token { id: id.into(), until: expires.after(self.leeway) }).await
+    }
+
+    /// Revokes everything that was issued to a user. Gives how many families ended.
+    pub(super) async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        // The families first: what they still give until then is covered by the cut-off.
+        let ended = self.store.end_families(user).await.map_err(unavailable)?;
+        let before = self.replica.cut_off(user, self.clock.now());
+        self.revoke(Revocation::User { user: user.into(), before }).await?;
+        Ok(ended)
+    }
+
+    /// Revokes every access token that was issued until now.
+    pub(super) async fn revoke_all(&self) -> Result<(), Problem> {
+        let before = self.replica.cut_off_of_all(self.clock.now());
+        self.revoke(Revocation::All { before }).await
+    }
+
+    pub(super) fn keys(&self) -> &TokenKeys {
+        &self.keys
+    }
+
+    /// Makes a ticket for the caller of a request.
+    pub(super) async fn put_ticket(&self, caller: Caller) -> Result<String, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
+        let ticket = Ticket {
+            // What a cut-off of this second covers was made before it.
+            expires: self
+                .issue_time(&caller.identity.subject)
+                .after(Duration::from_secs(TICKET_SECONDS)),
+            identity: caller.identity,
+            authenticated: caller.authenticated,
+            session: caller.session,
+            token: caller.token,
+        };
+        self.store.put_ticket(TokenHash(token.hash()), ticket).await.map_err(unavailable)?;
+        Ok(token.text())
+    }
+
+    /// Takes a ticket: no second call gets it, and none gets one whose user or token was revoked
+    /// since it was made.
+    pub(crate) async fn take_ticket(&self, text: &str) -> Result<Option<Ticket>, StoreError> {
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Ticket, text) else { return Ok(None) };
+        self.refresh_key().await?;
+        let now = self.clock.now();
+        let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
+        let Some(ticket) = ticket else { return Ok(None) };
+        let made = ticket.expires.seconds().saturating_sub(TICKET_SECONDS);
+        let made = Timestamp::from_seconds(made);
+        let id = ticket.token.as_ref().map_or("", |(id, _)| id);
+        let session = ticket.session.map(|session| session.to_string());
+        match self.check(id, session.as_deref(), &ticket.identity.subject, made, now) {
+            Ok(()) => Ok(Some(ticket)),
+            Err(TokenError::StoreUnavailable) => {
+                Err(StoreError::new("the revocations are out of date"))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// An access token of a family beside its refresh token.
+    fn issue_for(
+        &self,
+        family: &Family,
+        issued: Timestamp,
+        refresh: &OpaqueToken,
+    ) -> Result<Issued, Problem> {
+        let session = Handle(family.id).to_string();
+        let authenticated = Some(family.authenticated);
+        let grant = Grant { session: Some(&session), authenticated, custom: None };
+        let answer = self.issue(&family.identity, issued, grant)?;
+        Ok(Issued { refresh_token: Some(refresh.text()), ..answer })
+    }
+
+    /// Revokes the access tokens of a family that ended.
+    async fn end_access(&self, family: &Family) -> Result<(), Problem> {
+        let until = self.issue_time(&family.identity.subject).after(self.longest);
+        self.revoke(Revocation::Token { id: Handle(family.id).to_string().into(), until }).await
+    }
+
+    /// Revokes in the store, and then here.
+    async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        self.store.revoke(revocation.clone()).await.map_err(unavailable)?;
+        self.replica.revoke(revocation);
+        Ok(())
+    }
+
+    /// The key of refresh tokens, from the store that is open then.
+    async fn refresh_key(&self) -> Result<&RefreshKey, StoreError> {
+        let open = || async {
+            self.store.open().await?;
+            let fresh = self.random.draw().map_err(|error| StoreError::new(error.to_string()))?;
+            let secret = self.store.secret(fresh).await?;
+            Ok(RefreshKey::new(&SecretKey::drawn(secret)))
+        };
+        self.refresh_key.get_or_try_init(open).await
+    }
+
+    async fn purge(&self, now: Timestamp) {
+        while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
+            // A store that answers at once lets nobody else run.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn draw<const N: usize>(&self) -> Result<[u8; N], Problem> {
+        self.random.draw().map_err(|error| Problem::internal(error.to_string()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn revocations(&self) -> usize {
+        self.replica.len()
+    }
+}
+
+impl fmt::Debug for TokenService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// 503: the client keeps its credential and asks again.
+fn unavailable(error: StoreError) -> Problem {
+    tracing::error!(error = %printable(&error.to_string()), "the store of tokens failed");
+    Problem::from(Refusal::TokenStoreUnavailable)
+}
+
+/// RFC 6749 3.3: a scope is printable ASCII without blanks, quotes and backslashes.
+fn is_scope(scope: &str) -> bool {
+    let is_sign = |byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~');
+    !scope.is_empty() && scope.bytes().all(is_sign)
+}
