@@ -3,8 +3,8 @@
 
 use std::{fmt, sync::Arc};
 
-use http::Method;
 use futures_util::FutureExt;
+use http::Method;
 use policy_core::{
     Rule, Severity,
     auth::{self, AuthPolicy, AuthSpec},
@@ -32,8 +32,9 @@ use crate::{
     service::AppService,
     session::{self, SessionService, Sessions},
     source::CorsSource,
+    store::MemoryStore,
     telemetry::RefusalLog,
-    tokens::{self, Tokens},
+    tokens::{self, TokenService, Tokens},
 };
 
 /// An app that passed every check.
@@ -145,6 +146,7 @@ impl<S: Send + Sync + 'static> Plan<S> {
             tokens: None,
             clock: clock.clone(),
             endings: endings.clone(),
+            upkeep: Vec::new(),
         };
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
@@ -155,17 +157,30 @@ impl<S: Send + Sync + 'static> Plan<S> {
             }
         }
         if let Some(tokens) = tokens {
-            let own = &assembled.own_origin;
-            match tokens.start(own, shared, clock, random, endings).await {
-                Ok(service) => guard.tokens = Some(Arc::new(service)),
-                Err(error) => problems.push(StartProblem::store("tokens", &error)),
+            let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+            let own = own_text(&assembled.own_origin);
+            match TokenService::new(tokens, own, store, clock, random, endings) {
+                Err(found) => problems.extend(found),
+                Ok(service) => match service.open().await {
+                    Ok(()) => guard.tokens = Some(Arc::new(service)),
+                    Err(error) => problems.push(StartProblem::store("tokens", &error)),
+                },
             }
         }
         if !problems.is_empty() {
             return Err(Error::Start(problems));
         }
+        guard.begin_upkeep();
         assembled.guard = Arc::new(guard);
         Ok(AppService::new(assembled, layers))
+    }
+}
+
+/// The issuer and the audience of tokens, unless the app says others.
+fn own_text(own: &OwnOrigin) -> &str {
+    match own {
+        OwnOrigin::Development => "http://localhost",
+        OwnOrigin::Public(origin) => origin.as_str(),
     }
 }
 
@@ -221,7 +236,8 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     }
 
     let endings = Endings::default();
-    let guard = Guard { sessions: None, tokens: None, clock: app.clock, endings };
+    let guard =
+        Guard { sessions: None, tokens: None, clock: app.clock, endings, upkeep: Vec::new() };
     let assembled = Assembled {
         state: app.state,
         own_origin,
@@ -407,8 +423,11 @@ impl Assembler<'_> {
         let RoutePolicy { auth, csrf, .. } = description.policy;
         let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
         if let AuthPolicy::Required(policy) = &auth {
-            let routes: Vec<_> =
-                description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
+            let routes: Vec<_> = description
+                .routes
+                .iter()
+                .map(|(method, path)| format!("{method} {path}"))
+                .collect();
             let missing = [
                 (policy.session && !self.known.sessions, Rule::SessionsMissing),
                 ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),

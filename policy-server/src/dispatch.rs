@@ -150,18 +150,16 @@ impl Answerer<'_> {
 }
 
 /// Gates 1 to 4, the origin of upgrades, and the part of 11 that a head decides.
-fn admit<'a, S>(
-    app: &'a Assembled<S>,
-    head: &Head<'_>,
-    headers: &HeaderMap,
-) -> Admission<'a> {
+fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>, headers: &HeaderMap) -> Admission<'a> {
     if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
         return Admission::Answered(refuse(app, head, refusal, None, Grant::Unasked));
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
     }
-    let Some((path, values)) = app.router.find(head.path) else { return unknown_path(app, head, headers) };
+    let Some((path, values)) = app.router.find(head.path) else {
+        return unknown_path(app, head, headers);
+    };
     if head.is_preflight() {
         return Admission::Answered(preflight(app, path, head));
     }
@@ -290,7 +288,8 @@ fn may_upgrade<S>(
         (Single::Absent, _) | (_, Grant::Origin(_)) => true,
         (Single::Repeated, _) => false,
         (Single::One(origin), _) => {
-            cors.is_some_and(|cors| cors.is_any_origin()) || app.own_origin.is_own(head, origin.as_bytes())
+            cors.is_some_and(|cors| cors.is_any_origin())
+                || app.own_origin.is_own(head, origin.as_bytes())
         }
     }
 }

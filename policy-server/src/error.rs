@@ -136,7 +136,10 @@ impl fmt::Display for StartProblem {
             ),
             Self::Setting { place, reason } => write!(f, "{place}: {reason} ({code})"),
             Self::Store { place, reason } => {
-                write!(f, "{place}: {reason} ({code})\n  help: the store is opened when the app starts, and by one process at a time if it is a file")
+                write!(
+                    f,
+                    "{place}: {reason} ({code})\n  help: the store is opened when the app starts, and by one process at a time if it is a file"
+                )
             }
             Self::NotLoopback { address } => write!(
                 f,

@@ -102,16 +102,19 @@ pub use scheme::{AuthError, Scheme, SchemeRequest};
 pub use scope::Scope;
 pub use serve::{Server, Settings};
 pub use service::AppService;
+pub use session::{Session, Sessions};
 pub use source::CorsSource;
 pub use test_client::{TestClient, TestRequest, TestResponse};
+pub use tokens::Tokens;
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, CorsPolicy, Error, FromParam, FromRef, IntoResponse, Mount, Problem, Response, Scope,
-        auth, cors, csrf, delete,
-        extract::{Form, Json, MatchedRoute, PeerAddr, Query, State},
+        App, CorsPolicy, Error, FromParam, FromRef, Identity, IntoResponse, Mount, Principal,
+        Problem, Response, Scope, Session, Sessions, Tokens, auth, cors, csrf, delete,
+        extract::{CsrfToken, Form, Json, MatchedRoute, PeerAddr, Query, State},
         get, head, options, patch, post, put, route, routes,
+        session::{days, hours, minutes},
     };
     pub use http::StatusCode;
 }

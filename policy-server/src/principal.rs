@@ -10,7 +10,7 @@ use policy_core::{
     token::Token,
 };
 
-use crate::store::Ticket;
+use crate::{store::Ticket, tokens::Caller};
 
 /// Who sent a request, as the gate of the route found out.
 ///
@@ -148,6 +148,25 @@ impl Principal {
         match &self.0 {
             Kind::Ticket(ticket) => Some(ticket),
             _ => None,
+        }
+    }
+
+    /// The same as what a token of theirs says.
+    pub(crate) fn caller(&self) -> Caller {
+        let token = self.token().map(Token::claims);
+        let identity = match (&token, self.identity()) {
+            (Some(claims), _) => Identity::new(claims.subject())
+                .scopes(claims.scopes())
+                .roles(claims.roles().map(|role| role.into_owned())),
+            (None, Some(identity)) => identity.clone(),
+            (None, None) => Identity::new(""),
+        };
+        let of_token = token.as_ref().and_then(|claims| Handle::parse(claims.session()?));
+        Caller {
+            identity,
+            authenticated: self.authenticated(),
+            session: self.session().or(of_token),
+            token: token.map(|claims| (claims.id().into(), claims.expires())),
         }
     }
 

@@ -26,7 +26,12 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
                 Some((cors, level)) => format!("{} ({})", cors.audience(), level.name()),
                 None => "nobody".to_owned(),
             };
-            (methods.join(","), route.path().to_string(), format!("auth: {}", route.guard.auth), cors)
+            (
+                methods.join(","),
+                route.path().to_string(),
+                format!("auth: {}", route.guard.auth),
+                cors,
+            )
         })
         .collect();
     let width = |column: fn(&(String, String, String, String)) -> usize| {

@@ -1,12 +1,6 @@
 //! Credentials of an application's own: API keys, signed webhooks, Basic.
 
-use std::{
-    any::TypeId,
-    collections::HashMap,
-    fmt,
-    pin::Pin,
-    sync::Arc,
-};
+use std::{any::TypeId, collections::HashMap, fmt, pin::Pin, sync::Arc};
 
 use axum_core::body::Body;
 use bytes::Bytes;

@@ -33,6 +33,7 @@ mod query;
 mod rejection;
 mod session;
 mod state;
+mod tokens;
 mod wrapper;
 
 pub use body::BodyRejection;

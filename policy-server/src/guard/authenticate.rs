@@ -39,12 +39,7 @@ impl RequestAuth {
         })
     }
 
-    async fn ask(
-        &self,
-        route: &RouteGuard,
-        parts: &Parts,
-        body: &mut Body,
-    ) -> Result<(), Denied> {
+    async fn ask(&self, route: &RouteGuard, parts: &Parts, body: &mut Body) -> Result<(), Denied> {
         if let Some(form) = self.form(&parts.headers)
             && let Some(token) = form.token(body).await.map_err(Denied::from)?
         {
@@ -139,8 +134,7 @@ impl RequestAuth {
     /// Where somebody who opened a page by its address goes to log in.
     fn login_page(&self, parts: &Parts) -> Option<HeaderValue> {
         let page = self.guard().sessions.as_ref()?.login_page()?;
-        let navigates =
-            parts.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+        let navigates = parts.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
         if !navigates || parts.method != Method::GET {
             return None;
         }

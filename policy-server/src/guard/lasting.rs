@@ -25,14 +25,24 @@ const LOOK: Duration = Duration::from_secs(20);
 struct Credential {
     subject: Box<str>,
     session: Option<Handle>,
-    /// `jti`, `iat` and the end of a token.
-    token: Option<(Box<str>, u64, Timestamp)>,
+    token: Option<OfToken>,
+}
+
+/// A token, or the one that a ticket was made with.
+struct OfToken {
+    id: Box<str>,
+    /// The login that it comes from, by the name of its refresh tokens.
+    family: Option<Box<str>>,
+    issued: Timestamp,
+    expires: Timestamp,
 }
 
 /// Done when the credential of an upgraded connection holds no longer. The connection finds it
 /// among the extensions of the answer.
 #[derive(Clone)]
-pub(crate) struct UntilEnded(Arc<std::sync::Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>);
+pub(crate) struct UntilEnded(
+    Arc<std::sync::Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>,
+);
 
 /// Ties an answer to the credential of the one who asked for it.
 pub(super) fn tie(guard: &Arc<Guard>, principal: &Principal, response: Response) -> Response {
@@ -53,18 +63,30 @@ pub(super) fn tie(guard: &Arc<Guard>, principal: &Principal, response: Response)
 
 impl Credential {
     fn of(principal: &Principal) -> Option<Self> {
-        let token = match (principal.token(), principal.ticket()) {
-            (Some(token), _) => {
-                let claims = token.claims();
-                Some((claims.id().into(), claims.issued().seconds(), claims.expires()))
-            }
-            (None, Some(ticket)) => ticket.token.clone(),
-            (None, None) => None,
-        };
-        let session = principal.session();
         let subject = principal.subject().into();
+        let on_token = |token| Some(Self { subject, session: None, token: Some(token) });
+        if let Some(token) = principal.token() {
+            let claims = token.claims();
+            return on_token(OfToken {
+                id: claims.id().into(),
+                family: claims.session().map(Into::into),
+                issued: claims.issued(),
+                expires: claims.expires(),
+            });
+        }
+        if let Some((ticket, (id, expires))) =
+            principal.ticket().and_then(|ticket| Some((ticket, ticket.token.as_ref()?)))
+        {
+            return on_token(OfToken {
+                id: id.clone(),
+                family: ticket.session.map(|family| family.to_string().into()),
+                issued: ticket.made(),
+                expires: *expires,
+            });
+        }
         // A scheme of the application's own asks once; nobody tells when it would say no.
-        (session.is_some() || token.is_some()).then_some(Self { subject, session, token })
+        let session = Some(principal.session()?);
+        Some(Self { subject: principal.subject().into(), session, token: None })
     }
 
     async fn ended(self, guard: Arc<Guard>) {
@@ -72,7 +94,7 @@ impl Credential {
         let mut news = guard.endings.subscribe();
         while self.holds(&guard).await {
             let next_look = guard.clock.now().after(LOOK);
-            let end = self.token.as_ref().map_or(next_look, |(_, _, end)| next_look.min(*end));
+            let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
             loop {
                 select! {
                     ended = news.recv() => match ended {
@@ -91,27 +113,28 @@ impl Credential {
     fn is_ended_by(&self, ended: &Ended) -> bool {
         let is_mine = |user: &str| *self.subject == *user;
         let token = self.token.as_ref();
+        let was_issued = |before: u64| token.is_some_and(|token| token.issued.seconds() < before);
         match ended {
             Ended::Session(handle) => self.session == Some(*handle),
             Ended::SessionsOf { user, keep } => {
                 self.session.is_some() && is_mine(user) && self.session != *keep
             }
-            Ended::Token(id) => token.is_some_and(|(of, ..)| of == id),
-            Ended::TokensOf { user, before } => {
-                is_mine(user) && token.is_some_and(|(_, issued, _)| issued < before)
+            Ended::Token(id) => {
+                token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
             }
-            Ended::AllTokens { before } => token.is_some_and(|(_, issued, _)| issued < before),
+            Ended::TokensOf { user, before } => is_mine(user) && was_issued(*before),
+            Ended::AllTokens { before } => was_issued(*before),
         }
     }
 
     /// Asks the stores. One that does not answer is asked again at the next look.
     async fn holds(&self, guard: &Guard) -> bool {
         let now = guard.clock.now();
-        if let Some((id, issued, end)) = &self.token {
-            let revoked = guard.tokens.as_ref().is_none_or(|tokens| {
-                tokens.is_revoked(id, &self.subject, *issued)
+        if let Some(OfToken { id, family, issued, expires }) = &self.token {
+            let holds = guard.tokens.as_ref().is_some_and(|tokens| {
+                tokens.holds(id, family.as_deref(), &self.subject, *issued, now)
             });
-            if revoked || now >= *end {
+            if !holds || now >= *expires {
                 return false;
             }
         }

@@ -5,6 +5,7 @@ mod denied;
 mod form_token;
 mod lasting;
 mod request_auth;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -18,8 +19,12 @@ use policy_core::{
 pub(crate) use denied::Denied;
 pub(crate) use lasting::UntilEnded;
 pub(crate) use request_auth::{RequestAuth, Settled};
+pub(crate) use upkeep::Upkeep;
 
-use crate::{clock::Clock, endings::Endings, scheme::SharedScheme, session::SessionService, tokens::TokenService};
+use crate::{
+    clock::Clock, endings::Endings, scheme::SharedScheme, session::SessionService,
+    tokens::TokenService,
+};
 
 /// What an app knows its callers by.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub(crate) struct Guard {
     pub(crate) tokens: Option<Arc<TokenService>>,
     pub(crate) clock: Clock,
     pub(crate) endings: Endings,
+    /// What runs beside the requests, for as long as this is there.
+    pub(crate) upkeep: Vec<Upkeep>,
 }
 
 impl Guard {

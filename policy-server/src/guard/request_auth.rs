@@ -62,8 +62,7 @@ impl RequestAuth {
             }
             Grant::Unasked | Grant::Refused => false,
         };
-        let provenance =
-            Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
             csrf,

@@ -111,6 +111,11 @@ impl RequestSession {
         }
     }
 
+    /// Whether somebody loses rights by what the handler did so far.
+    pub(crate) fn takes_rights_away(&self) -> bool {
+        self.work_so_far().is_some_and(|work| work.effects.ends() || !work.revocations.is_empty())
+    }
+
     /// What was loaded, without asking the store: no session where nobody loaded it.
     pub(super) fn record(&self) -> Option<&Arc<Record>> {
         self.live().map(|live| &live.record)

@@ -71,6 +71,14 @@ impl SessionService {
         self.login_page.as_deref()
     }
 
+    pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {
+        &self.store
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// The key of anti-forgery tokens.
     pub(crate) fn csrf(&self) -> &CsrfKey {
         &self.csrf

@@ -141,3 +141,13 @@ pub struct Ticket {
     /// When it is no longer taken.
     pub expires: Timestamp,
 }
+
+impl Ticket {
+    /// How long a ticket waits to be used.
+    pub const LIFETIME: Duration = Duration::from_secs(30);
+
+    /// The second in which it was made.
+    pub fn made(&self) -> Timestamp {
+        Timestamp::from_seconds(self.expires.seconds().saturating_sub(Self::LIFETIME.as_secs()))
+    }
+}

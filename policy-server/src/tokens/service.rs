@@ -31,8 +31,6 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 /// The longest token: what is longer does not fit into the header fields of many servers.
 const MAX_LEN: usize = 4096;
-/// How long a ticket waits to be used.
-const TICKET_SECONDS: u64 = 30;
 
 /// Issues, refreshes, revokes and verifies the tokens of one app.
 pub(crate) struct TokenService {
@@ -144,6 +142,18 @@ impl TokenService {
         let claims = token.claims();
         self.check(claims.id(), claims.session(), claims.subject(), claims.issued(), now)?;
         Ok(token)
+    }
+
+    /// Whether a token that was issued then is not revoked, as far as is known.
+    pub(crate) fn holds(
+        &self,
+        id: &str,
+        session: Option<&str>,
+        user: &str,
+        issued: Timestamp,
+        now: Timestamp,
+    ) -> bool {
+        self.check(id, session, user, issued, now) != Err(TokenError::Revoked)
     }
 
     /// Whether something that was issued then still holds.
@@ -308,9 +318,7 @@ impl TokenService {
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
         let ticket = Ticket {
             // What a cut-off of this second covers was made before it.
-            expires: self
-                .issue_time(&caller.identity.subject)
-                .after(Duration::from_secs(TICKET_SECONDS)),
+            expires: self.issue_time(&caller.identity.subject).after(Ticket::LIFETIME),
             identity: caller.identity,
             authenticated: caller.authenticated,
             session: caller.session,
@@ -328,8 +336,7 @@ impl TokenService {
         let now = self.clock.now();
         let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
         let Some(ticket) = ticket else { return Ok(None) };
-        let made = ticket.expires.seconds().saturating_sub(TICKET_SECONDS);
-        let made = Timestamp::from_seconds(made);
+        let made = ticket.made();
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
         match self.check(id, session.as_deref(), &ticket.identity.subject, made, now) {

@@ -165,6 +165,14 @@ impl Tokens<Settings> {
     }
 }
 
+impl Tokens<Settings> {
+    /// The same with everything in memory.
+    pub(crate) fn in_memory(mut self) -> Self {
+        self.0.store = None;
+        self
+    }
+}
+
 impl Settings {
     /// What tokens have to look like.
     pub(super) fn profile(
