@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Claim, Profile, TokenError,
-    json::{Kind, Malformed, Scanner, Span, unescaped},
+    json::{Kind, Malformed, Scanner, Span},
 };
 use crate::time::Timestamp;
 
@@ -51,22 +51,22 @@ impl Fields {
     fn member(
         &mut self,
         scanner: &mut Scanner<'_>,
-        name: &str,
+        name: &[u8],
         profile: &Profile,
         tail: &mut String,
     ) -> Result<(), Malformed> {
         let claim = match name {
-            "iss" => Claim::Iss,
-            "aud" => Claim::Aud,
-            "sub" => Claim::Sub,
-            "iat" => Claim::Iat,
-            "exp" => Claim::Exp,
-            "jti" => Claim::Jti,
-            "nbf" => Claim::Nbf,
-            "scope" => Claim::Scope,
-            "sid" => Claim::Sid,
-            "auth_time" => Claim::AuthTime,
-            "roles" => Claim::Roles,
+            b"iss" => Claim::Iss,
+            b"aud" => Claim::Aud,
+            b"sub" => Claim::Sub,
+            b"iat" => Claim::Iat,
+            b"exp" => Claim::Exp,
+            b"jti" => Claim::Jti,
+            b"nbf" => Claim::Nbf,
+            b"scope" => Claim::Scope,
+            b"sid" => Claim::Sid,
+            b"auth_time" => Claim::AuthTime,
+            b"roles" => Claim::Roles,
             _ => return scanner.skip(),
         };
         if scanner.kind() == Kind::Null {
@@ -77,7 +77,7 @@ impl Fields {
         let is_right = match claim {
             Claim::Iss => match string(scanner)? {
                 Some(issuer) => {
-                    self.is_own_issuer = issuer == *profile.issuer;
+                    self.is_own_issuer = *issuer == *profile.issuer.as_bytes();
                     !issuer.is_empty()
                 }
                 None => false,
@@ -103,7 +103,7 @@ impl Fields {
     fn audience(&mut self, scanner: &mut Scanner<'_>, own: &str) -> Result<bool, Malformed> {
         if scanner.kind() != Kind::Array {
             let audience = string(scanner)?;
-            self.is_own_audience = audience.as_deref() == Some(own);
+            self.is_own_audience = audience.as_deref() == Some(own.as_bytes());
             return Ok(audience.is_some());
         }
         let (mut are_strings, mut count) = (true, 0);
@@ -111,7 +111,7 @@ impl Fields {
             let audience = string(scanner)?;
             count += 1;
             are_strings &= audience.is_some();
-            self.is_own_audience |= audience.as_deref() == Some(own);
+            self.is_own_audience |= audience.as_deref() == Some(own.as_bytes());
             Ok(())
         })?;
         Ok(are_strings && count > 0)
@@ -179,7 +179,7 @@ fn first(claims: u16) -> Option<Claim> {
 
 /// The next value, where it is a string.
 #[inline]
-fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, str>>, Malformed> {
+fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
     if scanner.kind() == Kind::String {
         scanner.literal()?.text().map(Some)
     } else {
@@ -208,9 +208,9 @@ fn placed(
 }
 
 #[cold]
-fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &str) -> Result<Span, Malformed> {
+fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span, Malformed> {
     let start = scanner.len() + tail.len();
-    tail.push_str(text);
+    tail.push_str(str::from_utf8(text).map_err(|_utf8| Malformed)?);
     let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
     Ok(Span { start: place(start)?, end: place(start + text.len())? })
 }
@@ -234,8 +234,8 @@ fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<
 
 /// The seconds of a date with a fraction or an exponent.
 #[cold]
-fn whole_seconds(number: &str) -> Option<u64> {
-    let value: f64 = number.parse().ok()?;
+fn whole_seconds(number: &[u8]) -> Option<u64> {
+    let value: f64 = str::from_utf8(number).ok()?.parse().ok()?;
     // 2^53 is exact, and what is not above it has an exact whole part.
     (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
 }
@@ -304,13 +304,14 @@ impl<'p> Claims<'p> {
         let mut rest = self.fields.roles.of(self.text);
         // The text was read as an array of strings before.
         std::iter::from_fn(move || {
-            let mut scanner = Scanner::new(rest.get(rest.find('"')?..)?);
+            let text = rest.get(rest.find('"')?..)?;
+            let mut scanner = Scanner::new(text);
             let role = scanner.literal().ok()?;
-            rest = scanner.rest();
+            rest = text.get(usize::from(scanner.position())..)?;
             if role.has_escapes {
-                unescaped(role.raw).ok().map(Cow::Owned)
+                String::from_utf8(role.text().ok()?.into_owned()).ok().map(Cow::Owned)
             } else {
-                Some(Cow::Borrowed(role.raw))
+                Some(Cow::Borrowed(role.span.of(text)))
             }
         })
     }

@@ -40,7 +40,7 @@ impl Span {
 /// A string, between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Literal<'t> {
-    pub(super) raw: &'t str,
+    raw: &'t [u8],
     pub(super) span: Span,
     pub(super) has_escapes: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Literal<'t> {
 impl<'t> Literal<'t> {
     /// What the string stands for. Refuses unknown escapes and lone surrogates.
     #[inline]
-    pub(super) fn text(&self) -> Result<Cow<'t, str>, Malformed> {
+    pub(super) fn text(&self) -> Result<Cow<'t, [u8]>, Malformed> {
         if self.has_escapes {
             unescaped(self.raw).map(Cow::Owned)
         } else {
@@ -59,13 +59,14 @@ impl<'t> Literal<'t> {
 
 /// What a string with escapes stands for.
 #[cold]
-pub(super) fn unescaped(raw: &str) -> Result<String, Malformed> {
-    serde_json::from_str(&format!("\"{raw}\"")).map_err(|_escape| Malformed)
+fn unescaped(raw: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let quoted = [b"\"", raw, b"\""].concat();
+    serde_json::from_slice(&quoted).map(String::into_bytes).map_err(|_escape| Malformed)
 }
 
 /// A number as it is written.
 pub(super) struct Number<'t> {
-    pub(super) raw: &'t str,
+    pub(super) raw: &'t [u8],
     /// Its value, where it is an integer that is not negative and fits.
     pub(super) integer: Option<u64>,
 }
@@ -82,7 +83,6 @@ pub(super) enum Kind {
 
 /// Reads a text from its beginning to its end.
 pub(super) struct Scanner<'t> {
-    text: &'t str,
     bytes: &'t [u8],
     at: usize,
     depth: u8,
@@ -91,14 +91,14 @@ pub(super) struct Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// For texts that spans can point into: below 64 KiB.
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, depth: 0 }
+        Self { bytes: text.as_bytes(), at: 0, depth: 0 }
     }
 
     /// Reads the whole text as one object; `member` takes the value of each name.
     #[inline]
     pub(super) fn document(
         &mut self,
-        member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+        member: impl FnMut(&mut Self, &[u8]) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         if self.bytes.len() > usize::from(u16::MAX) {
             return Err(Malformed);
@@ -113,7 +113,7 @@ impl<'t> Scanner<'t> {
     #[inline]
     fn object(
         &mut self,
-        mut member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+        mut member: impl FnMut(&mut Self, &[u8]) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         self.expect(b'{')?;
         self.depth += 1;
@@ -126,7 +126,7 @@ impl<'t> Scanner<'t> {
             loop {
                 let name = self.literal()?;
                 let text = name.text()?;
-                names.add(self.text, &name, &text)?;
+                names.add(self.bytes, name.span, &text)?;
                 self.space();
                 self.expect(b':')?;
                 self.space();
@@ -191,11 +191,6 @@ impl<'t> Scanner<'t> {
         self.bytes.len()
     }
 
-    /// What was not read yet.
-    pub(super) fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
     /// Reads any value.
     pub(super) fn skip(&mut self) -> Result<(), Malformed> {
         match self.peek() {
@@ -213,7 +208,8 @@ impl<'t> Scanner<'t> {
     /// Reads any value; what it stands for, where it is a string.
     pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
         if self.kind() == Kind::String {
-            Ok(Some(self.literal()?.text()?.into_owned()))
+            let text = self.literal()?.text()?.into_owned();
+            String::from_utf8(text).map(Some).map_err(|_utf8| Malformed)
         } else {
             self.skip()?;
             Ok(None)
@@ -238,7 +234,7 @@ impl<'t> Scanner<'t> {
                 _ => return Err(Malformed),
             }
         }
-        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
+        let raw = self.bytes.get(start..self.at).ok_or(Malformed)?;
         let span =
             Span { start: u16::try_from(start).map_err(|_long| Malformed)?, end: self.position() };
         self.at += 1;
@@ -268,18 +264,19 @@ impl<'t> Scanner<'t> {
     pub(super) fn number(&mut self) -> Result<Number<'t>, Malformed> {
         let start = self.at;
         let is_negative = self.take(b'-');
-        let mut integer = Some(0_u64);
-        if !self.take(b'0') {
-            let first = self.at;
-            while let Some(digit @ b'0'..=b'9') = self.peek() {
-                integer =
-                    integer.and_then(|it| it.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-                self.at += 1;
-            }
-            if self.at == first {
-                return Err(Malformed);
-            }
+        let first = self.at;
+        let mut value = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+            self.at += 1;
         }
+        let count = self.at - first;
+        let has_leading_zero = self.bytes.get(first) == Some(&b'0') && count > 1;
+        if count == 0 || has_leading_zero {
+            return Err(Malformed);
+        }
+        // 19 digits fit; more are no integer that anything here takes.
+        let mut integer = (count <= 19).then_some(value);
         if is_negative && integer != Some(0) {
             integer = None;
         }
@@ -292,7 +289,7 @@ impl<'t> Scanner<'t> {
             self.digits()?;
             integer = None;
         }
-        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
+        let raw = self.bytes.get(start..self.at).ok_or(Malformed)?;
         Ok(Number { raw, integer })
     }
 
@@ -367,24 +364,25 @@ impl Default for Names {
 impl Names {
     /// Adds a name, unless it is there.
     #[inline]
-    fn add(&mut self, all: &str, name: &Literal<'_>, text: &str) -> Result<(), Malformed> {
-        let first = text.bytes().next().unwrap_or_default();
-        let last = text.bytes().next_back().unwrap_or_default();
-        let mark = 1_u64.rotate_left(u32::from(first ^ last.rotate_left(2)) + text.len() as u32);
-        if self.marks & mark != 0 && self.contains(all, text) {
+    fn add(&mut self, all: &[u8], span: Span, name: &[u8]) -> Result<(), Malformed> {
+        let first = name.first().copied().unwrap_or_default();
+        let last = name.last().copied().unwrap_or_default();
+        let ends = u32::from(first) << 8 | u32::from(last);
+        let mark = 1 << ((ends + name.len() as u32).wrapping_mul(0x9e37_79b1) >> 26);
+        if self.marks & mark != 0 && self.contains(all, name) {
             return Err(Malformed);
         }
         self.marks |= mark;
-        *self.spans.get_mut(self.count).ok_or(Malformed)? = name.span;
+        *self.spans.get_mut(self.count).ok_or(Malformed)? = span;
         self.count += 1;
         Ok(())
     }
 
     #[cold]
-    fn contains(&self, all: &str, text: &str) -> bool {
+    fn contains(&self, all: &[u8], name: &[u8]) -> bool {
         self.spans.iter().take(self.count).any(|span| {
-            let raw = span.of(all);
-            raw == text || raw.contains('\\') && unescaped(raw).as_deref() == Ok(text)
+            let raw = all.get(usize::from(span.start)..usize::from(span.end)).unwrap_or_default();
+            raw == name || raw.contains(&b'\\') && unescaped(raw).as_deref() == Ok(name)
         })
     }
 }
