@@ -58,14 +58,24 @@ pub(super) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
 /// Decodes into as many bytes as the text stands for.
 #[inline]
 fn decode_into(text: &[u8], into: &mut [u8]) -> Option<()> {
+    let mut seen = 0;
+    let (pairs, text) = text.as_chunks::<8>();
+    let (halves, into) = into.split_at_mut_checked(pairs.len() * 6)?;
+    for (pair, half) in pairs.iter().zip(halves.as_chunks_mut::<6>().0) {
+        let [a, b, c, d, e, f, g, h] = *pair;
+        let (first, second) = (bits([a, b, c, d]), bits([e, f, g, h]));
+        seen |= first | second;
+        let [one, two, three, four, five, six, ..] =
+            (u64::from(first) | u64::from(second) << 24).to_le_bytes();
+        *half = [one, two, three, four, five, six];
+    }
     let (quads, rest) = text.as_chunks::<4>();
     let (triples, last) = into.as_chunks_mut::<3>();
-    let mut seen = 0;
     for (quad, triple) in quads.iter().zip(triples) {
         let bits = bits(*quad);
         seen |= bits;
-        let [first, second, third, _] = bits.to_le_bytes();
-        *triple = [first, second, third];
+        let [one, two, three, _] = bits.to_le_bytes();
+        *triple = [one, two, three];
     }
     match (rest, last) {
         ([], []) => {}

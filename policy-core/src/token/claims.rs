@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Claim, Profile, TokenError,
-    json::{Kind, Malformed, Scanner, Span},
+    json::{Malformed, Scanner, Span},
 };
 use crate::time::Timestamp;
 
@@ -69,7 +69,7 @@ impl Fields {
             b"roles" => Claim::Roles,
             _ => return scanner.skip(),
         };
-        if scanner.kind() == Kind::Null {
+        if scanner.is_next(b'n') {
             // As if it were absent.
             return scanner.skip();
         }
@@ -101,7 +101,7 @@ impl Fields {
 
     /// A string, or an array of strings that is not empty.
     fn audience(&mut self, scanner: &mut Scanner<'_>, own: &str) -> Result<bool, Malformed> {
-        if scanner.kind() != Kind::Array {
+        if !scanner.is_next(b'[') {
             let audience = string(scanner)?;
             self.is_own_audience = audience.as_deref() == Some(own.as_bytes());
             return Ok(audience.is_some());
@@ -120,7 +120,7 @@ impl Fields {
     /// An array of strings.
     fn roles(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
         let start = scanner.position();
-        if scanner.kind() != Kind::Array {
+        if !scanner.is_next(b'[') {
             scanner.skip()?;
             return Ok(false);
         }
@@ -180,7 +180,7 @@ fn first(claims: u16) -> Option<Claim> {
 /// The next value, where it is a string.
 #[inline]
 fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
-    if scanner.kind() == Kind::String {
+    if scanner.is_next(b'"') {
         scanner.literal()?.text().map(Some)
     } else {
         scanner.skip()?;
@@ -197,7 +197,7 @@ fn placed(
     place: &mut Span,
     lengths: std::ops::RangeInclusive<usize>,
 ) -> Result<bool, Malformed> {
-    if scanner.kind() != Kind::String {
+    if !scanner.is_next(b'"') {
         scanner.skip()?;
         return Ok(false);
     }
@@ -218,7 +218,7 @@ fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span,
 /// Reads the next value; whether it is a date.
 #[inline]
 fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<bool, Malformed> {
-    if scanner.kind() != Kind::Number {
+    if !scanner.is_number_next() {
         scanner.skip()?;
         return Ok(false);
     }

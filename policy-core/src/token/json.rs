@@ -71,16 +71,6 @@ pub(super) struct Number<'t> {
     pub(super) integer: Option<u64>,
 }
 
-/// What a value begins with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    String,
-    Number,
-    Array,
-    Null,
-    Other,
-}
-
 /// Reads a text from its beginning to its end.
 pub(super) struct Scanner<'t> {
     bytes: &'t [u8],
@@ -169,16 +159,16 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// What comes next.
+    /// Whether a value begins here that only this byte begins.
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
-        match self.peek() {
-            Some(b'"') => Kind::String,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b'[') => Kind::Array,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Other,
-        }
+    pub(super) fn is_next(&self, byte: u8) -> bool {
+        self.peek() == Some(byte)
+    }
+
+    /// Whether a number begins here.
+    #[inline]
+    pub(super) fn is_number_next(&self) -> bool {
+        matches!(self.peek(), Some(b'-' | b'0'..=b'9'))
     }
 
     /// Where the next byte is.
@@ -207,7 +197,7 @@ impl<'t> Scanner<'t> {
 
     /// Reads any value; what it stands for, where it is a string.
     pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
-        if self.kind() == Kind::String {
+        if self.is_next(b'"') {
             let text = self.literal()?.text()?.into_owned();
             String::from_utf8(text).map(Some).map_err(|_utf8| Malformed)
         } else {
@@ -221,42 +211,24 @@ impl<'t> Scanner<'t> {
     pub(super) fn literal(&mut self) -> Result<Literal<'t>, Malformed> {
         self.expect(b'"')?;
         let start = self.at;
+        let mut at = start;
         let mut has_escapes = false;
         loop {
-            self.plain();
-            match self.peek() {
+            at = special(self.bytes, at);
+            match self.bytes.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     has_escapes = true;
                     // Whether it is an escape is found out when it is read as one.
-                    self.at += 2;
+                    at += 2;
                 }
                 _ => return Err(Malformed),
             }
         }
-        let raw = self.bytes.get(start..self.at).ok_or(Malformed)?;
-        let span =
-            Span { start: u16::try_from(start).map_err(|_long| Malformed)?, end: self.position() };
-        self.at += 1;
-        Ok(Literal { raw, span, has_escapes })
-    }
-
-    /// Goes to the next byte that does not stand for itself in a string: quote, backslash or
-    /// control character.
-    #[inline]
-    fn plain(&mut self) {
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            match first_special(u64::from_le_bytes(*chunk)) {
-                Some(offset) => {
-                    self.at += offset;
-                    return;
-                }
-                None => self.at += 8,
-            }
-        }
-        while self.peek().is_some_and(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\')) {
-            self.at += 1;
-        }
+        self.at = at + 1;
+        let raw = self.bytes.get(start..at).ok_or(Malformed)?;
+        let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+        Ok(Literal { raw, span: Span { start: place(start)?, end: place(at)? }, has_escapes })
     }
 
     /// Reads a number.
@@ -264,14 +236,18 @@ impl<'t> Scanner<'t> {
     pub(super) fn number(&mut self) -> Result<Number<'t>, Malformed> {
         let start = self.at;
         let is_negative = self.take(b'-');
-        let first = self.at;
-        let mut value = 0_u64;
-        while let Some(digit @ b'0'..=b'9') = self.peek() {
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-            self.at += 1;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (mut value, mut count) = (0_u64, 0);
+        for byte in rest {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            count += 1;
         }
-        let count = self.at - first;
-        let has_leading_zero = self.bytes.get(first) == Some(&b'0') && count > 1;
+        self.at += count;
+        let has_leading_zero = rest.first() == Some(&b'0') && count > 1;
         if count == 0 || has_leading_zero {
             return Err(Malformed);
         }
@@ -332,6 +308,23 @@ impl<'t> Scanner<'t> {
     }
 }
 
+/// The place, from `at` on, of the next byte that does not stand for itself in a string: quote,
+/// backslash or control character; or the end.
+#[inline]
+fn special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        match first_special(u64::from_le_bytes(*chunk)) {
+            Some(offset) => return at + offset,
+            None => at += 8,
+        }
+    }
+    let is_plain = |byte: &u8| *byte >= b' ' && !matches!(byte, b'"' | b'\\');
+    while bytes.get(at).is_some_and(is_plain) {
+        at += 1;
+    }
+    at
+}
+
 /// Which of eight bytes, in the order of memory, is the first that is a quote, a backslash or a
 /// control character.
 #[inline]
@@ -368,7 +361,7 @@ impl Names {
         let first = name.first().copied().unwrap_or_default();
         let last = name.last().copied().unwrap_or_default();
         let ends = u32::from(first) << 8 | u32::from(last);
-        let mark = 1 << ((ends + name.len() as u32).wrapping_mul(0x9e37_79b1) >> 26);
+        let mark = 1 << ((ends + name.len() as u32).wrapping_mul(0x85eb_ca6b) >> 26);
         if self.marks & mark != 0 && self.contains(all, name) {
             return Err(Malformed);
         }
