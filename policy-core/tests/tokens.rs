@@ -3,6 +3,9 @@
 #![cfg(feature = "engine")]
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
+#[cfg(feature = "asym")]
+#[path = "tokens/asym.rs"]
+mod asym;
 #[path = "tokens/cases.rs"]
 mod cases;
 #[path = "tokens/laws.rs"]

@@ -379,3 +379,165 @@ impl Names {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, collections::HashSet};
+
+    use proptest::prelude::*;
+    use proptest::strategy::ValueTree;
+    use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+    use super::*;
+
+    fn is_read(text: &str) -> bool {
+        Scanner::new(text).document(|scanner, _name| scanner.skip()).is_ok()
+    }
+
+    thread_local! {
+        static LEVEL: Cell<u8> = const { Cell::new(0) };
+    }
+
+    /// Any value whose objects have each name once and at most so many, at most so deep: what the
+    /// scanner takes, said with `serde_json`.
+    struct Strict;
+
+    impl<'de> Deserialize<'de> for Strict {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            from.deserialize_any(StrictVisitor)
+        }
+    }
+
+    struct StrictVisitor;
+
+    fn deeper<T, E: Error>(read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        LEVEL.set(LEVEL.get() + 1);
+        let read = if LEVEL.get() > DEPTH { Err(E::custom("too deep")) } else { read() };
+        LEVEL.set(LEVEL.get() - 1);
+        read
+    }
+
+    impl<'de> Visitor<'de> for StrictVisitor {
+        type Value = Strict;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a value")
+        }
+        fn visit_unit<E>(self) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_bool<E>(self, _: bool) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_str<E>(self, _: &str) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Strict, A::Error> {
+            deeper(|| {
+                while seq.next_element::<Strict>()?.is_some() {}
+                Ok(Strict)
+            })
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Strict, A::Error> {
+            deeper(|| {
+                let mut names = HashSet::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    map.next_value::<Strict>()?;
+                    if !names.insert(name) || names.len() > MEMBERS {
+                        return Err(A::Error::custom("too many names"));
+                    }
+                }
+                Ok(Strict)
+            })
+        }
+    }
+
+    /// What `serde_json` says of a text that is an object; nothing where it only finds a number
+    /// too large for it, which JSON does not forbid.
+    fn expected(text: &str) -> Option<bool> {
+        LEVEL.set(0);
+        match serde_json::from_str::<Strict>(text) {
+            Ok(Strict) => Some(text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{')),
+            Err(error) if error.to_string().contains("out of range") => None,
+            Err(_) => Some(false),
+        }
+    }
+
+    /// Values, written with white space, escapes, and names that repeat.
+    fn value() -> impl Strategy<Value = String> {
+        let string = r#""([a-c"]|\\[nt"\\/u]|\\u00[46][1-3]|\\ud83d\\ude00|é|.){0,9}""#;
+        let leaf = prop_oneof![
+            string,
+            "-?(0|[1-9][0-9]{0,20}|0[0-9])(\\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?",
+            "true|false|null|nul|tru",
+        ];
+        leaf.prop_recursive(10, 60, 6, |inner| {
+            let name = r#""(a|b|\\u0061|[a-f]{1,9})""#;
+            let gap = "[ \t\n\r]{0,2}";
+            let member = (name, gap, inner.clone(), gap)
+                .prop_map(|(name, gap, value, end)| format!("{name}{gap}:{gap}{value}{end}"));
+            prop_oneof![
+                1 => prop::collection::vec(inner, 0..4).prop_map(|all| format!("[{}]", all.join(","))),
+                3 => prop::collection::vec(member, 0..5).prop_map(|all| format!("{{{}}}", all.join(","))),
+            ]
+        })
+    }
+
+    /// The scanner takes the objects that `serde_json` takes, but for the rules above; also with
+    /// one byte changed. Both verdicts occur, or the law says nothing.
+    #[test]
+    fn the_scanner_agrees_with_serde_json() {
+        let (mut taken, mut refused) = (0, 0);
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let tree = (value(), any::<prop::sample::Index>(), any::<char>(), any::<bool>());
+        for _ in 0..2_000 {
+            let (value, at, other, is_changed) =
+                tree.new_tree(&mut runner).expect("a value").current();
+            let mut text = format!("{{\"x\":{value}}}");
+            if is_changed {
+                let mut all: Vec<char> = text.chars().collect();
+                let at = at.index(all.len());
+                all[at] = other;
+                text = all.into_iter().collect();
+            }
+            if let Some(expected) = expected(&text) {
+                assert_eq!(is_read(&text), expected, "{text}");
+                if expected { taken += 1 } else { refused += 1 }
+            }
+        }
+        assert!(taken > 200 && refused > 200, "{taken} taken, {refused} refused");
+    }
+
+    /// Every byte at every place of a string of two words of eight.
+    #[test]
+    fn special_bytes_are_found_at_every_place() {
+        for at in 0..19 {
+            for byte in 0..=0x7f_u8 {
+                let mut string = *b"abcdefghijklmnopqrs";
+                string[at] = byte;
+                let text = format!("{{\"x\":\"{}\"}}", str::from_utf8(&string).unwrap());
+                assert_eq!(is_read(&text), expected(&text).unwrap(), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn objects_nest_to_eight_levels_and_have_64_members() {
+        let nested = |levels| format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(is_read(&nested(7)) && !is_read(&nested(8)));
+        let members = |count| {
+            let all: Vec<String> = (0..count).map(|n| format!("\"{n}\":1")).collect();
+            format!("{{{}}}", all.join(","))
+        };
+        assert!(is_read(&members(64)) && !is_read(&members(65)));
+    }
+}
