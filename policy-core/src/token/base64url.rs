@@ -13,6 +13,7 @@ const INVALID: u32 = 1 << 31;
 /// What each character adds to the three bytes of four, in the order of memory, by its place.
 static TABLES: [[u32; 256]; 4] = [table(18), table(12), table(6), table(0)];
 
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
 const fn table(shift: u32) -> [u32; 256] {
     let mut table = [INVALID; 256];
     let mut value = 0_u32;
