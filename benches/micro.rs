@@ -21,6 +21,9 @@ use policy_core::{
     cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
     gate::{Head, Single},
     origin::OriginSet,
+    secret::SecretKey,
+    time::Timestamp,
+    token::{Key, KeyRing, NewClaims, Profile, RingKey, Verifier},
 };
 use policy_server::{AppService, Body, prelude::*};
 use tower::Service;
@@ -159,7 +162,23 @@ fn route(routes: usize) -> Result<Operation, String> {
     Ok(Box::new(move || ask(&mut service, "/s13/items/42/parts/1001")))
 }
 
-const CASES: [&str; 13] = [
+/// A token of this issuer, verified with all rules. Issuer and audience decide how long it is:
+/// SHA-256 is most of the count, by the block of 64 bytes.
+fn token(issuer: &str, id: &str, scope: Option<&str>) -> Result<Operation, String> {
+    let now = Timestamp::from_seconds(1_800_000_000);
+    let key = Key::hs256("k1", &SecretKey::drawn([7; 32])).map_err(|error| error.to_string())?;
+    let keys = KeyRing::new(vec![RingKey::new(key)]).map_err(|error| error.to_string())?;
+    let claims = NewClaims { scope, ..NewClaims::new(issuer, "api", "user-1", id, now) };
+    let token = keys.sign(&claims, now).map_err(|error| error.to_string())?;
+    let profile = Profile::new(issuer, "api").map_err(|error| error.to_string())?;
+    let (verifier, mut payload) = (Verifier::new(profile), String::new());
+    Ok(Box::new(move || {
+        let claims = verifier.verify(&keys, black_box(token.as_bytes()), now, &mut payload);
+        black_box(claims.map_or(0, |claims| claims.subject().len()));
+    }))
+}
+
+const CASES: [&str; 15] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
@@ -171,6 +190,8 @@ const CASES: [&str; 13] = [
     "origins of 10.wildcard",
     "origins of 100000.wildcard",
     "config.compile",
+    "hs256.275 bytes, 5 blocks",
+    "hs256.200 bytes, 4 blocks",
     "request among routes.100",
     "request among routes.10000",
 ];
@@ -198,6 +219,10 @@ fn case(name: &str) -> Result<Operation, String> {
             let own = policy_core::gate::OwnOrigin::Development;
             let _ = black_box(head.target().and_then(|()| own.admit(&head)));
         }),
+        "hs256.275 bytes, 5 blocks" => {
+            token("https://auth.example", "AAAAAAAAAAAAAAAAAAAAAA", Some("read write"))?
+        }
+        "hs256.200 bytes, 4 blocks" => token("i", "a", None)?,
         "request among routes.100" => route(100)?,
         "request among routes.10000" => route(10_000)?,
         "origins of 10.exact" => run_time(10)?,

@@ -13,6 +13,7 @@ use super::{
 };
 
 /// A public key, and the private one where it signs.
+#[expect(clippy::large_enum_variant, reason = "a ring has few keys, and they are boxed")]
 pub(super) enum AsymmetricKey {
     Es256(ecdsa::VerifyingKey, Option<ecdsa::SigningKey>),
     Ed25519(ed25519_dalek::VerifyingKey, Option<ed25519_dalek::SigningKey>),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Claim, Profile, TokenError,
-    json::{Kind, Malformed, Scanner, Span, unescaped},
+    json::{Malformed, Scanner, Span},
 };
 use crate::time::Timestamp;
 
@@ -51,25 +51,25 @@ impl Fields {
     fn member(
         &mut self,
         scanner: &mut Scanner<'_>,
-        name: &str,
+        name: &[u8],
         profile: &Profile,
         tail: &mut String,
     ) -> Result<(), Malformed> {
         let claim = match name {
-            "iss" => Claim::Iss,
-            "aud" => Claim::Aud,
-            "sub" => Claim::Sub,
-            "iat" => Claim::Iat,
-            "exp" => Claim::Exp,
-            "jti" => Claim::Jti,
-            "nbf" => Claim::Nbf,
-            "scope" => Claim::Scope,
-            "sid" => Claim::Sid,
-            "auth_time" => Claim::AuthTime,
-            "roles" => Claim::Roles,
+            b"iss" => Claim::Iss,
+            b"aud" => Claim::Aud,
+            b"sub" => Claim::Sub,
+            b"iat" => Claim::Iat,
+            b"exp" => Claim::Exp,
+            b"jti" => Claim::Jti,
+            b"nbf" => Claim::Nbf,
+            b"scope" => Claim::Scope,
+            b"sid" => Claim::Sid,
+            b"auth_time" => Claim::AuthTime,
+            b"roles" => Claim::Roles,
             _ => return scanner.skip(),
         };
-        if scanner.kind() == Kind::Null {
+        if scanner.is_next(b'n') {
             // As if it were absent.
             return scanner.skip();
         }
@@ -77,7 +77,7 @@ impl Fields {
         let is_right = match claim {
             Claim::Iss => match string(scanner)? {
                 Some(issuer) => {
-                    self.is_own_issuer = issuer == *profile.issuer;
+                    self.is_own_issuer = *issuer == *profile.issuer.as_bytes();
                     !issuer.is_empty()
                 }
                 None => false,
@@ -101,9 +101,9 @@ impl Fields {
 
     /// A string, or an array of strings that is not empty.
     fn audience(&mut self, scanner: &mut Scanner<'_>, own: &str) -> Result<bool, Malformed> {
-        if scanner.kind() != Kind::Array {
+        if !scanner.is_next(b'[') {
             let audience = string(scanner)?;
-            self.is_own_audience = audience.as_deref() == Some(own);
+            self.is_own_audience = audience.as_deref() == Some(own.as_bytes());
             return Ok(audience.is_some());
         }
         let (mut are_strings, mut count) = (true, 0);
@@ -111,7 +111,7 @@ impl Fields {
             let audience = string(scanner)?;
             count += 1;
             are_strings &= audience.is_some();
-            self.is_own_audience |= audience.as_deref() == Some(own);
+            self.is_own_audience |= audience.as_deref() == Some(own.as_bytes());
             Ok(())
         })?;
         Ok(are_strings && count > 0)
@@ -120,7 +120,7 @@ impl Fields {
     /// An array of strings.
     fn roles(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
         let start = scanner.position();
-        if scanner.kind() != Kind::Array {
+        if !scanner.is_next(b'[') {
             scanner.skip()?;
             return Ok(false);
         }
@@ -179,8 +179,8 @@ fn first(claims: u16) -> Option<Claim> {
 
 /// The next value, where it is a string.
 #[inline]
-fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, str>>, Malformed> {
-    if scanner.kind() == Kind::String {
+fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
+    if scanner.is_next(b'"') {
         scanner.literal()?.text().map(Some)
     } else {
         scanner.skip()?;
@@ -197,7 +197,7 @@ fn placed(
     place: &mut Span,
     lengths: std::ops::RangeInclusive<usize>,
 ) -> Result<bool, Malformed> {
-    if scanner.kind() != Kind::String {
+    if !scanner.is_next(b'"') {
         scanner.skip()?;
         return Ok(false);
     }
@@ -208,9 +208,9 @@ fn placed(
 }
 
 #[cold]
-fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &str) -> Result<Span, Malformed> {
+fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span, Malformed> {
     let start = scanner.len() + tail.len();
-    tail.push_str(text);
+    tail.push_str(str::from_utf8(text).map_err(|_utf8| Malformed)?);
     let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
     Ok(Span { start: place(start)?, end: place(start + text.len())? })
 }
@@ -218,7 +218,7 @@ fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &str) -> Result<Span, 
 /// Reads the next value; whether it is a date.
 #[inline]
 fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<bool, Malformed> {
-    if scanner.kind() != Kind::Number {
+    if !scanner.is_number_next() {
         scanner.skip()?;
         return Ok(false);
     }
@@ -234,8 +234,8 @@ fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<
 
 /// The seconds of a date with a fraction or an exponent.
 #[cold]
-fn whole_seconds(number: &str) -> Option<u64> {
-    let value: f64 = number.parse().ok()?;
+fn whole_seconds(number: &[u8]) -> Option<u64> {
+    let value: f64 = str::from_utf8(number).ok()?.parse().ok()?;
     // 2^53 is exact, and what is not above it has an exact whole part.
     (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
 }
@@ -304,13 +304,14 @@ impl<'p> Claims<'p> {
         let mut rest = self.fields.roles.of(self.text);
         // The text was read as an array of strings before.
         std::iter::from_fn(move || {
-            let mut scanner = Scanner::new(rest.get(rest.find('"')?..)?);
+            let text = rest.get(rest.find('"')?..)?;
+            let mut scanner = Scanner::new(text);
             let role = scanner.literal().ok()?;
-            rest = scanner.rest();
+            rest = text.get(usize::from(scanner.position())..)?;
             if role.has_escapes {
-                unescaped(role.raw).ok().map(Cow::Owned)
+                String::from_utf8(role.text().ok()?.into_owned()).ok().map(Cow::Owned)
             } else {
-                Some(Cow::Borrowed(role.raw))
+                Some(Cow::Borrowed(role.span.of(text)))
             }
         })
     }

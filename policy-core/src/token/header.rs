@@ -27,10 +27,10 @@ impl Header {
         let mut scanner = Scanner::new(json);
         scanner.document(|scanner, name| {
             match name {
-                "alg" => alg = scanner.optional_string()?,
-                "typ" => header.typ = Some(scanner.optional_string()?.ok_or(Malformed)?),
-                "kid" => header.kid = Some(scanner.optional_string()?),
-                "crit" | "b64" => {
+                b"alg" => alg = scanner.optional_string()?,
+                b"typ" => header.typ = Some(scanner.optional_string()?.ok_or(Malformed)?),
+                b"kid" => header.kid = Some(scanner.optional_string()?),
+                b"crit" | b"b64" => {
                     header.is_critical = true;
                     scanner.skip()?;
                 }

@@ -40,7 +40,7 @@ impl Span {
 /// A string, between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Literal<'t> {
-    pub(super) raw: &'t str,
+    raw: &'t [u8],
     pub(super) span: Span,
     pub(super) has_escapes: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Literal<'t> {
 impl<'t> Literal<'t> {
     /// What the string stands for. Refuses unknown escapes and lone surrogates.
     #[inline]
-    pub(super) fn text(&self) -> Result<Cow<'t, str>, Malformed> {
+    pub(super) fn text(&self) -> Result<Cow<'t, [u8]>, Malformed> {
         if self.has_escapes {
             unescaped(self.raw).map(Cow::Owned)
         } else {
@@ -59,30 +59,20 @@ impl<'t> Literal<'t> {
 
 /// What a string with escapes stands for.
 #[cold]
-pub(super) fn unescaped(raw: &str) -> Result<String, Malformed> {
-    serde_json::from_str(&format!("\"{raw}\"")).map_err(|_escape| Malformed)
+fn unescaped(raw: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let quoted = [b"\"", raw, b"\""].concat();
+    serde_json::from_slice(&quoted).map(String::into_bytes).map_err(|_escape| Malformed)
 }
 
 /// A number as it is written.
 pub(super) struct Number<'t> {
-    pub(super) raw: &'t str,
+    pub(super) raw: &'t [u8],
     /// Its value, where it is an integer that is not negative and fits.
     pub(super) integer: Option<u64>,
 }
 
-/// What a value begins with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    String,
-    Number,
-    Array,
-    Null,
-    Other,
-}
-
 /// Reads a text from its beginning to its end.
 pub(super) struct Scanner<'t> {
-    text: &'t str,
     bytes: &'t [u8],
     at: usize,
     depth: u8,
@@ -91,14 +81,14 @@ pub(super) struct Scanner<'t> {
 impl<'t> Scanner<'t> {
     /// For texts that spans can point into: below 64 KiB.
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, depth: 0 }
+        Self { bytes: text.as_bytes(), at: 0, depth: 0 }
     }
 
     /// Reads the whole text as one object; `member` takes the value of each name.
     #[inline]
     pub(super) fn document(
         &mut self,
-        member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+        member: impl FnMut(&mut Self, &[u8]) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         if self.bytes.len() > usize::from(u16::MAX) {
             return Err(Malformed);
@@ -113,7 +103,7 @@ impl<'t> Scanner<'t> {
     #[inline]
     fn object(
         &mut self,
-        mut member: impl FnMut(&mut Self, &str) -> Result<(), Malformed>,
+        mut member: impl FnMut(&mut Self, &[u8]) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         self.expect(b'{')?;
         self.depth += 1;
@@ -126,7 +116,7 @@ impl<'t> Scanner<'t> {
             loop {
                 let name = self.literal()?;
                 let text = name.text()?;
-                names.add(self.text, &name, &text)?;
+                names.add(self.bytes, name.span, &text)?;
                 self.space();
                 self.expect(b':')?;
                 self.space();
@@ -169,16 +159,16 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// What comes next.
+    /// Whether a value begins here that only this byte begins.
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
-        match self.peek() {
-            Some(b'"') => Kind::String,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b'[') => Kind::Array,
-            Some(b'n') => Kind::Null,
-            _ => Kind::Other,
-        }
+    pub(super) fn is_next(&self, byte: u8) -> bool {
+        self.peek() == Some(byte)
+    }
+
+    /// Whether a number begins here.
+    #[inline]
+    pub(super) fn is_number_next(&self) -> bool {
+        matches!(self.peek(), Some(b'-' | b'0'..=b'9'))
     }
 
     /// Where the next byte is.
@@ -189,11 +179,6 @@ impl<'t> Scanner<'t> {
     /// How long the whole text is.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
-    }
-
-    /// What was not read yet.
-    pub(super) fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// Reads any value.
@@ -212,8 +197,9 @@ impl<'t> Scanner<'t> {
 
     /// Reads any value; what it stands for, where it is a string.
     pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
-        if self.kind() == Kind::String {
-            Ok(Some(self.literal()?.text()?.into_owned()))
+        if self.is_next(b'"') {
+            let text = self.literal()?.text()?.into_owned();
+            String::from_utf8(text).map(Some).map_err(|_utf8| Malformed)
         } else {
             self.skip()?;
             Ok(None)
@@ -225,42 +211,24 @@ impl<'t> Scanner<'t> {
     pub(super) fn literal(&mut self) -> Result<Literal<'t>, Malformed> {
         self.expect(b'"')?;
         let start = self.at;
+        let mut at = start;
         let mut has_escapes = false;
         loop {
-            self.plain();
-            match self.peek() {
+            at = special(self.bytes, at);
+            match self.bytes.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     has_escapes = true;
                     // Whether it is an escape is found out when it is read as one.
-                    self.at += 2;
+                    at += 2;
                 }
                 _ => return Err(Malformed),
             }
         }
-        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
-        let span =
-            Span { start: u16::try_from(start).map_err(|_long| Malformed)?, end: self.position() };
-        self.at += 1;
-        Ok(Literal { raw, span, has_escapes })
-    }
-
-    /// Goes to the next byte that does not stand for itself in a string: quote, backslash or
-    /// control character.
-    #[inline]
-    fn plain(&mut self) {
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            match first_special(u64::from_le_bytes(*chunk)) {
-                Some(offset) => {
-                    self.at += offset;
-                    return;
-                }
-                None => self.at += 8,
-            }
-        }
-        while self.peek().is_some_and(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\')) {
-            self.at += 1;
-        }
+        self.at = at + 1;
+        let raw = self.bytes.get(start..at).ok_or(Malformed)?;
+        let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+        Ok(Literal { raw, span: Span { start: place(start)?, end: place(at)? }, has_escapes })
     }
 
     /// Reads a number.
@@ -268,18 +236,23 @@ impl<'t> Scanner<'t> {
     pub(super) fn number(&mut self) -> Result<Number<'t>, Malformed> {
         let start = self.at;
         let is_negative = self.take(b'-');
-        let mut integer = Some(0_u64);
-        if !self.take(b'0') {
-            let first = self.at;
-            while let Some(digit @ b'0'..=b'9') = self.peek() {
-                integer =
-                    integer.and_then(|it| it.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-                self.at += 1;
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (mut value, mut count) = (0_u64, 0);
+        for byte in rest {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
             }
-            if self.at == first {
-                return Err(Malformed);
-            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            count += 1;
         }
+        self.at += count;
+        let has_leading_zero = rest.first() == Some(&b'0') && count > 1;
+        if count == 0 || has_leading_zero {
+            return Err(Malformed);
+        }
+        // 19 digits fit; more are no integer that anything here takes.
+        let mut integer = (count <= 19).then_some(value);
         if is_negative && integer != Some(0) {
             integer = None;
         }
@@ -292,7 +265,7 @@ impl<'t> Scanner<'t> {
             self.digits()?;
             integer = None;
         }
-        let raw = self.text.get(start..self.at).ok_or(Malformed)?;
+        let raw = self.bytes.get(start..self.at).ok_or(Malformed)?;
         Ok(Number { raw, integer })
     }
 
@@ -335,6 +308,23 @@ impl<'t> Scanner<'t> {
     }
 }
 
+/// The place, from `at` on, of the next byte that does not stand for itself in a string: quote,
+/// backslash or control character; or the end.
+#[inline]
+fn special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        match first_special(u64::from_le_bytes(*chunk)) {
+            Some(offset) => return at + offset,
+            None => at += 8,
+        }
+    }
+    let is_plain = |byte: &u8| *byte >= b' ' && !matches!(byte, b'"' | b'\\');
+    while bytes.get(at).is_some_and(is_plain) {
+        at += 1;
+    }
+    at
+}
+
 /// Which of eight bytes, in the order of memory, is the first that is a quote, a backslash or a
 /// control character.
 #[inline]
@@ -367,24 +357,187 @@ impl Default for Names {
 impl Names {
     /// Adds a name, unless it is there.
     #[inline]
-    fn add(&mut self, all: &str, name: &Literal<'_>, text: &str) -> Result<(), Malformed> {
-        let first = text.bytes().next().unwrap_or_default();
-        let last = text.bytes().next_back().unwrap_or_default();
-        let mark = 1_u64.rotate_left(u32::from(first ^ last.rotate_left(2)) + text.len() as u32);
-        if self.marks & mark != 0 && self.contains(all, text) {
+    fn add(&mut self, all: &[u8], span: Span, name: &[u8]) -> Result<(), Malformed> {
+        let first = name.first().copied().unwrap_or_default();
+        let last = name.last().copied().unwrap_or_default();
+        let ends = u32::from(first) << 8 | u32::from(last);
+        let mark = 1 << ((ends + name.len() as u32).wrapping_mul(0x85eb_ca6b) >> 26);
+        if self.marks & mark != 0 && self.contains(all, name) {
             return Err(Malformed);
         }
         self.marks |= mark;
-        *self.spans.get_mut(self.count).ok_or(Malformed)? = name.span;
+        *self.spans.get_mut(self.count).ok_or(Malformed)? = span;
         self.count += 1;
         Ok(())
     }
 
     #[cold]
-    fn contains(&self, all: &str, text: &str) -> bool {
+    fn contains(&self, all: &[u8], name: &[u8]) -> bool {
         self.spans.iter().take(self.count).any(|span| {
-            let raw = span.of(all);
-            raw == text || raw.contains('\\') && unescaped(raw).as_deref() == Ok(text)
+            let raw = all.get(usize::from(span.start)..usize::from(span.end)).unwrap_or_default();
+            raw == name || raw.contains(&b'\\') && unescaped(raw).as_deref() == Ok(name)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, collections::HashSet};
+
+    use proptest::prelude::*;
+    use proptest::strategy::ValueTree;
+    use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+    use super::*;
+
+    fn is_read(text: &str) -> bool {
+        Scanner::new(text).document(|scanner, _name| scanner.skip()).is_ok()
+    }
+
+    thread_local! {
+        static LEVEL: Cell<u8> = const { Cell::new(0) };
+    }
+
+    /// Any value whose objects have each name once and at most so many, at most so deep: what the
+    /// scanner takes, said with `serde_json`.
+    struct Strict;
+
+    impl<'de> Deserialize<'de> for Strict {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            from.deserialize_any(StrictVisitor)
+        }
+    }
+
+    struct StrictVisitor;
+
+    fn deeper<T, E: Error>(read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        LEVEL.set(LEVEL.get() + 1);
+        let read = if LEVEL.get() > DEPTH { Err(E::custom("too deep")) } else { read() };
+        LEVEL.set(LEVEL.get() - 1);
+        read
+    }
+
+    impl<'de> Visitor<'de> for StrictVisitor {
+        type Value = Strict;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a value")
+        }
+        fn visit_unit<E>(self) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_bool<E>(self, _: bool) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_str<E>(self, _: &str) -> Result<Strict, E> {
+            Ok(Strict)
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Strict, A::Error> {
+            deeper(|| {
+                while seq.next_element::<Strict>()?.is_some() {}
+                Ok(Strict)
+            })
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Strict, A::Error> {
+            deeper(|| {
+                let mut names = HashSet::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    map.next_value::<Strict>()?;
+                    if !names.insert(name) || names.len() > MEMBERS {
+                        return Err(A::Error::custom("too many names"));
+                    }
+                }
+                Ok(Strict)
+            })
+        }
+    }
+
+    /// What `serde_json` says of a text that is an object; nothing where it only finds a number
+    /// too large for it, which JSON does not forbid.
+    fn expected(text: &str) -> Option<bool> {
+        LEVEL.set(0);
+        match serde_json::from_str::<Strict>(text) {
+            Ok(Strict) => Some(text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{')),
+            Err(error) if error.to_string().contains("out of range") => None,
+            Err(_) => Some(false),
+        }
+    }
+
+    /// Values, written with white space, escapes, and names that repeat.
+    fn value() -> impl Strategy<Value = String> {
+        let string = r#""([a-c"]|\\[nt"\\/u]|\\u00[46][1-3]|\\ud83d\\ude00|é|.){0,9}""#;
+        let leaf = prop_oneof![
+            string,
+            "-?(0|[1-9][0-9]{0,20}|0[0-9])(\\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?",
+            "true|false|null|nul|tru",
+        ];
+        leaf.prop_recursive(10, 60, 6, |inner| {
+            let name = r#""(a|b|\\u0061|[a-f]{1,9})""#;
+            let gap = "[ \t\n\r]{0,2}";
+            let member = (name, gap, inner.clone(), gap)
+                .prop_map(|(name, gap, value, end)| format!("{name}{gap}:{gap}{value}{end}"));
+            prop_oneof![
+                1 => prop::collection::vec(inner, 0..4).prop_map(|all| format!("[{}]", all.join(","))),
+                3 => prop::collection::vec(member, 0..5).prop_map(|all| format!("{{{}}}", all.join(","))),
+            ]
+        })
+    }
+
+    /// The scanner takes the objects that `serde_json` takes, but for the rules above; also with
+    /// one byte changed. Both verdicts occur, or the law says nothing.
+    #[test]
+    fn the_scanner_agrees_with_serde_json() {
+        let (mut taken, mut refused) = (0, 0);
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let tree = (value(), any::<prop::sample::Index>(), any::<char>(), any::<bool>());
+        for _ in 0..2_000 {
+            let (value, at, other, is_changed) =
+                tree.new_tree(&mut runner).expect("a value").current();
+            let mut text = format!("{{\"x\":{value}}}");
+            if is_changed {
+                let mut all: Vec<char> = text.chars().collect();
+                let at = at.index(all.len());
+                all[at] = other;
+                text = all.into_iter().collect();
+            }
+            if let Some(expected) = expected(&text) {
+                assert_eq!(is_read(&text), expected, "{text}");
+                if expected { taken += 1 } else { refused += 1 }
+            }
+        }
+        assert!(taken > 200 && refused > 200, "{taken} taken, {refused} refused");
+    }
+
+    /// Every byte at every place of a string of two words of eight.
+    #[test]
+    fn special_bytes_are_found_at_every_place() {
+        for at in 0..19 {
+            for byte in 0..=0x7f_u8 {
+                let mut string = *b"abcdefghijklmnopqrs";
+                string[at] = byte;
+                let text = format!("{{\"x\":\"{}\"}}", str::from_utf8(&string).unwrap());
+                assert_eq!(is_read(&text), expected(&text).unwrap(), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn objects_nest_to_eight_levels_and_have_64_members() {
+        let nested = |levels| format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(is_read(&nested(7)) && !is_read(&nested(8)));
+        let members = |count| {
+            let all: Vec<String> = (0..count).map(|n| format!("\"{n}\":1")).collect();
+            format!("{{{}}}", all.join(","))
+        };
+        assert!(is_read(&members(64)) && !is_read(&members(65)));
     }
 }

@@ -34,6 +34,7 @@ mod base64url;
 mod claims;
 mod error;
 mod header;
+mod hmac;
 mod issue;
 mod json;
 #[cfg(feature = "asym")]

@@ -80,9 +80,9 @@ fn every_json_web_signature_is_valid_or_not() {
             };
             let algorithm = key.algorithm();
             if algorithm == Algorithm::Hs256 {
-                hs256 += 1
+                hs256 += 1;
             } else {
-                asymmetric += 1
+                asymmetric += 1;
             }
             let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
             let verified = verify_jws(&keys, &[algorithm], jws.as_bytes(), NOW);
