@@ -133,7 +133,7 @@ fn passes(
 fn origin_of_url(url: &[u8]) -> Option<&[u8]> {
     let scheme_len = url.windows(3).position(|part| part == b"://")? + 3;
     let (_, behind) = url.split_at_checked(scheme_len)?;
-    let host_len = behind.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#' | b'\\'));
+    let host_len = behind.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
     url.get(..scheme_len + host_len.unwrap_or(behind.len()))
 }
 
