@@ -359,3 +359,98 @@ fn is_domain(domain: &str) -> bool {
         && !is_address
         && psl::domain_str(domain).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::PublicOrigin;
+
+    fn at(domain: &'static str, origin: &str) -> Result<CookieSpec, CookieError> {
+        let own = OwnOrigin::Public(PublicOrigin::parse(origin).unwrap());
+        CookieSpec::new("a").domain(domain).secure().at(&own)
+    }
+
+    #[test]
+    fn a_domain_is_the_own_host_or_above_it() {
+        assert!(at("shop.example", "https://shop.example").is_ok());
+        assert!(at("shop.example", "https://api.shop.example:8443").is_ok());
+        for (domain, origin) in [
+            ("shop.example", "https://otherxshop.example"),
+            ("otherxshop.example", "https://shop.example"),
+            ("api.shop.example", "https://shop.example"),
+            ("shop.example", "https://shop.example.com"),
+        ] {
+            assert_eq!(at(domain, origin), Err(CookieError::Domain), "{domain} at {origin}");
+        }
+    }
+
+    #[test]
+    fn a_domain_is_a_name_that_somebody_owns() {
+        let check = |domain: &str| CookieSpec::new("a").domain(domain.to_owned()).check();
+        for domain in ["example.com", "a-b.co.uk", "xn--bcher-kva.example"] {
+            assert_eq!(check(domain), Ok(()), "{domain}");
+        }
+        for domain in [
+            "",
+            "com",
+            "co.uk",
+            "github.io",
+            "1.2.3.4",
+            "a..b",
+            "example.com.",
+            "-a.example",
+            "a;b.example",
+            "[::1]",
+            "a b.example",
+            "example.123",
+        ] {
+            assert_eq!(check(domain), Err(CookieError::Domain), "{domain}");
+        }
+    }
+
+    #[test]
+    fn attributes_and_names_have_limits() {
+        let path = |len: usize| CookieSpec::new("a").path(format!("/{}", "p".repeat(len - 1)));
+        assert_eq!(path(1024).check(), Ok(()));
+        assert_eq!(path(1025).check(), Err(CookieError::Path));
+        for path in ["", "a", "/a;b", "/é", "/a ", "/\t"] {
+            assert_eq!(CookieSpec::new("a").path(path).check(), Err(CookieError::Path), "{path}");
+        }
+        assert_eq!(CookieSpec::new("n".repeat(4097)).check(), Err(CookieError::TooLarge));
+    }
+
+    #[test]
+    fn every_prefix_demands_its_attributes() {
+        let full = |name| CookieSpec::new(name).secure().http_only().path("/");
+        for name in ["__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a", "__hosta"] {
+            assert_eq!(full(name).check(), Ok(()), "{name}");
+        }
+        for name in ["__secure-a", "__HOST-a", "__http-a", "__Host-http-a", "__host-Http-a"] {
+            assert_eq!(full(name).check(), Err(CookieError::PrefixCase), "{name}");
+        }
+        let script = CookieSpec::new("__Host-Http-a").secure().path("/");
+        assert_eq!(script.check(), Err(CookieError::PrefixHttp));
+        assert_eq!(full("__Host-Http-a").domain("a.example").check(), Err(CookieError::PrefixHost));
+    }
+
+    #[test]
+    fn parts_of_a_second_do_not_remove() {
+        let cookie = CookieSpec::new("a").max_age(Duration::from_millis(1)).set("b").unwrap();
+        assert_eq!(cookie, "a=b; Max-Age=1; SameSite=Lax");
+    }
+
+    #[test]
+    fn loopback_gets_what_works_without_https() {
+        let spec = CookieSpec::new("__Host-Http-a")
+            .secure()
+            .http_only()
+            .path("/")
+            .same_site(SameSite::None)
+            .partitioned();
+        let local = spec.at(&OwnOrigin::Development).unwrap();
+        assert_eq!(local.set("b").unwrap(), "a=b; Path=/; HttpOnly; SameSite=Lax");
+        // A name that is a prefix and nothing else leaves none.
+        let bare = CookieSpec::new("__Secure-").secure().at(&OwnOrigin::Development);
+        assert_eq!(bare, Err(CookieError::Name));
+    }
+}
