@@ -8,6 +8,7 @@
 
 mod error;
 mod read;
+mod rules;
 mod session;
 mod signed;
 mod spec;
