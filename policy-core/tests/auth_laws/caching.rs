@@ -117,6 +117,7 @@ fn a_handler_may_choose_what_is_strict_enough() {
         ("private, max-age=1, max-age=2", "private, no-cache"),
         ("private=\"a\", max-age=1", "private, no-cache"),
         ("private, x=\", max-age=1, \"", "private, no-cache"),
+        ("x=\"\\\", private, max-age=1, \"", "private, no-cache"),
     ] {
         let mut headers = HeaderMap::new();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(said));
