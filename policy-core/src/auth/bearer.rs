@@ -80,3 +80,50 @@ fn is_token68(byte: u8) -> bool {
         | (byte == b'~')
         | (byte == b'+')
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn read(value: &'static str, check: impl Fn(Authorization<'_>) -> bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
+        assert!(check(authorization(&headers)), "{value}");
+    }
+
+    #[test]
+    fn the_scheme_has_any_case() {
+        for value in ["bearer a-._~+/9Z==", "BEARER a-._~+/9Z==", "bEaReR   a-._~+/9Z=="] {
+            read(value, |found| found == Authorization::Bearer(b"a-._~+/9Z=="));
+        }
+    }
+
+    #[test]
+    fn what_only_begins_like_bearer_is_another_scheme() {
+        for value in ["Bearerx abc", "Bearer-x abc", "Basic YTpi", "Digest a=b, c=d", "Beare"] {
+            read(value, |found| found == Authorization::OtherScheme);
+        }
+    }
+
+    #[test]
+    fn every_other_byte_makes_a_token_invalid() {
+        for value in [
+            "Bearer =",
+            "Bearer a=b",
+            "Bearer a@b",
+            "Bearer a[b",
+            "Bearer a`b",
+            "Bearer a{",
+            "Bearer a,b",
+            "Bearer a:b",
+            "Bearer=abc",
+            "Bearer,abc",
+            " Bearer abc",
+            "Basic\tabc",
+        ] {
+            read(value, |found| found == Authorization::Invalid);
+        }
+    }
+}

@@ -118,3 +118,26 @@ fn described(error: &str, description: &str) -> String {
 fn is_scope_byte(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_the_quotes() {
+        for realm in ["", "a\"b", "a\\b", "a\r\nb", "é"] {
+            assert_eq!(Challenges::new(realm, &[]).err(), Some(ChallengeError::Realm), "{realm}");
+        }
+        for scope in ["", "a b", "a\"b", "a\\b", "a\tb", "é"] {
+            let made = Challenges::new("my api", &["ok", scope]);
+            assert_eq!(made.err(), Some(ChallengeError::Scope), "{scope}");
+        }
+    }
+
+    #[test]
+    fn a_missing_role_names_no_scope() {
+        let challenges = Challenges::new("api", &[]).unwrap();
+        let rights = challenges.of(Refusal::RightsMissing).unwrap();
+        assert_eq!(rights, "Bearer realm=\"api\", error=\"insufficient_scope\"");
+    }
+}

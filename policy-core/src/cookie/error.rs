@@ -40,30 +40,6 @@ pub enum CookieError {
     Expired,
 }
 
-impl CookieError {
-    /// The stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::RequestTooLarge => "cookie.request-too-large",
-            Self::Ambiguous => "cookie.ambiguous",
-            Self::Name => "cookie.name",
-            Self::Value => "cookie.value",
-            Self::TooLarge => "cookie.too-large",
-            Self::Path => "cookie.path",
-            Self::Domain => "cookie.domain",
-            Self::MaxAge => "cookie.max-age",
-            Self::PrefixCase => "cookie.prefix-case",
-            Self::PrefixSecure => "cookie.prefix-secure",
-            Self::PrefixHost => "cookie.prefix-host",
-            Self::PrefixHttp => "cookie.prefix-http",
-            Self::SameSiteNoneInsecure => "cookie.same-site-none-insecure",
-            Self::PartitionedInsecure => "cookie.partitioned-insecure",
-            Self::Signature => "cookie.signature",
-            Self::Expired => "cookie.expired",
-        }
-    }
-}
-
 impl fmt::Display for CookieError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

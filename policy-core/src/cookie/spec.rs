@@ -4,7 +4,10 @@ use std::{borrow::Cow, fmt::Write, time::Duration};
 
 use http::HeaderValue;
 
-use super::CookieError;
+use super::{
+    CookieError,
+    rules::{Prefix, is_cookie_octet, is_domain, is_path},
+};
 use crate::{gate::OwnOrigin, grammar::is_token};
 
 /// Which requests of other sites carry a cookie (RFC 6265bis 5.6.7).
@@ -293,69 +296,97 @@ impl CookieSpec {
     }
 }
 
-/// The beginnings of names that promise attributes.
-#[derive(Clone, Copy)]
-enum Prefix {
-    Secure,
-    HostHttp,
-    Host,
-    Http,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::PublicOrigin;
 
-impl Prefix {
-    /// The longer of two stands first.
-    const ALL: [Self; 4] = [Self::Secure, Self::HostHttp, Self::Host, Self::Http];
+    fn at(domain: &'static str, origin: &str) -> Result<CookieSpec, CookieError> {
+        let own = OwnOrigin::Public(PublicOrigin::parse(origin).unwrap());
+        CookieSpec::new("a").domain(domain).secure().at(&own)
+    }
 
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Secure => "__Secure-",
-            Self::HostHttp => "__Host-Http-",
-            Self::Host => "__Host-",
-            Self::Http => "__Http-",
+    #[test]
+    fn a_domain_is_the_own_host_or_above_it() {
+        assert!(at("shop.example", "https://shop.example").is_ok());
+        assert!(at("shop.example", "https://api.shop.example:8443").is_ok());
+        for (domain, origin) in [
+            ("shop.example", "https://otherxshop.example"),
+            ("otherxshop.example", "https://shop.example"),
+            ("api.shop.example", "https://shop.example"),
+            ("shop.example", "https://shop.example.com"),
+        ] {
+            assert_eq!(at(domain, origin), Err(CookieError::Domain), "{domain} at {origin}");
         }
     }
 
-    /// The prefix that a browser sees in `name`.
-    fn of(name: &str) -> Option<Self> {
-        let begins = |prefix: &Self| {
-            let prefix = prefix.as_str();
-            name.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
-        };
-        Self::ALL.into_iter().find(begins)
+    #[test]
+    fn a_domain_is_a_name_that_somebody_owns() {
+        let check = |domain: &str| CookieSpec::new("a").domain(domain.to_owned()).check();
+        for domain in ["example.com", "a-b.co.uk", "xn--bcher-kva.example"] {
+            assert_eq!(check(domain), Ok(()), "{domain}");
+        }
+        for domain in [
+            "",
+            "com",
+            "co.uk",
+            "github.io",
+            "1.2.3.4",
+            "a..b",
+            "example.com.",
+            "-a.example",
+            "a;b.example",
+            "[::1]",
+            "a b.example",
+            "example.123",
+        ] {
+            assert_eq!(check(domain), Err(CookieError::Domain), "{domain}");
+        }
     }
-}
 
-/// RFC 6265 4.1.1. The signs that are left out are those that other parsers split or unquote at.
-fn is_cookie_octet(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
-}
+    #[test]
+    fn attributes_and_names_have_limits() {
+        let path = |len: usize| CookieSpec::new("a").path(format!("/{}", "p".repeat(len - 1)));
+        assert_eq!(path(1024).check(), Ok(()));
+        assert_eq!(path(1025).check(), Err(CookieError::Path));
+        for path in ["", "a", "/a;b", "/é", "/a ", "/\t"] {
+            assert_eq!(CookieSpec::new("a").path(path).check(), Err(CookieError::Path), "{path}");
+        }
+        assert_eq!(CookieSpec::new("n".repeat(4097)).check(), Err(CookieError::TooLarge));
+    }
 
-fn is_path(path: &str) -> bool {
-    let text = |byte: u8| matches!(byte, b' '..=b'~') && byte != b';';
-    path.starts_with('/')
-        && path.len() <= CookieSpec::MAX_ATTRIBUTE_LEN
-        && path.bytes().all(text)
-        // Browsers trim it.
-        && !path.ends_with(' ')
-}
+    #[test]
+    fn every_prefix_demands_its_attributes() {
+        let full = |name| CookieSpec::new(name).secure().http_only().path("/");
+        for name in ["__Secure-a", "__Host-a", "__Http-a", "__Host-Http-a", "__hosta"] {
+            assert_eq!(full(name).check(), Ok(()), "{name}");
+        }
+        for name in ["__secure-a", "__HOST-a", "__http-a", "__Host-http-a", "__host-Http-a"] {
+            assert_eq!(full(name).check(), Err(CookieError::PrefixCase), "{name}");
+        }
+        let script = CookieSpec::new("__Host-Http-a").secure().path("/");
+        assert_eq!(script.check(), Err(CookieError::PrefixHttp));
+        assert_eq!(full("__Host-Http-a").domain("a.example").check(), Err(CookieError::PrefixHost));
+    }
 
-/// At least two lower-case labels that are neither an address nor a public suffix, on which
-/// browsers ignore a cookie.
-fn is_domain(domain: &str) -> bool {
-    let is_label = |label: &str| {
-        let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        (1..=63).contains(&label.len())
-            && label.bytes().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    let is_address = domain
-        .rsplit('.')
-        .next()
-        .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-    domain.len() <= 253
-        && domain.contains('.')
-        && domain.split('.').all(is_label)
-        && !is_address
-        && psl::domain_str(domain).is_some()
+    #[test]
+    fn parts_of_a_second_do_not_remove() {
+        let cookie = CookieSpec::new("a").max_age(Duration::from_millis(1)).set("b").unwrap();
+        assert_eq!(cookie, "a=b; Max-Age=1; SameSite=Lax");
+    }
+
+    #[test]
+    fn loopback_gets_what_works_without_https() {
+        let spec = CookieSpec::new("__Host-Http-a")
+            .secure()
+            .http_only()
+            .path("/")
+            .same_site(SameSite::None)
+            .partitioned();
+        let local = spec.at(&OwnOrigin::Development).unwrap();
+        assert_eq!(local.set("b").unwrap(), "a=b; Path=/; HttpOnly; SameSite=Lax");
+        // A name that is a prefix and nothing else leaves none.
+        let bare = CookieSpec::new("__Secure-").secure().at(&OwnOrigin::Development);
+        assert_eq!(bare, Err(CookieError::Name));
+    }
 }

@@ -78,3 +78,34 @@ impl fmt::Debug for CsrfKey {
         f.write_str("CsrfKey(..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_token_is_refused() {
+        let key = CsrfKey::new(&SecretKey::drawn([1; 32]));
+        let token = key.token(&[2; 32], [3; 16]);
+        for at in 0..CsrfKey::TOKEN_LEN {
+            for byte in 0..=u8::MAX {
+                let mut changed = token.clone().into_bytes();
+                changed[at] = byte;
+                let is_valid = key.verify(&[2; 32], &changed) == TokenVerdict::Valid;
+                assert_eq!(is_valid, changed == token.as_bytes(), "{at} {byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_of_one_session_differ_and_all_hold() {
+        let key = CsrfKey::new(&SecretKey::drawn([1; 32]));
+        let tokens = [key.token(&[2; 32], [3; 16]), key.token(&[2; 32], [4; 16])];
+        assert_ne!(tokens[0], tokens[1]);
+        for token in &tokens {
+            assert_eq!(key.verify(&[2; 32], token.as_bytes()), TokenVerdict::Valid);
+            let other = CsrfKey::new(&SecretKey::drawn([9; 32]));
+            assert_eq!(other.verify(&[2; 32], token.as_bytes()), TokenVerdict::Invalid);
+        }
+    }
+}

@@ -24,15 +24,20 @@ pub struct OriginFacts<'a> {
 }
 
 impl<'a> OriginFacts<'a> {
-    /// Reads what is asked for of a request.
+    /// Reads what is asked for of a request; of a safe one nothing is.
     pub fn read(head: &Head<'a>, headers: &'a HeaderMap) -> Self {
-        Self {
+        let mut facts = Self {
             method: head.method,
             is_upgrade: head.is_upgrade(),
             origin: head.origin,
-            sec_fetch_site: Single::of(headers, &SEC_FETCH_SITE),
-            referer: Single::of(headers, &REFERER),
+            sec_fetch_site: Single::Absent,
+            referer: Single::Absent,
+        };
+        if !facts.is_safe() {
+            facts.sec_fetch_site = Single::of(headers, &SEC_FETCH_SITE);
+            facts.referer = Single::of(headers, &REFERER);
         }
+        facts
     }
 
     /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
@@ -133,7 +138,7 @@ fn passes(
 fn origin_of_url(url: &[u8]) -> Option<&[u8]> {
     let scheme_len = url.windows(3).position(|part| part == b"://")? + 3;
     let (_, behind) = url.split_at_checked(scheme_len)?;
-    let host_len = behind.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#' | b'\\'));
+    let host_len = behind.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
     url.get(..scheme_len + host_len.unwrap_or(behind.len()))
 }
 
@@ -228,6 +233,82 @@ impl Provenance {
                 Some(TokenVerdict::Valid) => Ok(()),
                 Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERDICTS: [OriginVerdict; 3] =
+        [OriginVerdict::Passed, OriginVerdict::Undecided, OriginVerdict::Refused];
+
+    fn facts(method: &Method, is_upgrade: bool) -> OriginFacts<'_> {
+        let (origin, sec_fetch_site, referer) = <(Single<'_>, Single<'_>, Single<'_>)>::default();
+        OriginFacts { method, is_upgrade, origin, sec_fetch_site, referer }
+    }
+
+    #[test]
+    fn a_refused_origin_is_refused_whatever_the_token() {
+        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+            for is_upgrade in [false, true] {
+                let facts = facts(&Method::POST, is_upgrade);
+                let valid = || Some(TokenVerdict::Valid);
+                let answer = admit(policy, &facts, OriginVerdict::Refused, valid);
+                assert_eq!(answer, Err(Refusal::CsrfOrigin));
+            }
+        }
+    }
+
+    #[test]
+    fn the_token_of_a_session_is_needed_even_from_an_own_page() {
+        for verdict in [OriginVerdict::Passed, OriginVerdict::Undecided] {
+            for method in [Method::POST, Method::DELETE, Method::TRACE] {
+                for token in [TokenVerdict::Invalid, TokenVerdict::Malformed] {
+                    let facts = facts(&method, false);
+                    let answer = admit(CsrfPolicy::Token, &facts, verdict, || Some(token));
+                    assert_eq!(answer, Err(Refusal::CsrfToken));
+                }
+            }
+        }
+    }
+
+    /// Only what a browser sends to open a WebSocket goes without: a POST that asks for an
+    /// upgrade changes something all the same.
+    #[test]
+    fn an_upgrade_needs_its_origin_and_no_token() {
+        let none = || Some(TokenVerdict::Malformed);
+        for method in [Method::GET, Method::CONNECT] {
+            let facts = facts(&method, true);
+            let answers = VERDICTS.map(|verdict| admit(CsrfPolicy::Token, &facts, verdict, none));
+            assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+        }
+        let post = facts(&Method::POST, true);
+        let answer = admit(CsrfPolicy::Token, &post, OriginVerdict::Passed, none);
+        assert_eq!(answer, Err(Refusal::CsrfToken));
+    }
+
+    #[test]
+    fn without_a_session_the_origin_has_to_pass() {
+        let facts = facts(&Method::POST, false);
+        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+            let answers = VERDICTS.map(|verdict| admit(policy, &facts, verdict, || None));
+            assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+        }
+        let exempt = CsrfPolicy::Exempt("state checked");
+        let answers = VERDICTS.map(|verdict| admit(exempt, &facts, verdict, || None));
+        assert_eq!(answers, [Ok(()); 3]);
+    }
+
+    #[test]
+    fn a_safe_request_says_nothing_and_passes() {
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+            let facts = facts(&method, false);
+            let verdict = origin_verdict(&facts, |_| false, |_| false);
+            assert_eq!(verdict, OriginVerdict::Passed);
+            let token = || unreachable!("nobody asks for it");
+            assert_eq!(admit(CsrfPolicy::Token, &facts, verdict, token), Ok(()));
         }
     }
 }
