@@ -36,7 +36,9 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let of_attribute = ["auth.", "cors.", "csrf.", "route."].iter().any(|group| rule.code().starts_with(group));
+        let of_attribute = ["auth.", "cors.", "csrf.", "route."]
+            .iter()
+            .any(|group| rule.code().starts_with(group));
         if of_attribute {
             let shown = messages.contains(&format!("({})", rule.code()));
             assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());

@@ -1,4 +1,5 @@
 //! A principal is there only where one is asked for.
+#![allow(unused_variables)]
 use http::Method;
 use policy_server::prelude::*;
 
