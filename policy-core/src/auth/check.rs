@@ -3,195 +3,8 @@
 //! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
 //! constants, and everybody else gets every violation at once.
 
-use super::{AuthPolicy, OwnScheme};
-use crate::{
-    catalogue::{Rule, Severity},
-    const_text::ConstText,
-    csrf::CsrfPolicy,
-};
-
-/// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
-/// `#[cors]` and the arguments of its handler have to agree with them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthSpec<'a> {
-    /// `public`
-    pub public: bool,
-    /// `session`
-    pub session: bool,
-    /// `token`
-    pub token: bool,
-    /// `ticket`
-    pub ticket: bool,
-    /// `scheme = ..`
-    pub scheme: bool,
-    /// Whether browsers send the credential of that scheme by themselves.
-    pub ambient: bool,
-    /// `optional`
-    pub optional: bool,
-    /// `scopes = [..]`
-    pub scopes: Option<&'a [&'a str]>,
-    /// `roles = [..]`
-    pub roles: Option<&'a [&'a str]>,
-    /// The seconds of `fresh = ".."`, see [`seconds_of`].
-    pub fresh: Option<u32>,
-    /// Whether there is a `#[csrf]`.
-    pub csrf: bool,
-    /// The reason in `#[csrf(exempt = "..")]`.
-    pub exempt: Option<&'a str>,
-    /// Whether pages of other origins may read the answers, without `credentials`.
-    pub without_credentials: bool,
-    /// Whether an argument of the handler is a `Principal`.
-    pub principal: bool,
-    /// Whether an argument of the handler is a `Session` or the `Sessions`.
-    pub takes_session: bool,
-}
-
-/// A part of what a route says about its callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The words of `#[auth]` that say who may call.
-    Callers,
-    /// `scheme`
-    Scheme,
-    /// `scopes`
-    Scopes,
-    /// `roles`
-    Roles,
-    /// `fresh`
-    Fresh,
-    /// `#[csrf]`
-    Csrf,
-    /// `#[cors]`, where it has to agree with `#[auth]`
-    Cors,
-    /// The handler's argument
-    Principal,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 8] = [
-        Self::Callers,
-        Self::Scheme,
-        Self::Scopes,
-        Self::Roles,
-        Self::Fresh,
-        Self::Csrf,
-        Self::Cors,
-        Self::Principal,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Callers => "auth",
-            Self::Scheme => "scheme",
-            Self::Scopes => "scopes",
-            Self::Roles => "roles",
-            Self::Fresh => "fresh",
-            Self::Csrf => "csrf",
-            Self::Cors => "cors",
-            Self::Principal => "Principal",
-        }
-    }
-}
-
-/// One entry of what a route says about its callers that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation<'a> {
-    /// The rule.
-    pub rule: Rule,
-    /// The part.
-    pub part: Part,
-    /// Which entry of that part, from 0.
-    pub index: usize,
-    /// The entry itself; empty where the part is no list.
-    pub value: &'a str,
-}
-
-impl Violation<'_> {
-    /// The violation in words, for a const panic.
-    pub const fn text(&self) -> ConstText {
-        let mut text = ConstText::new(self.part.name());
-        if !self.value.is_empty() {
-            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
-        }
-        text.rule(self.rule)
-    }
-}
-
-/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
-/// the longest.
-///
-/// # Errors
-///
-/// [`Rule::FreshMalformed`].
-///
-/// ```
-/// use policy_core::{Rule, auth::seconds_of};
-///
-/// assert_eq!(seconds_of("10m"), Ok(600));
-/// assert_eq!(seconds_of("10 minutes"), Err(Rule::FreshMalformed));
-/// ```
-pub fn seconds_of(text: &str) -> Result<u32, Rule> {
-    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400_u32)];
-    let read = |(name, unit)| Some((text.strip_suffix(name)?, unit));
-    let (number, unit) = units.into_iter().find_map(read).ok_or(Rule::FreshMalformed)?;
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Rule::FreshMalformed);
-    }
-    Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
-}
-
-impl AuthSpec<'static> {
-    /// A spec that says nothing.
-    pub const NOTHING: Self = Self {
-        public: false,
-        session: false,
-        token: false,
-        ticket: false,
-        scheme: false,
-        ambient: false,
-        optional: false,
-        scopes: None,
-        roles: None,
-        fresh: None,
-        csrf: false,
-        exempt: None,
-        without_credentials: false,
-        principal: false,
-        takes_session: false,
-    };
-
-    /// What these policies say. Of `#[csrf(token)]` nobody can see whether it was written.
-    pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
-        let mut spec = Self::NOTHING;
-        match auth {
-            AuthPolicy::Public => spec.public = true,
-            AuthPolicy::Required(requirement) => {
-                spec.session = requirement.session;
-                spec.token = requirement.token;
-                spec.ticket = requirement.ticket;
-                if let Some(OwnScheme { ambient, .. }) = requirement.scheme {
-                    spec.scheme = true;
-                    spec.ambient = ambient;
-                }
-                spec.optional = requirement.optional;
-                spec.scopes = written(requirement.scopes);
-                spec.roles = written(requirement.roles);
-                spec.fresh = requirement.fresh;
-            }
-        }
-        match csrf {
-            CsrfPolicy::Token => (),
-            CsrfPolicy::Origin => spec.csrf = true,
-            CsrfPolicy::Exempt(reason) => {
-                spec.csrf = true;
-                spec.exempt = Some(reason);
-            }
-        }
-        spec
-    }
-}
+use super::spec::{AuthSpec, Part, Violation};
+use crate::catalogue::{Rule, Severity};
 
 impl<'a> AuthSpec<'a> {
     /// Every violation, errors and warnings, in the order of the parts.
@@ -321,9 +134,27 @@ impl<'a> AuthSpec<'a> {
 /// 365 days.
 const LONGEST_FRESH: u32 = 365 * 86_400;
 
-/// A list of a policy, where none stands for one that was not written.
-const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
-    if list.is_empty() { None } else { Some(list) }
+/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
+/// the longest.
+///
+/// # Errors
+///
+/// [`Rule::FreshMalformed`].
+///
+/// ```
+/// use policy_core::{Rule, auth::seconds_of};
+///
+/// assert_eq!(seconds_of("10m"), Ok(600));
+/// assert_eq!(seconds_of("10 minutes"), Err(Rule::FreshMalformed));
+/// ```
+pub fn seconds_of(text: &str) -> Result<u32, Rule> {
+    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400_u32)];
+    let read = |(name, unit)| Some((text.strip_suffix(name)?, unit));
+    let (number, unit) = units.into_iter().find_map(read).ok_or(Rule::FreshMalformed)?;
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Rule::FreshMalformed);
+    }
+    Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
 }
 
 /// RFC 6749 3.3: a `scope-token`.
@@ -360,7 +191,10 @@ const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::Requirement;
+    use crate::{
+        auth::{AuthPolicy, OwnScheme, Requirement},
+        csrf::CsrfPolicy,
+    };
 
     const SESSION: AuthSpec<'static> = AuthSpec { session: true, ..AuthSpec::NOTHING };
     const TOKEN: AuthSpec<'static> = AuthSpec { token: true, ..AuthSpec::NOTHING };
