@@ -10,9 +10,9 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 21;
+const FILES_REFUSED: usize = 26;
 const ACCEPTED: &str = "tests/ui/pass";
-const FILES_ACCEPTED: usize = 8;
+const FILES_ACCEPTED: usize = 9;
 
 #[test]
 fn attributes_refuse_and_accept() {
@@ -36,7 +36,9 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let of_attribute = ["cors.", "route."].iter().any(|group| rule.code().starts_with(group));
+        let of_attribute = ["auth.", "cors.", "csrf.", "route."]
+            .iter()
+            .any(|group| rule.code().starts_with(group));
         if of_attribute {
             let shown = messages.contains(&format!("({})", rule.code()));
             assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());
@@ -48,6 +50,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
 fn a_mistake_in_an_attribute_has_no_second_error() {
     // These are about what the compiler says of types and constants.
     let of_compiler = [
+        "auth_constants",
         "cors_constants",
         "cors_types",
         "extractors",

@@ -341,11 +341,11 @@ rules! {
         "write a time such as `10m`, or leave `fresh` out";
     /// A session that no page of another origin can send.
     CorsWithoutCredentials Error "auth.cors-without-credentials",
-        "browsers send a session, or what else they send by themselves, to another origin with `credentials` only, so no page that this policy names could use the route",
+        "without `credentials` browsers send no session, nor anything else by themselves, to another origin: no page that this policy names could use the route",
         "list the origins and add `credentials`, or share the route with nobody by `#[cors(none)]`";
     /// A session that pages of other origins do not send, where something else takes its place.
     CorsWithoutSession Warning "auth.cors-without-session",
-        "browsers send a session to another origin with `credentials` only, so pages that this policy names call the route without one",
+        "without `credentials` browsers send no session to another origin: pages that this policy names call the route without one",
         "list the origins and add `credentials`, unless these pages have tokens or need no session";
     /// A principal where nobody is asked for one.
     PrincipalOfPublic Error "auth.principal-of-public",

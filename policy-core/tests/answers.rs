@@ -47,6 +47,28 @@ vary: origin";
 }
 
 #[test]
+fn a_preflight_allows_what_credentials_need() {
+    const APP: &[&str] = &["https://a.test"];
+    const COOKIES: CorsPolicy = CorsPolicy::origins(APP).credentials().build();
+    const LISTED: CorsPolicy = CorsPolicy::origins(APP).credentials().methods(&["PUT"]).build();
+    const TOKENS: CorsPolicy = CorsPolicy::origins(APP).build();
+    const STARS: CorsPolicy = CorsPolicy::origins(&["*"]).headers(&["*"]).build();
+    let allowed = |policy: &CorsPolicy, by_credentials: &[&str]| {
+        let headers = preflight_of(policy, "https://a.test", &[Method::PUT], by_credentials);
+        let headers = headers.expect("allowed");
+        let names = headers.get("access-control-allow-headers").expect("names");
+        names.to_str().expect("text").to_owned()
+    };
+    let both = &["authorization", "x-csrf-token", "authorization"];
+    assert_eq!(allowed(&COOKIES, both), "authorization,content-type,x-csrf-token");
+    assert_eq!(allowed(&COOKIES, &["x-csrf-token"]), "content-type,x-csrf-token");
+    assert_eq!(allowed(&LISTED, both), "authorization,x-csrf-token");
+    assert_eq!(allowed(&TOKENS, both), "authorization,content-type");
+    assert_eq!(allowed(&STARS, both), "*,authorization");
+    assert_eq!(allowed(&STARS, &[]), "*");
+}
+
+#[test]
 fn a_preflight_is_refused_for_what_is_wrong_with_it() {
     let asks = |origins: &[&'static str], methods: &[&'static str]| {
         let cors = compiled(&MEMBERS);
@@ -133,10 +155,19 @@ fn preflight(
     origin: &'static str,
     served: &[Method],
 ) -> Result<HeaderMap, Refusal> {
+    preflight_of(policy, origin, served, &[])
+}
+
+fn preflight_of(
+    policy: &CorsPolicy,
+    origin: &'static str,
+    served: &[Method],
+    by_credentials: &[&str],
+) -> Result<HeaderMap, Refusal> {
     let cors = compiled(policy);
     let origin = HeaderValue::from_static(origin);
     let method = HeaderValue::from_static("PURGE");
-    let plan = cors.preflight(served, &[]);
+    let plan = cors.preflight(served, by_credentials);
     plan.answer(&cors, Single::One(&origin), Single::One(&method)).map(|(_, headers)| headers)
 }
 

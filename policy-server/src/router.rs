@@ -256,3 +256,49 @@ impl Hasher for PathHasher {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use policy_core::{
+        cors::{CorsPolicy, OriginLists},
+        gate::Single,
+    };
+
+    use super::*;
+
+    #[test]
+    fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {
+        const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
+        const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
+        let compiled = |policy| Arc::new(Cors::new("a test", policy, &OriginLists::new()).unwrap());
+        let (app, other) = (compiled(&APP), compiled(&OTHER));
+        let mut router = RouterBuilder::default();
+        let routes: [(_, _, &'static [&'static str]); 4] = [
+            (Method::GET, &app, &["authorization"]),
+            (Method::POST, &app, &["x-csrf-token"]),
+            (Method::PUT, &app, &[]),
+            (Method::DELETE, &other, &["x-csrf-token"]),
+        ];
+        for (place, (method, cors, by_credentials)) in routes.into_iter().enumerate() {
+            let declared = Declared { cors: Arc::clone(cors), by_credentials };
+            assert!(router.add("/a", &[method], place, Some(&declared)).is_ok());
+        }
+        let router = router.finish();
+        let (path, _) = router.find("/a").unwrap();
+        let allowed = |method: &Method, origin| {
+            let Sharing { cors, preflight } =
+                path.served(method).and_then(|served| served.sharing.as_ref()).unwrap();
+            let (origin, method) =
+                (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
+            let answer = preflight.answer(cors, Single::One(&origin), Single::One(&method));
+            answer.unwrap().1.get("access-control-allow-headers").unwrap().clone()
+        };
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {
+            let names = allowed(&method, "https://a.test");
+            assert_eq!(names, "authorization,content-type,x-csrf-token", "{method}");
+        }
+        assert_eq!(allowed(&Method::DELETE, "https://b.test"), "content-type,x-csrf-token");
+    }
+}

@@ -83,6 +83,34 @@ the app does not start: 7 problems
     );
 }
 
+#[get("/account")]
+#[auth(session)]
+async fn account() {}
+
+#[get("/hidden-account")]
+#[cors(none)]
+#[auth(session)]
+async fn hidden() {}
+
+#[get("/reports")]
+#[auth(session | token)]
+async fn reports() {}
+
+#[test]
+fn are_refused_where_a_default_shares_what_only_a_session_opens() {
+    const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+    const CLOSED: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).credentials().build();
+    let refused = |app: App<()>| match app.build() {
+        Err(error) => text(&error).matches("auth.cors-without-credentials").count(),
+        Ok(_) => 0,
+    };
+    let routes = || routes![account, hidden, reports];
+    assert_eq!(refused(App::new(()).cors(OPEN).routes(routes())), 1);
+    assert_eq!(refused(App::new(()).scope("/a", Scope::new().cors(OPEN).routes(routes()))), 1);
+    assert_eq!(refused(App::new(()).cors(CLOSED).routes(routes())), 0);
+    assert_eq!(refused(App::new(()).routes(routes())), 0);
+}
+
 #[test]
 fn name_one_problem_as_one() {
     let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");

@@ -4,7 +4,7 @@ use policy_server::prelude::*;
 
 #[get("users/{id}")]
 #[cors(origins = ["*", "https://Upper.example"], credentials, credential, expose = ["set-cookie"])]
-#[auth(session)]
+#[auth(session, scope = ["a"])]
 fn first<T>(t: T) -> String {
     String::new()
 }

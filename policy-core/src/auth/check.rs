@@ -3,195 +3,8 @@
 //! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
 //! constants, and everybody else gets every violation at once.
 
-use super::{AuthPolicy, OwnScheme};
-use crate::{
-    catalogue::{Rule, Severity},
-    const_text::ConstText,
-    csrf::CsrfPolicy,
-};
-
-/// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
-/// `#[cors]` and the arguments of its handler have to agree with them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthSpec<'a> {
-    /// `public`
-    pub public: bool,
-    /// `session`
-    pub session: bool,
-    /// `token`
-    pub token: bool,
-    /// `ticket`
-    pub ticket: bool,
-    /// `scheme = ..`
-    pub scheme: bool,
-    /// Whether browsers send the credential of that scheme by themselves.
-    pub ambient: bool,
-    /// `optional`
-    pub optional: bool,
-    /// `scopes = [..]`
-    pub scopes: Option<&'a [&'a str]>,
-    /// `roles = [..]`
-    pub roles: Option<&'a [&'a str]>,
-    /// The seconds of `fresh = ".."`, see [`seconds_of`].
-    pub fresh: Option<u32>,
-    /// Whether there is a `#[csrf]`.
-    pub csrf: bool,
-    /// The reason in `#[csrf(exempt = "..")]`.
-    pub exempt: Option<&'a str>,
-    /// Whether pages of other origins may read the answers, without `credentials`.
-    pub without_credentials: bool,
-    /// Whether an argument of the handler is a `Principal`.
-    pub principal: bool,
-    /// Whether an argument of the handler is a `Session` or the `Sessions`.
-    pub takes_session: bool,
-}
-
-/// A part of what a route says about its callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The words of `#[auth]` that say who may call.
-    Callers,
-    /// `scheme`
-    Scheme,
-    /// `scopes`
-    Scopes,
-    /// `roles`
-    Roles,
-    /// `fresh`
-    Fresh,
-    /// `#[csrf]`
-    Csrf,
-    /// `#[cors]`, where it has to agree with `#[auth]`
-    Cors,
-    /// The handler's argument
-    Principal,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 8] = [
-        Self::Callers,
-        Self::Scheme,
-        Self::Scopes,
-        Self::Roles,
-        Self::Fresh,
-        Self::Csrf,
-        Self::Cors,
-        Self::Principal,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Callers => "auth",
-            Self::Scheme => "scheme",
-            Self::Scopes => "scopes",
-            Self::Roles => "roles",
-            Self::Fresh => "fresh",
-            Self::Csrf => "csrf",
-            Self::Cors => "cors",
-            Self::Principal => "Principal",
-        }
-    }
-}
-
-/// One entry of what a route says about its callers that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation<'a> {
-    /// The rule.
-    pub rule: Rule,
-    /// The part.
-    pub part: Part,
-    /// Which entry of that part, from 0.
-    pub index: usize,
-    /// The entry itself; empty where the part is no list.
-    pub value: &'a str,
-}
-
-impl Violation<'_> {
-    /// The violation in words, for a const panic.
-    pub const fn text(&self) -> ConstText {
-        let mut text = ConstText::new(self.part.name());
-        if !self.value.is_empty() {
-            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
-        }
-        text.rule(self.rule)
-    }
-}
-
-/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
-/// the longest.
-///
-/// # Errors
-///
-/// [`Rule::FreshMalformed`].
-///
-/// ```
-/// use policy_core::{Rule, auth::seconds_of};
-///
-/// assert_eq!(seconds_of("10m"), Ok(600));
-/// assert_eq!(seconds_of("10 minutes"), Err(Rule::FreshMalformed));
-/// ```
-pub fn seconds_of(text: &str) -> Result<u32, Rule> {
-    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400_u32)];
-    let read = |(name, unit)| Some((text.strip_suffix(name)?, unit));
-    let (number, unit) = units.into_iter().find_map(read).ok_or(Rule::FreshMalformed)?;
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Rule::FreshMalformed);
-    }
-    Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
-}
-
-impl AuthSpec<'static> {
-    /// A spec that says nothing.
-    pub const NOTHING: Self = Self {
-        public: false,
-        session: false,
-        token: false,
-        ticket: false,
-        scheme: false,
-        ambient: false,
-        optional: false,
-        scopes: None,
-        roles: None,
-        fresh: None,
-        csrf: false,
-        exempt: None,
-        without_credentials: false,
-        principal: false,
-        takes_session: false,
-    };
-
-    /// What these policies say. Of `#[csrf(token)]` nobody can see whether it was written.
-    pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
-        let mut spec = Self::NOTHING;
-        match auth {
-            AuthPolicy::Public => spec.public = true,
-            AuthPolicy::Required(requirement) => {
-                spec.session = requirement.session;
-                spec.token = requirement.token;
-                spec.ticket = requirement.ticket;
-                if let Some(OwnScheme { ambient, .. }) = requirement.scheme {
-                    spec.scheme = true;
-                    spec.ambient = ambient;
-                }
-                spec.optional = requirement.optional;
-                spec.scopes = written(requirement.scopes);
-                spec.roles = written(requirement.roles);
-                spec.fresh = requirement.fresh;
-            }
-        }
-        match csrf {
-            CsrfPolicy::Token => (),
-            CsrfPolicy::Origin => spec.csrf = true,
-            CsrfPolicy::Exempt(reason) => {
-                spec.csrf = true;
-                spec.exempt = Some(reason);
-            }
-        }
-        spec
-    }
-}
+use super::spec::{AuthSpec, Part, Violation};
+use crate::catalogue::{Rule, Severity};
 
 impl<'a> AuthSpec<'a> {
     /// Every violation, errors and warnings, in the order of the parts.
@@ -321,9 +134,27 @@ impl<'a> AuthSpec<'a> {
 /// 365 days.
 const LONGEST_FRESH: u32 = 365 * 86_400;
 
-/// A list of a policy, where none stands for one that was not written.
-const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
-    if list.is_empty() { None } else { Some(list) }
+/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
+/// the longest.
+///
+/// # Errors
+///
+/// [`Rule::FreshMalformed`].
+///
+/// ```
+/// use policy_core::{Rule, auth::seconds_of};
+///
+/// assert_eq!(seconds_of("10m"), Ok(600));
+/// assert_eq!(seconds_of("10 minutes"), Err(Rule::FreshMalformed));
+/// ```
+pub fn seconds_of(text: &str) -> Result<u32, Rule> {
+    let units = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400_u32)];
+    let read = |(name, unit)| Some((text.strip_suffix(name)?, unit));
+    let (number, unit) = units.into_iter().find_map(read).ok_or(Rule::FreshMalformed)?;
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Rule::FreshMalformed);
+    }
+    Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
 }
 
 /// RFC 6749 3.3: a `scope-token`.
@@ -354,5 +185,199 @@ const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
     match list.split_at_checked(index) {
         Some((_, [text, ..])) => text,
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        auth::{AuthPolicy, OwnScheme, Requirement},
+        csrf::CsrfPolicy,
+    };
+
+    const SESSION: AuthSpec<'static> = AuthSpec { session: true, ..AuthSpec::NOTHING };
+    const TOKEN: AuthSpec<'static> = AuthSpec { token: true, ..AuthSpec::NOTHING };
+    const PUBLIC: AuthSpec<'static> = AuthSpec { public: true, ..AuthSpec::NOTHING };
+    const BASIC: AuthSpec<'static> = AuthSpec { scheme: true, ambient: true, ..AuthSpec::NOTHING };
+    const KEYS: AuthSpec<'static> = AuthSpec { ambient: false, ..BASIC };
+
+    fn rules(spec: AuthSpec<'_>) -> Vec<(Rule, usize)> {
+        spec.violations().map(|found| (found.rule, found.index)).collect()
+    }
+
+    #[test]
+    fn somebody_is_named_and_public_and_schemes_stand_alone() {
+        for alone in [SESSION, TOKEN, PUBLIC, BASIC, KEYS] {
+            assert_eq!(rules(alone), []);
+        }
+        assert_eq!(rules(AuthSpec::NOTHING), [(Rule::CallersMissing, 0)]);
+        let optional = AuthSpec { optional: true, ..AuthSpec::NOTHING };
+        assert_eq!(rules(optional), [(Rule::CallersMissing, 0)]);
+        let beside = [
+            AuthSpec { public: true, ..SESSION },
+            AuthSpec { public: true, ..KEYS },
+            AuthSpec { optional: true, ..PUBLIC },
+            AuthSpec { scopes: Some(&["a"]), ..PUBLIC },
+            AuthSpec { roles: Some(&["a"]), ..PUBLIC },
+            AuthSpec { fresh: Some(1), ..PUBLIC },
+        ];
+        for spec in beside {
+            assert_eq!(rules(spec), [(Rule::PublicNotAlone, 0)]);
+        }
+        for (session, token, ticket) in
+            [(true, false, false), (false, true, false), (false, false, true)]
+        {
+            let spec = AuthSpec { session, token, ticket, ..KEYS };
+            assert_eq!(rules(spec), [(Rule::SchemeNotAlone, 0)]);
+        }
+    }
+
+    #[test]
+    fn scopes_are_those_of_rfc_6749_and_roles_are_texts() {
+        for byte in 0..=u8::MAX {
+            let text = char::from(byte).to_string();
+            let is_scope = matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E);
+            let found = rules(AuthSpec { scopes: Some(&["a", &text]), ..TOKEN });
+            let wrong = [(Rule::ScopeInvalid, 1)];
+            let repeated = [(Rule::RequirementRepeated, 1)];
+            let want: &[_] = match (text.as_str(), is_scope) {
+                ("a", _) => &repeated,
+                (_, true) => &[],
+                (_, false) => &wrong,
+            };
+            assert_eq!(found, want, "{text:?}");
+            let found = rules(AuthSpec { roles: Some(&[&text]), ..TOKEN });
+            assert_eq!(found == [(Rule::RoleInvalid, 0)], text.contains(char::is_control));
+        }
+        for list in [&[][..], &[""]] {
+            let both = AuthSpec { scopes: Some(list), roles: Some(list), ..TOKEN };
+            let want = match list {
+                [] => [(Rule::RequirementEmpty, 0), (Rule::RequirementEmpty, 0)],
+                _ => [(Rule::ScopeInvalid, 0), (Rule::RoleInvalid, 0)],
+            };
+            assert_eq!(rules(both), want);
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_number_and_a_unit_and_is_at_most_a_year() {
+        let read = |text| match seconds_of(text) {
+            Ok(seconds) => match rules(AuthSpec { fresh: Some(seconds), ..SESSION }).first() {
+                Some((rule, _)) => Err(*rule),
+                None => Ok(seconds),
+            },
+            Err(rule) => Err(rule),
+        };
+        for (text, seconds) in [
+            ("1s", 1),
+            ("010m", 600),
+            ("8h", 28_800),
+            ("365d", 31_536_000),
+            ("31536000s", 31_536_000),
+        ] {
+            assert_eq!(read(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "s", "10", "10w", "10M", "+1s", "-1s", "1.5h", " 1s", "1 s", "1ms", "1s "]
+        {
+            assert_eq!(read(text), Err(Rule::FreshMalformed), "{text}");
+        }
+        for text in ["0s", "0d", "366d", "31536001s", "4294967296s", "99999999999999999999d"] {
+            assert_eq!(read(text), Err(Rule::FreshOutOfBounds), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_needs_credentials_where_it_is_the_only_way_in() {
+        let shared = |spec| rules(AuthSpec { without_credentials: true, ..spec });
+        for spec in [SESSION, BASIC] {
+            assert_eq!(shared(spec), [(Rule::CorsWithoutCredentials, 0)]);
+            let optional = AuthSpec { optional: true, ..spec };
+            assert_eq!(shared(optional), [(Rule::CorsWithoutSession, 0)]);
+        }
+        for other in [AuthSpec { token: true, ..SESSION }, AuthSpec { ticket: true, ..SESSION }] {
+            assert_eq!(shared(other), [(Rule::CorsWithoutSession, 0)]);
+        }
+        for spec in [PUBLIC, TOKEN, KEYS] {
+            assert_eq!(shared(spec), []);
+        }
+    }
+
+    #[test]
+    fn a_protection_has_something_to_protect_and_an_exemption_a_reason() {
+        let protected = |spec| rules(AuthSpec { csrf: true, ..spec });
+        let with_session = |spec| AuthSpec { takes_session: true, ..spec };
+        for spec in [SESSION, BASIC, with_session(PUBLIC), with_session(TOKEN)] {
+            assert_eq!(protected(spec), []);
+        }
+        for spec in [TOKEN, KEYS] {
+            assert_eq!(protected(spec), [(Rule::NothingToForge, 0)]);
+        }
+        assert_eq!(protected(PUBLIC), [(Rule::CsrfWithoutSession, 0)]);
+        for (reason, want) in [("", 1), (" \t", 1), ("state checked", 0)] {
+            let found = protected(AuthSpec { exempt: Some(reason), ..SESSION });
+            assert_eq!(found.len(), want);
+            assert!(found.iter().all(|found| found.0 == Rule::ExemptWithoutReason));
+        }
+    }
+
+    #[test]
+    fn a_principal_is_there_where_one_is_asked_for() {
+        let with = |spec| rules(AuthSpec { principal: true, ..spec });
+        assert_eq!(with(SESSION), []);
+        assert_eq!(with(PUBLIC), [(Rule::PrincipalOfPublic, 0)]);
+        assert_eq!(with(AuthSpec { optional: true, ..TOKEN }), [(Rule::PrincipalOfOptional, 0)]);
+    }
+
+    #[test]
+    fn a_policy_is_asked_the_same_as_its_attribute() {
+        let requirement = Requirement {
+            scheme: Some(OwnScheme { name: "Basic", ambient: true }),
+            optional: true,
+            scopes: &["a"],
+            fresh: Some(0),
+            ..Requirement::NONE
+        };
+        let spec = AuthSpec::of(&AuthPolicy::Required(requirement), &CsrfPolicy::Exempt(" "));
+        let written = AuthSpec {
+            optional: true,
+            scopes: Some(&["a"]),
+            fresh: Some(0),
+            csrf: true,
+            exempt: Some(" "),
+            ..BASIC
+        };
+        assert_eq!(spec, written);
+        assert_eq!(AuthSpec::of(&AuthPolicy::Public, &CsrfPolicy::Token), PUBLIC);
+    }
+
+    #[test]
+    fn what_constants_are_told_is_the_first_error() {
+        let lists = [None, Some(&[][..]), Some(&["a", "a"]), Some(&["a", " \n"])];
+        let is_error = |found: &Violation<'_>| found.rule.severity() == Severity::Error;
+        let (mut errors, mut warnings) = (0, 0);
+        for (flags, scopes) in (0..1 << 10).flat_map(|flags| lists.map(|list| (flags, list))) {
+            let has = |flag: u32| flags & (1 << flag) != 0;
+            let spec = AuthSpec {
+                public: has(0),
+                session: has(1),
+                token: has(2),
+                ticket: has(3),
+                scheme: has(4),
+                ambient: has(5),
+                scopes,
+                roles: scopes.filter(|_| has(5)),
+                fresh: has(6).then_some(0),
+                csrf: has(6),
+                takes_session: has(7),
+                principal: has(8),
+                without_credentials: has(9),
+                ..AuthSpec::NOTHING
+            };
+            assert_eq!(spec.first_error(), spec.violations().find(is_error));
+            errors += usize::from(spec.first_error().is_some());
+            warnings += usize::from(spec.violations().any(|found| !is_error(&found)));
+        }
+        assert!(errors > 100 && warnings > 100, "{errors} {warnings}");
     }
 }

@@ -4,10 +4,12 @@
 //! [`AuthPolicy`] is what a route enforces.
 
 mod check;
+mod spec;
 
 use std::fmt;
 
-pub use check::{AuthSpec, Part, Violation, seconds_of};
+pub use check::seconds_of;
+pub use spec::{AuthSpec, Part, Violation};
 
 use crate::csrf::{self, CsrfPolicy};
 

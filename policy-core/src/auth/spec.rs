@@ -1,0 +1,169 @@
+//! What a route says about its callers, before anybody checked it.
+
+use super::{AuthPolicy, OwnScheme};
+use crate::{catalogue::Rule, const_text::ConstText, csrf::CsrfPolicy};
+
+/// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
+/// `#[cors]` and the arguments of its handler have to agree with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthSpec<'a> {
+    /// `public`
+    pub public: bool,
+    /// `session`
+    pub session: bool,
+    /// `token`
+    pub token: bool,
+    /// `ticket`
+    pub ticket: bool,
+    /// `scheme = ..`
+    pub scheme: bool,
+    /// Whether browsers send the credential of that scheme by themselves.
+    pub ambient: bool,
+    /// `optional`
+    pub optional: bool,
+    /// `scopes = [..]`
+    pub scopes: Option<&'a [&'a str]>,
+    /// `roles = [..]`
+    pub roles: Option<&'a [&'a str]>,
+    /// The seconds of `fresh = ".."`, see [`seconds_of`].
+    pub fresh: Option<u32>,
+    /// Whether there is a `#[csrf]`.
+    pub csrf: bool,
+    /// The reason in `#[csrf(exempt = "..")]`.
+    pub exempt: Option<&'a str>,
+    /// Whether pages of other origins may read the answers, without `credentials`.
+    pub without_credentials: bool,
+    /// Whether an argument of the handler is a `Principal`.
+    pub principal: bool,
+    /// Whether an argument of the handler is a `Session` or the `Sessions`.
+    pub takes_session: bool,
+}
+
+impl AuthSpec<'static> {
+    /// A spec that says nothing.
+    pub const NOTHING: Self = Self {
+        public: false,
+        session: false,
+        token: false,
+        ticket: false,
+        scheme: false,
+        ambient: false,
+        optional: false,
+        scopes: None,
+        roles: None,
+        fresh: None,
+        csrf: false,
+        exempt: None,
+        without_credentials: false,
+        principal: false,
+        takes_session: false,
+    };
+
+    /// What these policies say. Of `#[csrf(token)]` nobody can see whether it was written.
+    pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
+        let mut spec = Self::NOTHING;
+        match auth {
+            AuthPolicy::Public => spec.public = true,
+            AuthPolicy::Required(requirement) => {
+                spec.session = requirement.session;
+                spec.token = requirement.token;
+                spec.ticket = requirement.ticket;
+                if let Some(OwnScheme { ambient, .. }) = requirement.scheme {
+                    spec.scheme = true;
+                    spec.ambient = ambient;
+                }
+                spec.optional = requirement.optional;
+                spec.scopes = written(requirement.scopes);
+                spec.roles = written(requirement.roles);
+                spec.fresh = requirement.fresh;
+            }
+        }
+        match csrf {
+            CsrfPolicy::Token => (),
+            CsrfPolicy::Origin => spec.csrf = true,
+            CsrfPolicy::Exempt(reason) => {
+                spec.csrf = true;
+                spec.exempt = Some(reason);
+            }
+        }
+        spec
+    }
+}
+
+/// A part of what a route says about its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// The words of `#[auth]` that say who may call.
+    Callers,
+    /// `scheme`
+    Scheme,
+    /// `scopes`
+    Scopes,
+    /// `roles`
+    Roles,
+    /// `fresh`
+    Fresh,
+    /// `#[csrf]`
+    Csrf,
+    /// `#[cors]`, where it has to agree with `#[auth]`
+    Cors,
+    /// The handler's argument
+    Principal,
+}
+
+impl Part {
+    /// Every part, in the order in which violations are reported.
+    pub const ALL: [Self; 8] = [
+        Self::Callers,
+        Self::Scheme,
+        Self::Scopes,
+        Self::Roles,
+        Self::Fresh,
+        Self::Csrf,
+        Self::Cors,
+        Self::Principal,
+    ];
+
+    /// The name as it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Callers => "auth",
+            Self::Scheme => "scheme",
+            Self::Scopes => "scopes",
+            Self::Roles => "roles",
+            Self::Fresh => "fresh",
+            Self::Csrf => "csrf",
+            Self::Cors => "cors",
+            Self::Principal => "Principal",
+        }
+    }
+}
+
+/// One entry of what a route says about its callers that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation<'a> {
+    /// The rule.
+    pub rule: Rule,
+    /// The part.
+    pub part: Part,
+    /// Which entry of that part, from 0.
+    pub index: usize,
+    /// The entry itself; empty where the part is no list.
+    pub value: &'a str,
+}
+
+impl Violation<'_> {
+    /// The violation in words, for a const panic.
+    pub const fn text(&self) -> ConstText {
+        let mut text = ConstText::new(self.part.name());
+        if !self.value.is_empty() {
+            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
+        }
+        text.rule(self.rule)
+    }
+}
+
+/// A list of a policy, where none stands for one that was not written.
+const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
+    if list.is_empty() { None } else { Some(list) }
+}

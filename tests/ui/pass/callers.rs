@@ -1,0 +1,85 @@
+//! Every form of `#[auth]` and `#[csrf]`, and what goes together.
+#![deny(warnings)]
+
+use std::convert::Infallible;
+
+use axum_core::extract::FromRequestParts;
+use policy_server::{Scheme, prelude::*};
+
+struct Basic;
+impl Scheme for Basic {
+    const AMBIENT: bool = true;
+}
+
+mod keys {
+    pub struct ApiKeys<T>(pub T);
+    impl<T: Send + Sync + 'static> policy_server::Scheme for ApiKeys<T> {
+        const AMBIENT: bool = false;
+    }
+}
+
+/// Takes the place of the one that an app hands out.
+struct Sessions;
+impl<S: Sync> FromRequestParts<S> for Sessions {
+    type Rejection = Infallible;
+    async fn from_request_parts(
+        _parts: &mut http::request::Parts,
+        _state: &S,
+    ) -> Result<Self, Infallible> {
+        Ok(Self)
+    }
+}
+
+const PARTNERS: CorsPolicy =
+    CorsPolicy::origins(&["https://app.example"]).credentials().build();
+const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+const READ: &str = "orders:read";
+const ROLES: &[&str] = &["admin", "clerk"];
+
+macro_rules! route {
+    ($name:ident, $path:literal, $($attribute:tt)*) => {
+        #[post($path)]
+        $($attribute)*
+        async fn $name() {}
+    };
+}
+
+route!(a, "/a", #[auth(session)]);
+route!(b, "/b", #[auth(token)]);
+route!(c, "/c", #[auth(ticket | session | token,)]);
+route!(d, "/d", #[auth(optional, token)]);
+route!(e, "/e", #[auth(session | token, optional, scopes = ["a", "b"], roles = ["x"], fresh = "10m")]);
+route!(f, "/f", #[auth(token, scopes = [READ, concat!("orders", ":write")], roles = ROLES)]);
+route!(g, "/g", #[auth(scheme = Basic, scopes = ["a"])]);
+route!(h, "/h", #[auth(scheme = keys::ApiKeys<u8>, optional, roles = ["x"])]);
+route!(i, "/i", #[auth(session, fresh = "365d")] #[csrf(token)]);
+route!(j, "/j", #[csrf(origin)] #[auth(session, fresh = "1s")]);
+route!(k, "/k", #[auth(session | token)] #[csrf(exempt = "signed by the caller")]);
+route!(l, "/l", #[auth(scheme = Basic)] #[csrf(origin)] #[cors(PARTNERS)]);
+route!(m, "/m", #[auth(session)] #[cors(PARTNERS)]);
+route!(n, "/n", #[auth(session)] #[cors(origins = ["https://app.example"], credentials)]);
+route!(o, "/o", #[auth(token)] #[cors(origins = ["*"])]);
+route!(p, "/p", #[auth(scheme = keys::ApiKeys<u8>)] #[cors(OPEN)]);
+route!(q, "/q", #[auth(session | token)] #[cors(OPEN)]);
+route!(r, "/r", #[auth(session)] #[cors(none)]);
+
+#[post("/callback")]
+#[auth(public)]
+#[csrf(exempt = "state checked")]
+async fn callback(_sessions: Sessions) {}
+
+#[post("/logout")]
+#[csrf(origin)]
+#[auth(token)]
+async fn logout(_sessions: Sessions) {}
+
+#[allow(deprecated)]
+#[get("/odd")]
+#[auth(session | token, scopes = ["a", "a"])]
+async fn odd() {}
+
+fn main() {
+    let _ = App::new(()).routes(routes![
+        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, callback, logout, odd
+    ]);
+}
