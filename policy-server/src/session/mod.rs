@@ -7,6 +7,8 @@ mod request;
 mod service;
 mod sessions;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
