@@ -14,7 +14,7 @@ use std::{
 use policy_core::{
     cookie::{Presented, presented},
     gate::{OwnOrigin, PublicOrigin},
-    session::{Outcome, SessionId, Timings},
+    session::{Outcome, SessionId},
 };
 use tokio::sync::broadcast;
 

@@ -3,16 +3,11 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use policy_core::{
-    Rule,
-    cookie::{Presented, SameSite},
-    gate::OwnOrigin,
-    session::{Identity, Record},
-};
+use policy_core::{Rule, cookie::Presented, gate::OwnOrigin, session::Record};
 
 use super::*;
 use crate::{
-    session::{SessionError, hours, minutes, tests::watched::Down},
+    session::{Identity, SameSite, SessionError, hours, minutes, tests::watched::Down},
     store::LimitPolicy,
 };
 
@@ -39,6 +34,13 @@ fn a_read_only_request_is_answered_at_once() {
     let request = world.request(Some(&id));
     assert!(!request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap().was_read);
     assert_eq!(calls(&world), [""; 0]);
+}
+
+/// Each request allocates it.
+#[test]
+fn the_session_of_a_request_is_small() {
+    let size = size_of::<RequestSession>();
+    assert!(size <= 384, "{size} bytes");
 }
 
 #[test]
