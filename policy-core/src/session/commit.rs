@@ -329,3 +329,134 @@ fn replay(record: &Record, changes: &[Change]) -> Result<Box<[u8]>, DataError> {
     data.apply(changes);
     data.write()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::Renewal, *};
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    fn record(user: Option<&str>) -> Record {
+        let mut record = Draft::begin(NOW, &Timings::default(), false).record;
+        record.identity = user.map(Identity::new);
+        record.version = 3;
+        record.data = Box::from(&br#"{"a":1}"#[..]);
+        record
+    }
+
+    fn decide(effects: &Effects, row: Row<'_>, status: u16) -> Plan {
+        let outcome = Outcome::Answered(status.try_into().unwrap());
+        plan(effects, row, outcome, NOW, &Timings::default()).unwrap()
+    }
+
+    /// The name of a plan, and the values that it stores.
+    fn kind(plan: &Plan) -> (&'static str, &str) {
+        let text = |data| std::str::from_utf8(data).unwrap();
+        match plan {
+            Plan::Nothing => ("nothing", ""),
+            Plan::Touch(_) => ("touch", ""),
+            Plan::Update { data, .. } => ("update", text(data)),
+            Plan::Create(draft) => ("create", text(&draft.record.data)),
+            Plan::Replace { draft, .. } => ("replace", text(&draft.record.data)),
+            Plan::Delete => ("delete", ""),
+            Plan::Refuse => ("refuse", ""),
+        }
+    }
+
+    #[test]
+    fn the_table_of_effects_and_rows() {
+        let (ada, nobody) = (record(Some("ada")), record(None));
+        let login = |user| Grant::Login { identity: Identity::new(user), is_remembered: false };
+        let with = |act: &dyn Fn(&mut Effects)| {
+            let mut effects = Effects::default();
+            act(&mut effects);
+            effects
+        };
+        let none = with(&|_| ());
+        let write = with(&|effects| effects.change(Change::Set("b".into(), 2.into())));
+        let same = with(&|effects| effects.change(Change::Set("a".into(), 1.into())));
+        let as_ada = with(&|effects| effects.grant(login("ada")));
+        let as_bob = with(&|effects| effects.grant(login("bob")));
+        let identity = Identity::new("ada");
+        let elevate = with(&|effects| effects.grant(Grant::Elevate { identity: identity.clone() }));
+        let logout = with(&|effects| effects.end([]));
+        let keep = with(&|effects| effects.end(["a".into()]));
+        let a = r#"{"a":1}"#;
+        for (effects, row, status, expected) in [
+            (&none, Row::Absent, 200, ("nothing", "")),
+            (&none, Row::Live(&ada), 200, ("nothing", "")),
+            (&none, Row::Dead, 200, ("nothing", "")),
+            (&write, Row::Absent, 200, ("create", r#"{"b":2}"#)),
+            (&write, Row::Live(&ada), 200, ("update", r#"{"a":1,"b":2}"#)),
+            (&write, Row::Live(&ada), 499, ("update", r#"{"a":1,"b":2}"#)),
+            (&write, Row::Live(&ada), 500, ("nothing", "")),
+            (&write, Row::Dead, 200, ("nothing", "")),
+            (&same, Row::Live(&ada), 200, ("nothing", "")),
+            (&as_ada, Row::Absent, 200, ("create", "")),
+            (&as_ada, Row::Absent, 400, ("nothing", "")),
+            (&as_ada, Row::Live(&nobody), 200, ("replace", a)),
+            (&as_ada, Row::Live(&nobody), 400, ("nothing", "")),
+            (&as_ada, Row::Live(&ada), 200, ("replace", a)),
+            (&as_bob, Row::Live(&ada), 200, ("replace", "")),
+            (&as_bob, Row::Dead, 200, ("create", "")),
+            (&elevate, Row::Live(&ada), 200, ("replace", a)),
+            (&elevate, Row::Live(&ada), 400, ("nothing", "")),
+            (&elevate, Row::Dead, 200, ("refuse", "")),
+            (&elevate, Row::Dead, 400, ("nothing", "")),
+            (&logout, Row::Absent, 200, ("nothing", "")),
+            (&logout, Row::Live(&ada), 200, ("delete", "")),
+            (&logout, Row::Live(&ada), 500, ("delete", "")),
+            (&logout, Row::Dead, 200, ("delete", "")),
+            (&keep, Row::Live(&ada), 200, ("replace", a)),
+            (&keep, Row::Live(&ada), 500, ("delete", "")),
+        ] {
+            let decided = decide(effects, row, status);
+            assert_eq!(kind(&decided), expected, "{effects:?} on {row:?} with {status}");
+        }
+        let lost = plan(&logout, Row::Live(&ada), Outcome::Lost, NOW, &Timings::default());
+        assert_eq!(lost, Ok(Plan::Delete));
+        let later = NOW.after(Duration::from_secs(3600));
+        let lost = plan(&none, Row::Live(&ada), Outcome::Lost, later, &Timings::default());
+        assert_eq!(lost, Ok(Plan::Nothing));
+    }
+
+    #[test]
+    fn a_draft_is_named_and_bound_by_what_it_goes_on_from() {
+        let (id, fresh) = (SessionId::drawn([1; 32]), Handle([2; 16]));
+        let mut before = record(Some("ada"));
+        (before.handle, before.binding) = (Handle([3; 16]), [4; 32]);
+        let identity = Identity::new("ada");
+        let after = |grant: Option<Grant>, timings: Timings| {
+            let mut effects = Effects::default();
+            grant.into_iter().for_each(|grant| effects.grant(grant));
+            let now = NOW.after(Duration::from_secs(60));
+            let outcome = Outcome::Answered(StatusCode::OK);
+            match plan(&effects, Row::Live(&before), outcome, now, &timings) {
+                Ok(Plan::Replace { expected: 3, draft, .. }) => draft,
+                other => panic!("{other:?}"),
+            }
+        };
+        let renewal = Renewal { every: Duration::from_secs(60), grace: Duration::from_secs(10) };
+        let renewed = after(None, Timings { renewal: Some(renewal), ..Timings::default() });
+        assert!(!renewed.is_login());
+        let renewed = renewed.record(&id, fresh);
+        assert_eq!((renewed.handle, renewed.binding), (before.handle, before.binding));
+        assert_eq!(renewed.absolute_deadline, before.absolute_deadline);
+        let elevated =
+            after(Some(Grant::Elevate { identity: identity.clone() }), Timings::default());
+        assert!(!elevated.is_login());
+        let elevated = elevated.record(&id, fresh);
+        assert_eq!((elevated.handle, elevated.binding), (before.handle, id.key().0));
+        assert_eq!(elevated.absolute_deadline, before.absolute_deadline);
+        let login = |identity| Some(Grant::Login { identity, is_remembered: false });
+        let again = after(login(identity), Timings::default());
+        assert!(again.is_login());
+        let again = again.record(&id, fresh);
+        assert_eq!((again.handle, again.binding), (before.handle, id.key().0));
+        assert!(again.absolute_deadline > before.absolute_deadline);
+        let other = after(login(Identity::new("bob")), Timings::default()).record(&id, fresh);
+        assert_eq!(other.handle, fresh);
+    }
+}

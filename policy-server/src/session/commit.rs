@@ -223,12 +223,13 @@ impl RequestSession {
         let service = &self.service;
         let live = self.live();
         let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
-        let lived = service.store.delete(key).await?;
+        let mut lived = service.store.delete(key).await?;
         if let Some(Live { record, .. }) = live {
             if let (false, Some(user)) = (lived, record.user()) {
-                service.store.delete_by_handle(user, record.handle).await?;
+                lived = service.store.delete_by_handle(user, record.handle).await?;
             }
-            self.publish([record.handle]);
+            // One that began anonymously may go on with a user who logged in meanwhile.
+            self.publish((lived || record.identity.is_some()).then_some(record.handle));
         }
         Ok(())
     }

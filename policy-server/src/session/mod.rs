@@ -7,6 +7,8 @@ mod request;
 mod service;
 mod sessions;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
@@ -15,6 +17,10 @@ pub use current::Session;
 pub(crate) use error::CommitError;
 pub use error::SessionError;
 pub(crate) use policy_core::session::Outcome;
+pub use policy_core::{
+    cookie::SameSite,
+    session::{Handle, Identity},
+};
 pub(crate) use request::RequestSession;
 pub(crate) use service::SessionService;
 pub use sessions::InRequest;
