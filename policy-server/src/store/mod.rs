@@ -1,6 +1,7 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+pub mod conformance;
 mod memory;
 mod session_store;
 mod token_store;
