@@ -137,7 +137,7 @@ impl SessionStore for Broken {
             let result = self.store.update(key, expected, data, now).await?;
             if self.has(Fault::UpdateInserts) && result == Cas::Gone {
                 let record = self.records.lock().unwrap().get(key).cloned();
-                let record = record.unwrap_or_else(|| record_of_nobody());
+                let record = record.unwrap_or_else(|| super::record(1000, None));
                 self.store.create(key, record, None, now).await?;
             }
             Ok(result)
@@ -172,7 +172,10 @@ impl SessionStore for Broken {
                 match self.store.load(old, now).await?.map(version) {
                     Some((None, version)) if version == expected => {}
                     _ => {
-                        return self.store.rotate(old, new, expected, record, None, None, now).await;
+                        return self
+                            .store
+                            .rotate(old, new, expected, record, None, None, now)
+                            .await;
                     }
                 }
                 self.meet();
@@ -238,10 +241,6 @@ impl SessionStore for Broken {
         let now = if self.has(Fault::PurgeTakesAll) { Timestamp::MAX } else { now };
         SessionStore::purge(&self.store, now, limit)
     }
-}
-
-fn record_of_nobody() -> Record {
-    record(1000, None)
 }
 
 impl TokenStore for Broken {
