@@ -1,6 +1,7 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+pub mod conformance;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod memory;

@@ -28,7 +28,11 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// is stored. Every instance of the app gets the same.
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
 
-    /// Inserts a new session under a key that does not exist.
+    /// Inserts a new session under a key that does not exist, neither living nor dead nor replaced
+    /// by a rotation. Its version is 1 and its epoch the user's, whatever the record says.
+    ///
+    /// Of a user with as many living sessions as `limit` says, those that began first end, or
+    /// nothing is inserted. Anonymous sessions have no limit here.
     fn create<'a>(
         &'a self,
         key: &'a SessionKey,
@@ -37,10 +41,13 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Answer<'a, Created>;
 
-    /// The living session of this key: neither past a deadline nor of an older epoch.
+    /// The living session of this key: neither past a deadline nor of an older epoch. A session is
+    /// dead from the millisecond of its deadline on.
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>>;
 
-    /// Replaces the data of a living session whose version is still `expected`.
+    /// Replaces the data of a living session whose version is still `expected`, and counts the
+    /// version up. By a key that a rotation replaced and whose grace lasts it is a conflict:
+    /// loading anew gives the key to go on with.
     fn update<'a>(
         &'a self,
         key: &'a SessionKey,
@@ -49,7 +56,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Answer<'a, Cas>;
 
-    /// Notes that a living session was used; a deadline never moves back. Says whether it lives.
+    /// Notes that a living session was used at `now`; neither the deadline nor `last_seen` ever
+    /// moves back, and the version stays. Follows a key that a rotation replaced, as `load` does.
+    /// Says whether the session lives.
     fn touch<'a>(
         &'a self,
         key: &'a SessionKey,
@@ -58,7 +67,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ) -> Answer<'a, bool>;
 
     /// Replaces the living session `old`, whose version is still `expected`, by `record` under
-    /// the key `new`, in one step. Until `grace`, if given, `old` still loads the new session.
+    /// the key `new`, in one step. Until `grace`, if given, `old` still loads the new session,
+    /// also where that is rotated with grace once more.
+    ///
+    /// The version goes on from `expected`. A `new` that exists is a conflict, and so is an `old`
+    /// that was replaced itself and whose grace lasts. For `limit` the new session takes the place
+    /// of the old one.
     fn rotate<'a>(
         &'a self,
         old: &'a SessionKey,
@@ -71,18 +85,20 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ) -> Answer<'a, Cas>;
 
     /// Ends a session, also by a key that a rotation replaced and whose grace lasts. Says whether
-    /// it lived.
+    /// it lived; of one that no `purge` has removed since its deadline a store may say that it did.
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool>;
 
     /// The living sessions of a user, the latest used first.
     fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>>;
 
-    /// Ends one session of a user by its public name. Says whether it lived.
+    /// Ends one session of a user by its public name, and none of another user. Says whether it
+    /// lived, as `delete` does.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
 
     /// Ends all sessions of a user but `keep`, those that are being created included: the user's
-    /// epoch goes up, and `keep` is stamped with the new one in the same step. Gives how many
-    /// ended.
+    /// epoch goes up, and `keep` is stamped with the new one in the same step; its version stays.
+    /// A `keep` that a rotation replaced and whose grace lasts stands for its successor, and one
+    /// of another user for nothing. Gives how many living ones ended.
     fn revoke_user<'a>(
         &'a self,
         user: &'a str,
@@ -90,7 +106,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Answer<'a, u64>;
 
-    /// Removes up to `limit` dead sessions, and gives how many.
+    /// Removes up to `limit` dead sessions, and gives how many: fewer than `limit` if none are
+    /// left. It works in small steps, so that no request waits for more than a millisecond; it may
+    /// look at everything there is, so about once a minute is often enough.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
 }
 

@@ -25,7 +25,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// which is stored.
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
 
-    /// Inserts a family with its first token.
+    /// Inserts a family with its first token. Neither the id nor the token was there before.
     fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()>;
 
     /// Exchanges `token` for `successor`, in one step with the check of its family:
@@ -33,7 +33,11 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// - an unused token of a living family is used, and `successor` inserted;
     /// - a token used less than `grace` ago, whose successor is unused, gives
     ///   [`Refreshed::Again`];
-    /// - any other used token ends its family.
+    /// - any other used token ends its family;
+    /// - every token of a family that ended or is past its end is [`Refreshed::Dead`], at least
+    ///   until a purge after that end.
+    ///
+    /// Who presents one token is expected to derive one successor from it each time.
     fn refresh(
         &self,
         token: TokenHash,
@@ -48,11 +52,13 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Ends all families of a user, and gives how many.
     fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64>;
 
-    /// Adds a revocation, and gives its place in the sequence. A cut-off of a user, or of all,
-    /// never moves back.
+    /// Adds a revocation, and gives its place in the sequence, behind all that were read before.
+    /// A cut-off of a user, or of all, never moves back, nor does the `until` of a token: what is
+    /// said already keeps its place, and what goes further replaces it at a new one.
     fn revoke(&self, revocation: Revocation) -> Answer<'_, u64>;
 
-    /// All revocations behind a place in the sequence that still matter; everything for 0.
+    /// All revocations behind a place in the sequence that still matter, in order; everything for
+    /// 0. Cut-offs matter for ever, tokens until a purge after their `until`.
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch>;
 
     /// Keeps a ticket for a while.

@@ -39,4 +39,9 @@ impl Anonymous {
             lock(&self.oldest_first).remove(&(record.created, key));
         }
     }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        lock(&self.oldest_first).len()
+    }
 }

@@ -5,6 +5,8 @@ mod families;
 mod revocations;
 mod sessions;
 mod shards;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod user;
 

@@ -374,22 +374,18 @@ impl Inner {
 
     /// Removes what is dead in one part, up to `limit`.
     fn purge(&self, mut sessions: MutexGuard<'_, Sessions>, now: Timestamp, limit: usize) -> usize {
-        let mut purged = 0;
         let mut dead = Vec::new();
         sessions.retain(|key, row| {
-            let is_kept = purged >= limit
-                || match row {
-                    Row::Session { .. } => row.living(now).is_some(),
-                    Row::Moved(moved) => moved.until > now,
-                };
-            if !is_kept {
-                purged += 1;
-                if let Row::Session { record, .. } = row {
+            let is_enough = dead.len() >= limit;
+            match row {
+                Row::Session { .. } if is_enough || row.living(now).is_some() => true,
+                Row::Session { record, .. } => {
                     self.anonymous.remove(*key, record);
                     dead.push((*key, Arc::clone(record)));
+                    false
                 }
+                Row::Moved(moved) => moved.until > now,
             }
-            is_kept
         });
         // A flood that is over gives its memory back.
         if sessions.capacity() > 4 * sessions.len() {
@@ -397,12 +393,16 @@ impl Inner {
             sessions.shrink_to(twice);
         }
         drop(sessions);
-        for (key, record) in dead {
-            if let Some(user) = record.user() {
-                user::remove(&mut self.users.lock(user), user, &key);
+        // One pass for all of a user, who may have many.
+        dead.sort_unstable_by(|(a, of_a), (b, of_b)| (of_a.user(), a).cmp(&(of_b.user(), b)));
+        for of_user in dead.chunk_by(|(_, a), (_, b)| a.user() == b.user()) {
+            if let Some(user) = of_user.first().and_then(|(_, record)| record.user()) {
+                let is_dead = |key: &SessionKey| of_user.binary_search_by_key(key, |dead| dead.0);
+                let mut users = self.users.lock(user);
+                user::retain(&mut users, user, |key| is_dead(key).is_err());
             }
         }
-        purged
+        dead.len()
     }
 
     /// The key that a session is under now, and the locked part that it is in.

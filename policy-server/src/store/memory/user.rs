@@ -15,7 +15,8 @@ pub(super) type Users = HashMap<Box<str>, User, RandomState>;
 pub(super) struct User {
     /// Every session of the user looks at it, so one store here ends all of them at once.
     pub(super) epoch: Arc<AtomicU64>,
-    /// INVARIANT: every living session of the user is here. Dead ones may be, for a while.
+    /// INVARIANT: every living session of the user is here. Dead ones may be, for a while;
+    /// their keys are never given again.
     pub(super) sessions: Vec<SessionKey>,
 }
 
@@ -31,10 +32,13 @@ pub(super) fn add(users: &mut Users, user: &str, epoch: Arc<AtomicU64>, key: Ses
 
 /// Takes a session from its user, if it is there.
 pub(super) fn remove(users: &mut Users, user: &str, key: &SessionKey) {
+    retain(users, user, |one| one != key);
+}
+
+/// Leaves some of the sessions with their user.
+pub(super) fn retain(users: &mut Users, user: &str, is_kept: impl Fn(&SessionKey) -> bool) {
     let Some(entry) = users.get_mut(user) else { return };
-    if let Some(place) = entry.sessions.iter().position(|one| one == key) {
-        entry.sessions.swap_remove(place);
-    }
+    entry.sessions.retain(is_kept);
     if entry.sessions.is_empty() {
         users.remove(user);
     }

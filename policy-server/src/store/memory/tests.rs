@@ -1,0 +1,201 @@
+//! What is the memory's own: no call waits for another for ever, nothing is left behind, and
+//! nobody fills it.
+
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Barrier, mpsc},
+    thread,
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::{Inner, MemoryStore, sessions::Row};
+use crate::store::{Family, Limit, LimitPolicy, Revocation, SessionStore, TokenHash, TokenStore};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const END: Timestamp = Timestamp::from_seconds(1_800_000_900);
+
+/// A small generator, so that every run does the same.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn key(number: u64) -> SessionKey {
+    let mut key = [0; 32];
+    // Few parts, so that calls meet in them.
+    key[..8].copy_from_slice(&(number | (number % 3) << 40).to_le_bytes());
+    SessionKey(key)
+}
+
+fn record(number: u64, user: Option<&str>) -> Record {
+    Record {
+        handle: Handle(u128::from(number).to_le_bytes()),
+        identity: user.map(Identity::new),
+        epoch: 0,
+        version: 0,
+        created: Timestamp::from_millis(NOW.millis() + number),
+        authenticated: None,
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: END,
+        absolute_deadline: END,
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [0; 32],
+        data: Box::default(),
+    }
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// The rows, the entries of users and the anonymous ones that are counted.
+fn sizes(store: &Inner) -> (usize, usize, usize) {
+    let (mut rows, mut of_users) = (0, 0);
+    run(store.sessions.sweep(|shard| {
+        rows += shard.values().filter(|row| matches!(row, Row::Session { .. })).count();
+        ControlFlow::Continue(())
+    }));
+    run(store.users.sweep(|shard| {
+        of_users += shard.values().map(|user| user.sessions.len()).sum::<usize>();
+        ControlFlow::Continue(())
+    }));
+    (rows, of_users, store.anonymous.count())
+}
+
+/// Any call on few users and keys, from a thread that draws.
+async fn any_call(store: &MemoryStore, draw: &mut Draw, fresh: u64) {
+    const USERS: [Option<&str>; 4] = [None, Some("ada"), Some("bob"), Some("eve")];
+    let user = USERS[draw.below(4) as usize];
+    let (old, new) = (key(draw.below(fresh)), key(fresh));
+    let limit = Limit { sessions: 3, policy: LimitPolicy::EvictOldest };
+    let limit = Some(limit).filter(|_| draw.below(2) == 0);
+    let grace = Some(END).filter(|_| draw.below(2) == 0);
+    let mut next = record(fresh, user);
+    if draw.below(5) == 0 {
+        next.idle_deadline = NOW;
+    }
+    match draw.below(9) {
+        0..3 => drop(store.create(&new, next, limit, NOW).await.unwrap()),
+        3..6 => {
+            if let Some(found) = store.load(&old, NOW).await.unwrap() {
+                let old = found.successor.unwrap_or(old);
+                let version = found.record.version;
+                drop(store.rotate(&old, &new, version, next, grace, limit, NOW).await.unwrap());
+            }
+        }
+        6 => drop(store.delete(&old).await.unwrap()),
+        7 => drop(store.revoke_user(user.unwrap_or("ada"), Some(&old), NOW).await.unwrap()),
+        _ => drop(SessionStore::purge(store, NOW, 10).await.unwrap()),
+    }
+}
+
+#[test]
+fn calls_of_many_threads_neither_wait_for_ever_nor_leave_anything_behind() {
+    const THREADS: u64 = 8;
+    const CALLS: u64 = 500;
+    let store = MemoryStore::new();
+    let (done, all_done) = mpsc::channel();
+    let barrier = Arc::new(Barrier::new(THREADS as usize));
+    for thread in 0..THREADS {
+        let (store, done, barrier) = (store.clone(), done.clone(), Arc::clone(&barrier));
+        thread::spawn(move || {
+            let mut draw = Draw(thread);
+            barrier.wait();
+            run(async {
+                for call in 1..=CALLS {
+                    any_call(&store, &mut draw, call * THREADS + thread).await;
+                }
+            });
+            done.send(()).unwrap();
+        });
+    }
+    for _ in 0..THREADS {
+        all_done.recv_timeout(Duration::from_secs(120)).expect("no thread waits for ever");
+    }
+    let (rows, of_users, anonymous) = sizes(&store.0);
+    assert!(rows > 100, "sessions are left: {rows}");
+    assert_eq!(rows, of_users + anonymous, "each session is its user's, or counted as nobody's");
+    run(SessionStore::purge(&store, END, usize::MAX)).unwrap();
+    assert_eq!(sizes(&store.0), (0, 0, 0));
+}
+
+#[test]
+fn the_oldest_anonymous_session_ends_where_there_are_too_many() {
+    let store = MemoryStore::with_anonymous_sessions(3);
+    run(async {
+        store.create(&key(100), record(0, Some("ada")), None, NOW).await.unwrap();
+        for number in 1..=3 {
+            store.create(&key(number), record(number, None), None, NOW).await.unwrap();
+        }
+        // Neither a session that ended nor one that somebody logged in to counts.
+        store.delete(&key(2)).await.unwrap();
+        let login = record(3, Some("ada"));
+        store.rotate(&key(3), &key(103), 1, login, None, None, NOW).await.unwrap();
+        for number in 4..=6 {
+            store.create(&key(number), record(number, None), None, NOW).await.unwrap();
+        }
+        let mut living = Vec::new();
+        for number in [1, 4, 5, 6, 100, 103] {
+            if store.load(&key(number), NOW).await.unwrap().is_some() {
+                living.push(number);
+            }
+        }
+        assert_eq!(living, [4, 5, 6, 100, 103]);
+    });
+}
+
+#[test]
+fn a_purge_lets_others_run_in_between() {
+    let store = MemoryStore::new();
+    let turns = run(async {
+        let purge = async {
+            SessionStore::purge(&store, NOW, usize::MAX).await.unwrap();
+            TokenStore::purge(&store, NOW, usize::MAX).await.unwrap();
+        };
+        let mut purge = std::pin::pin!(purge);
+        let mut turns = 0;
+        std::future::poll_fn(|context| {
+            turns += 1;
+            purge.as_mut().poll(context)
+        })
+        .await;
+        turns
+    });
+    assert!(turns > 4000, "{turns}");
+}
+
+#[test]
+fn a_purge_of_tokens_leaves_nothing_behind() {
+    let store = MemoryStore::new();
+    run(async {
+        for number in 0..50 {
+            let identity = Identity::new(number % 7);
+            let family = Family { id: [number; 16], identity, authenticated: NOW, expires: END };
+            let (token, next) = (TokenHash([number; 32]), TokenHash([number + 100; 32]));
+            store.create_family(family, token).await.unwrap();
+            store.refresh(token, next, Duration::ZERO, NOW).await.unwrap();
+            let revocation = Revocation::Token { id: number.to_string().into(), until: END };
+            store.revoke(revocation).await.unwrap();
+        }
+        assert_eq!(TokenStore::purge(&store, END, 60).await.unwrap(), 60);
+        assert_eq!(TokenStore::purge(&store, END, usize::MAX).await.unwrap(), 90);
+        let mut left = 0;
+        let families = store.0.families.sweep(|families| {
+            left += families.len();
+            ControlFlow::Continue(())
+        });
+        families.await;
+        assert_eq!(left, 0, "no user is left");
+    });
+}
