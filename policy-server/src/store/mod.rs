@@ -1,8 +1,10 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+pub mod conformance;
 #[cfg(feature = "embedded")]
 mod embedded;
+mod memory;
 mod session_store;
 mod token_store;
 
@@ -11,6 +13,7 @@ use std::{error::Error, fmt};
 pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
+pub use memory::MemoryStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,

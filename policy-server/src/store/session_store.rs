@@ -75,8 +75,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool>;
 
     /// The living sessions of a user, the latest used first.
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp)
-    -> Answer<'a, Vec<Summary>>;
+    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>>;
 
     /// Ends one session of a user by its public name. Says whether it lived.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;

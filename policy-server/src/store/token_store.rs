@@ -2,7 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use policy_core::{session::{Handle, Identity}, time::Timestamp};
+use policy_core::{
+    session::{Handle, Identity},
+    time::Timestamp,
+};
 
 use super::Answer;
 

@@ -1,0 +1,88 @@
+//! How many sessions a user may have.
+
+use super::{
+    NOW, SessionStore, answer, at, create_limited, handle, key, lives, opened, record, rule,
+};
+use crate::store::{Cas, Created, Limit, LimitPolicy};
+
+const EVICT: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::EvictOldest });
+const DENY: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::Deny });
+
+pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
+    evict(&*opened(make).await).await;
+    deny(&*opened(make).await).await;
+    rotate(&*opened(make).await).await;
+}
+
+/// Two sessions of ada, the second of which began first; one of bob, one of nobody, and one of
+/// ada that is dead.
+async fn fill<S: SessionStore>(store: &S) {
+    let mut dead = record(5, Some("ada"));
+    dead.absolute_deadline = NOW;
+    let sessions = [
+        (1, at(2), record(1, Some("ada"))),
+        (2, at(1), record(2, Some("ada"))),
+        (3, NOW, record(3, Some("bob"))),
+        (4, NOW, record(4, None)),
+        (5, NOW, dead),
+    ];
+    for (number, created, mut record) in sessions {
+        record.created = created;
+        create_limited(store, key(number), record, None).await;
+    }
+}
+
+async fn evict<S: SessionStore>(store: &S) {
+    fill(store).await;
+    let mut third = record(6, Some("ada"));
+    third.created = at(3);
+    let evicted = create_limited(store, key(6), third, EVICT).await;
+    rule(evicted == [handle(2)], "at the limit the living session that began first ends, only it");
+    rule(!lives(store, &key(2)).await, "an evicted session is dead");
+    for number in [1, 3, 4, 6] {
+        rule(lives(store, &key(number)).await, "at the limit one session ends, of the same user");
+    }
+    let mut fourth = record(7, Some("ada"));
+    fourth.created = at(4);
+    let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
+    let mut evicted = create_limited(store, key(7), fourth, one).await;
+    evicted.sort_unstable();
+    rule(evicted == [handle(1), handle(6)], "where a limit was lowered, several sessions end");
+    let anonymous = create_limited(store, key(8), record(8, None), one).await;
+    rule(anonymous.is_empty() && lives(store, &key(4)).await, "the limit is one of users");
+}
+
+async fn deny<S: SessionStore>(store: &S) {
+    fill(store).await;
+    let third = answer(store.create(&key(6), record(6, Some("ada")), DENY, NOW)).await;
+    rule(third == Created::LimitReached, "where the limit denies, `create` is refused at it");
+    rule(!lives(store, &key(6)).await, "a refused `create` inserts nothing");
+    rule(
+        lives(store, &key(1)).await && lives(store, &key(2)).await,
+        "a limit that denies ends none",
+    );
+    answer(store.delete(&key(1))).await;
+    create_limited(store, key(6), record(6, Some("ada")), DENY).await;
+    rule(lives(store, &key(6)).await, "a session that ended makes room");
+}
+
+async fn rotate<S: SessionStore>(store: &S) {
+    fill(store).await;
+    let own = record(6, Some("ada"));
+    let result = answer(store.rotate(&key(1), &key(6), 1, own, None, DENY, NOW)).await;
+    let done = |evicted| Cas::Done { version: 2, evicted };
+    rule(result == done(vec![]), "a session that is rotated makes room for itself");
+    let login = record(7, Some("ada"));
+    let result = answer(store.rotate(&key(4), &key(7), 1, login.clone(), None, DENY, NOW)).await;
+    rule(result == Cas::LimitReached, "where the limit denies, `rotate` is refused at it");
+    rule(lives(store, &key(4)).await, "a refused `rotate` leaves the old session");
+    rule(!lives(store, &key(7)).await, "a refused `rotate` inserts nothing");
+    answer(store.touch(&key(6), at(950), at(5))).await;
+    let result = answer(store.rotate(&key(4), &key(7), 1, login, None, EVICT, NOW)).await;
+    // The rotated one says that it began before the other.
+    rule(
+        result == done(vec![handle(6)]),
+        "`rotate` to a user at the limit ends the oldest session",
+    );
+    rule(!lives(store, &key(6)).await, "an evicted session is dead");
+}

@@ -1,0 +1,181 @@
+//! The rules that every store keeps, as a test.
+//!
+//! Who writes a store runs it through [`sessions`] or [`tokens`]. Both panic at the first broken
+//! rule, and say which it is. They want a tokio runtime; calls that race do so in threads of
+//! their own.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! use policy_server::store::{MemoryStore, conformance};
+//!
+//! conformance::sessions(MemoryStore::new).await;
+//! conformance::tokens(MemoryStore::new).await;
+//! # });
+//! ```
+
+#![expect(clippy::panic, reason = "a broken rule ends the test that runs the suite")]
+
+mod limits;
+mod races;
+mod rotation;
+mod sessions;
+#[cfg(test)]
+mod tests;
+mod tickets;
+mod tokens;
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Barrier},
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
+
+use super::{Answer, Created, Limit, SessionStore, TokenStore};
+
+/// Runs a store of sessions through all rules. `make` makes an empty one each time.
+///
+/// # Panics
+///
+/// A rule is broken, or a call failed.
+pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
+    sessions::run(&make).await;
+    rotation::run(&make).await;
+    limits::run(&make).await;
+    races::run(&make).await;
+}
+
+/// Runs a store of refresh tokens, revocations and tickets through all rules. `make` makes an
+/// empty one each time.
+///
+/// # Panics
+///
+/// A rule is broken, or a call failed.
+pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
+    tokens::run(&make).await;
+    tickets::run(&make).await;
+}
+
+/// When the suite takes place.
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+/// How often a race is run.
+const ROUNDS: u32 = 30;
+
+/// How many calls race.
+const RACERS: u32 = 8;
+
+#[track_caller]
+fn rule(holds: bool, rule: &str) {
+    assert!(holds, "the store breaks a rule: {rule}");
+}
+
+/// What a store says, which has to be an answer.
+async fn answer<T: Unpin>(answer: Answer<'_, T>) -> T {
+    match answer.await {
+        Ok(answer) => answer,
+        Err(error) => panic!("the store failed: {error}"),
+    }
+}
+
+/// An empty store, open.
+async fn opened<S: SessionStore>(make: &impl Fn() -> S) -> Arc<S> {
+    let store = Arc::new(make());
+    answer(store.open()).await;
+    store
+}
+
+type Call<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Runs calls in threads that begin at the same moment.
+async fn at_once<T: Send + 'static>(calls: Vec<Call<T>>) -> Vec<T> {
+    let barrier = Arc::new(Barrier::new(calls.len()));
+    let spawn = |call| {
+        let (barrier, runtime) = (Arc::clone(&barrier), Runtime::current());
+        spawn_blocking(move || {
+            barrier.wait();
+            runtime.block_on(call)
+        })
+    };
+    let running: Vec<_> = calls.into_iter().map(spawn).collect();
+    let mut results = Vec::new();
+    for call in running {
+        match call.await {
+            Ok(result) => results.push(result),
+            Err(error) => panic!("a call that raced failed: {error}"),
+        }
+    }
+    results
+}
+
+/// This much after the suite's time.
+fn at(seconds: u64) -> Timestamp {
+    NOW.after(Duration::from_secs(seconds))
+}
+
+fn key(number: u32) -> SessionKey {
+    let mut key = [0; 32];
+    for (place, byte) in key.iter_mut().zip(number.to_le_bytes().iter().cycle()) {
+        *place = *byte;
+    }
+    SessionKey(key)
+}
+
+fn handle(number: u32) -> Handle {
+    Handle(u128::from(number).to_le_bytes())
+}
+
+/// A session that began when the suite does: idle after 900 s, over after 3600 s.
+fn record(number: u32, user: Option<&str>) -> Record {
+    Record {
+        handle: handle(number),
+        identity: user.map(|user| Identity::new(user).roles(["reader"]).scopes(["orders:read"])),
+        // A store that keeps these as they are is found out.
+        epoch: 77,
+        version: 99,
+        created: NOW,
+        authenticated: user.map(|_| NOW),
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: at(900),
+        absolute_deadline: at(3600),
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [3; 32],
+        data: Box::from(*b"{}"),
+    }
+}
+
+/// Creates a session, which must succeed.
+async fn create<S: SessionStore>(store: &S, number: u32, record: Record) -> SessionKey {
+    let key = key(number);
+    create_limited(store, key, record, None).await;
+    key
+}
+
+async fn create_limited<S: SessionStore>(
+    store: &S,
+    key: SessionKey,
+    record: Record,
+    limit: Option<Limit>,
+) -> Vec<Handle> {
+    match answer(store.create(&key, record, limit, NOW)).await {
+        Created::Done { evicted } => evicted,
+        other => panic!("the store breaks a rule: `create` inserts under a new key, not {other:?}"),
+    }
+}
+
+/// The record that a key loads.
+async fn loaded<S: SessionStore>(store: &S, key: &SessionKey, now: Timestamp) -> Option<Record> {
+    let loaded = answer(store.load(key, now)).await?;
+    Some(Record::clone(&loaded.record))
+}
+
+async fn lives<S: SessionStore>(store: &S, key: &SessionKey) -> bool {
+    answer(store.load(key, NOW)).await.is_some()
+}

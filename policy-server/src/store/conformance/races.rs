@@ -1,0 +1,257 @@
+//! Calls at the same moment.
+
+use std::{collections::HashSet, sync::Arc};
+
+use policy_core::session::SessionKey;
+
+use super::{
+    Call, NOW, RACERS, ROUNDS, SessionStore, answer, at, at_once, create, handle, key, lives,
+    loaded, opened, record, rule,
+};
+use crate::store::{Cas, Created, Limit, LimitPolicy};
+
+pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
+    creations(&opened(make).await).await;
+    merges(&opened(make).await).await;
+    resurrection(&opened(make).await).await;
+    rotations(&opened(make).await).await;
+    rotation_and_deletion(&opened(make).await).await;
+    limit(make, LimitPolicy::Deny).await;
+    limit(make, LimitPolicy::EvictOldest).await;
+    creation_and_revocation(&opened(make).await).await;
+    rotation_and_revocation(&opened(make).await).await;
+}
+
+/// Keys that no other round has.
+fn keys<const N: usize>(round: u32) -> [SessionKey; N] {
+    std::array::from_fn(|place| key(1000 * (round + 1) + place as u32))
+}
+
+async fn creations<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [new] = keys(round);
+        let call = |number| -> Call<Created> {
+            let store = Arc::clone(store);
+            let record = record(number, Some("ada"));
+            Box::pin(async move { answer(store.create(&new, record, None, NOW)).await })
+        };
+        let results = at_once((0..RACERS).map(call).collect()).await;
+        let done = results.iter().filter(|result| **result != Created::KeyTaken).count();
+        rule(done == 1, "of several `create` of one key, one is done");
+    }
+    let listed = answer(store.list("ada", 1000, NOW)).await.len();
+    rule(listed == ROUNDS as usize, "a `create` that is refused leaves nothing with its user");
+}
+
+/// Everybody counts one up, as a request does: load, change, compare and set, again.
+async fn merges<S: SessionStore>(store: &Arc<S>) {
+    const EACH: u64 = 8;
+    let mut counter = record(1, Some("ada"));
+    counter.data = Box::from(0_u64.to_le_bytes());
+    let key = create(&**store, 1, counter).await;
+    let call = |_| -> Call<()> {
+        let store = Arc::clone(store);
+        Box::pin(async move {
+            for _ in 0..EACH {
+                count_up(&*store, &key).await;
+            }
+        })
+    };
+    at_once((0..RACERS).map(call).collect()).await;
+    let total = u64::from(RACERS) * EACH;
+    let counter = loaded(&**store, &key, NOW).await;
+    rule(
+        counter.as_ref().is_some_and(|record| *record.data == total.to_le_bytes()),
+        "of several `update` of one version, one is done: no change is lost",
+    );
+    rule(
+        counter.is_some_and(|record| record.version == 1 + total),
+        "each `update` that is done counts the version up by one",
+    );
+}
+
+async fn count_up<S: SessionStore>(store: &S, key: &SessionKey) {
+    loop {
+        let Some(record) = loaded(store, key, NOW).await else {
+            return rule(false, "an `update` does not end a session");
+        };
+        let count = record.data.first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let data = Box::from((count + 1).to_le_bytes());
+        match answer(store.update(key, record.version, data, NOW)).await {
+            Cas::Done { .. } => return,
+            Cas::Conflict => {}
+            other => panic!("the store breaks a rule: `update` of a living session is {other:?}"),
+        }
+    }
+}
+
+/// A logout among writes and touches.
+async fn resurrection<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [key] = keys(round);
+        answer(store.create(&key, record(round, Some("ada")), None, NOW)).await;
+        let call = |number| -> Call<()> {
+            let store = Arc::clone(store);
+            Box::pin(async move {
+                match number % 4 {
+                    0 => drop(answer(store.delete(&key)).await),
+                    1 => drop(answer(store.touch(&key, at(1000), at(5))).await),
+                    _ => drop(answer(store.update(&key, 1, Box::from(*b"1"), NOW)).await),
+                }
+            })
+        };
+        at_once((0..RACERS).map(call).collect()).await;
+        rule(!lives(&**store, &key).await, "a session that is deleted among writes is dead");
+    }
+    rule(answer(store.list("ada", 10, NOW)).await.is_empty(), "`list` shows no deleted session");
+}
+
+/// Several rotations and writes of one version.
+async fn rotations<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [old, new @ ..] = keys::<8>(round);
+        let user = format!("user {round}");
+        answer(store.create(&old, record(round, Some(&user)), None, NOW)).await;
+        let mut calls: Vec<Call<bool>> = Vec::new();
+        for new in new {
+            let (store, record) = (Arc::clone(store), record(round, Some(&user)));
+            calls.push(Box::pin(async move {
+                let result = store.rotate(&old, &new, 1, record, None, None, NOW);
+                matches!(answer(result).await, Cas::Done { .. })
+            }));
+        }
+        let writer = Arc::clone(store);
+        calls.push(Box::pin(async move {
+            let result = writer.update(&old, 1, Box::from(*b"1"), NOW);
+            matches!(answer(result).await, Cas::Done { .. })
+        }));
+        let done = at_once(calls).await.into_iter().filter(|done| *done).count();
+        rule(done == 1, "of several `rotate` and `update` of one version, one is done");
+        let listed = answer(store.list(&user, 10, NOW)).await.len();
+        rule(listed == 1, "several `rotate` of one session leave one session");
+    }
+}
+
+async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [old, new] = keys(round);
+        answer(store.create(&old, record(round, Some("ada")), None, NOW)).await;
+        let (rotating, deleting) = (Arc::clone(store), Arc::clone(store));
+        let record = record(round, Some("ada"));
+        let calls: Vec<Call<()>> = vec![
+            Box::pin(async move {
+                answer(rotating.rotate(&old, &new, 1, record, Some(at(10)), None, NOW)).await;
+            }),
+            Box::pin(async move {
+                rule(answer(deleting.delete(&old)).await, "within the grace `delete` finds all");
+            }),
+        ];
+        at_once(calls).await;
+        rule(
+            !lives(&**store, &old).await && !lives(&**store, &new).await,
+            "a `delete` ends a session also while it is rotated with grace",
+        );
+    }
+}
+
+async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
+    const MOST: u32 = 3;
+    let store = opened(make).await;
+    let call = |number: u32| -> Call<Created> {
+        let (store, limit) = (Arc::clone(&store), Limit { sessions: MOST, policy });
+        let record = record(number, Some("ada"));
+        let key = key(number);
+        Box::pin(async move { answer(store.create(&key, record, Some(limit), NOW)).await })
+    };
+    let results = at_once((1..=RACERS).map(call).collect()).await;
+    let listed = answer(store.list("ada", 100, NOW)).await;
+    rule(listed.len() == MOST as usize, "a limit holds for logins at the same moment");
+    let mut evicted = HashSet::new();
+    let mut refused = 0;
+    for result in results {
+        match result {
+            Created::Done { evicted: handles } => evicted.extend(handles),
+            Created::LimitReached => refused += 1,
+            Created::KeyTaken => rule(false, "a new key is not taken"),
+        }
+    }
+    let ended = match policy {
+        LimitPolicy::Deny => refused,
+        LimitPolicy::EvictOldest => evicted.len(),
+    };
+    rule(ended == (RACERS - MOST) as usize, "all who are refused or evicted for a limit are told");
+    rule(
+        listed.iter().all(|living| !evicted.contains(&living.handle)),
+        "an evicted session is dead",
+    );
+}
+
+async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [kept, new @ ..] = keys::<8>(round);
+        let user = format!("user {round}");
+        answer(store.create(&kept, record(round, Some(&user)), None, NOW)).await;
+        let mut calls: Vec<Call<()>> = Vec::new();
+        for new in new {
+            let (store, record) = (Arc::clone(store), record(round, Some(&user)));
+            calls.push(Box::pin(async move {
+                answer(store.create(&new, record, None, NOW)).await;
+            }));
+        }
+        let (revoking, of) = (Arc::clone(store), user.clone());
+        calls.push(Box::pin(async move {
+            answer(revoking.revoke_user(&of, Some(&kept), NOW)).await;
+        }));
+        at_once(calls).await;
+        let epoch = loaded(&**store, &kept, NOW).await.map(|record| record.epoch);
+        rule(epoch.is_some(), "`revoke_user` keeps the session that is to be kept");
+        let mut living = 1;
+        for new in new {
+            if let Some(record) = loaded(&**store, &new, NOW).await {
+                living += 1;
+                rule(
+                    Some(record.epoch) == epoch,
+                    "a session that was stamped before a `revoke_user` is dead",
+                );
+            }
+        }
+        let listed = answer(store.list(&user, 100, NOW)).await.len();
+        rule(listed == living, "`list` shows what lives, also after calls at the same moment");
+        answer(store.revoke_user(&user, None, NOW)).await;
+        for key in [kept].into_iter().chain(new) {
+            rule(!lives(&**store, &key).await, "`revoke_user` finds sessions of any moment");
+        }
+    }
+}
+
+/// A session that is rotated while all but another end has no way to live on.
+async fn rotation_and_revocation<S: SessionStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let [kept, first, second, new, newer] = keys(round);
+        let user = format!("user {round}");
+        for key in [kept, first, second] {
+            answer(store.create(&key, record(round, Some(&user)), None, NOW)).await;
+        }
+        let mut calls: Vec<Call<()>> = Vec::new();
+        for (old, new) in [(first, new), (second, newer)] {
+            let (store, record) = (Arc::clone(store), record(round, Some(&user)));
+            calls.push(Box::pin(async move {
+                answer(store.rotate(&old, &new, 1, record, Some(at(10)), None, NOW)).await;
+            }));
+        }
+        let (revoking, of) = (Arc::clone(store), user.clone());
+        calls.push(Box::pin(async move {
+            let ended = answer(revoking.revoke_user(&of, Some(&kept), NOW)).await;
+            rule(ended == 2, "`revoke_user` counts a session that is rotated once");
+        }));
+        at_once(calls).await;
+        for key in [first, second, new, newer] {
+            rule(!lives(&**store, &key).await, "a session that is rotated and revoked is dead");
+        }
+        rule(lives(&**store, &kept).await, "`revoke_user` keeps the session that is to be kept");
+        rule(
+            !answer(store.delete_by_handle(&user, handle(round + 1))).await,
+            "`delete_by_handle` finds no session that is dead",
+        );
+    }
+}

@@ -1,0 +1,381 @@
+//! Stores with one fault each, which the suite has to find.
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::*;
+use crate::store::{
+    Cas, Created, Family, Limit, Loaded, MemoryStore, Refreshed, Revocation, RevocationBatch,
+    Summary, Ticket, TokenHash,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    UpdateInserts,
+    UpdateIsNotAtomic,
+    DeleteForgets,
+    TouchMovesBack,
+    EpochStays,
+    RevocationMisses,
+    RotateIsNotAtomic,
+    GraceIsEndless,
+    LimitIsNotAtomic,
+    ForeignHandleEnds,
+    PurgeTakesAll,
+    RefreshIsNotAtomic,
+    ReuseIsIgnored,
+    LogoutIsUndone,
+    TicketHasTwoTakers,
+    CutOffMovesBack,
+    SequenceSkips,
+}
+
+/// The store in memory, but for one fault.
+#[derive(Debug)]
+struct Broken {
+    store: MemoryStore,
+    fault: Fault,
+    touched: Mutex<HashMap<SessionKey, Timestamp>>,
+    records: Mutex<HashMap<SessionKey, Record>>,
+    tickets: Mutex<HashMap<TokenHash, Ticket>>,
+    families: Mutex<HashMap<TokenHash, Family>>,
+    inside: AtomicUsize,
+}
+
+impl Broken {
+    fn new(fault: Fault) -> Self {
+        Self {
+            store: MemoryStore::new(),
+            fault,
+            touched: Mutex::default(),
+            records: Mutex::default(),
+            tickets: Mutex::default(),
+            families: Mutex::default(),
+            inside: AtomicUsize::new(0),
+        }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+
+    /// Gives another call the time to come to the same place.
+    fn meet(&self) {
+        let others = self.inside.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..1000 {
+            if self.inside.load(Ordering::SeqCst) > others + 1 {
+                break;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl SessionStore for Broken {
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        SessionStore::secret(&self.store, fresh)
+    }
+
+    fn create<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        record: Record,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Created> {
+        self.records.lock().unwrap().insert(*key, record.clone());
+        let user = record.user().map(str::to_owned);
+        if let (Fault::LimitIsNotAtomic, Some(limit), Some(user)) = (self.fault, limit, user) {
+            return Answer::later(async move {
+                let listed = self.store.list(&user, 100, now).await?;
+                self.meet();
+                let limit = (listed.len() >= limit.sessions as usize).then_some(limit);
+                self.store.create(key, record, limit, now).await
+            });
+        }
+        self.store.create(key, record, limit, now)
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        Answer::later(async move {
+            let mut loaded = self.store.load(key, now).await?;
+            if self.has(Fault::GraceIsEndless) && loaded.is_none() {
+                loaded = self.store.load(key, NOW).await?.filter(|one| one.successor.is_some());
+            }
+            if let (Some(loaded), Some(deadline)) =
+                (&mut loaded, self.touched.lock().unwrap().get(key))
+            {
+                Arc::make_mut(&mut loaded.record).idle_deadline = *deadline;
+            }
+            Ok(loaded)
+        })
+    }
+
+    fn update<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        expected: u64,
+        data: Box<[u8]>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        Answer::later(async move {
+            if self.has(Fault::UpdateIsNotAtomic)
+                && let Some(loaded) = self.store.load(key, now).await?
+                && loaded.record.version == expected
+            {
+                self.meet();
+                let version = self.store.load(key, now).await?.map_or(0, |now| now.record.version);
+                return self.store.update(key, version, data, now).await;
+            }
+            let result = self.store.update(key, expected, data, now).await?;
+            if self.has(Fault::UpdateInserts) && result == Cas::Gone {
+                let record = self.records.lock().unwrap().get(key).cloned();
+                let record = record.unwrap_or_else(|| record_of_nobody());
+                self.store.create(key, record, None, now).await?;
+            }
+            Ok(result)
+        })
+    }
+
+    fn touch<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        idle_deadline: Timestamp,
+        now: Timestamp,
+    ) -> Answer<'a, bool> {
+        if self.has(Fault::TouchMovesBack) {
+            self.touched.lock().unwrap().insert(*key, idle_deadline);
+        }
+        self.store.touch(key, idle_deadline, now)
+    }
+
+    fn rotate<'a>(
+        &'a self,
+        old: &'a SessionKey,
+        new: &'a SessionKey,
+        expected: u64,
+        record: Record,
+        grace: Option<Timestamp>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        if self.has(Fault::RotateIsNotAtomic) && grace.is_none() && limit.is_none() {
+            return Answer::later(async move {
+                let version = |loaded: Loaded| (loaded.successor, loaded.record.version);
+                match self.store.load(old, now).await?.map(version) {
+                    Some((None, version)) if version == expected => {}
+                    _ => {
+                        return self.store.rotate(old, new, expected, record, None, None, now).await;
+                    }
+                }
+                self.meet();
+                self.store.create(new, record, None, now).await?;
+                self.store.delete(old).await?;
+                Ok(Cas::Done { version: expected + 1, evicted: vec![] })
+            });
+        }
+        self.store.rotate(old, new, expected, record, grace, limit, now)
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        if self.has(Fault::DeleteForgets) {
+            return Answer::ready(Ok(true));
+        }
+        self.store.delete(key)
+    }
+
+    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
+        self.store.list(user, limit, now)
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        Answer::later(async move {
+            let own = self.store.delete_by_handle(user, handle).await?;
+            let foreign = self.has(Fault::ForeignHandleEnds)
+                && self.store.delete_by_handle("bob", handle).await?;
+            Ok(own || foreign)
+        })
+    }
+
+    fn revoke_user<'a>(
+        &'a self,
+        user: &'a str,
+        keep: Option<&'a SessionKey>,
+        now: Timestamp,
+    ) -> Answer<'a, u64> {
+        Answer::later(async move {
+            match self.fault {
+                // Ends what is listed, one after the other.
+                Fault::EpochStays => {
+                    let kept = match keep {
+                        Some(keep) => self.store.load(keep, now).await?,
+                        None => None,
+                    };
+                    let kept = kept.map(|kept| kept.record.handle);
+                    let mut ended = 0;
+                    for one in self.store.list(user, 100, now).await? {
+                        if Some(one.handle) != kept {
+                            ended +=
+                                u64::from(self.store.delete_by_handle(user, one.handle).await?);
+                        }
+                    }
+                    Ok(ended)
+                }
+                Fault::RevocationMisses if keep.is_none() => Ok(0),
+                _ => self.store.revoke_user(user, keep, now).await,
+            }
+        })
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        let now = if self.has(Fault::PurgeTakesAll) { Timestamp::MAX } else { now };
+        SessionStore::purge(&self.store, now, limit)
+    }
+}
+
+fn record_of_nobody() -> Record {
+    record(1000, None)
+}
+
+impl TokenStore for Broken {
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        TokenStore::secret(&self.store, fresh)
+    }
+
+    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
+        self.families.lock().unwrap().insert(token, family.clone());
+        self.store.create_family(family, token)
+    }
+
+    fn refresh(
+        &self,
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+    ) -> Answer<'_, Refreshed> {
+        Answer::later(async move {
+            let result = self.store.refresh(token, successor, grace, now).await?;
+            let family = self.families.lock().unwrap().get(&token).cloned();
+            Ok(match (self.fault, result, family) {
+                (Fault::RefreshIsNotAtomic, Refreshed::Again(family), _) => Refreshed::Done(family),
+                (Fault::ReuseIsIgnored, Refreshed::Reused(family), _) => Refreshed::Again(family),
+                (Fault::LogoutIsUndone, Refreshed::Dead, Some(family)) if now < family.expires => {
+                    Refreshed::Done(family)
+                }
+                (_, result, _) => result,
+            })
+        })
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        self.store.end_family(token)
+    }
+
+    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
+        self.store.end_families(user)
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+        if self.has(Fault::CutOffMovesBack)
+            && let Revocation::User { user, before: 50 } = &revocation
+        {
+            // As a store would that replaces a row without looking.
+            let later = Revocation::User { user: user.clone(), before: 120 };
+            drop(self.store.revoke(later));
+        }
+        self.store.revoke(revocation)
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        let since = if self.has(Fault::SequenceSkips) && since > 0 { since + 1 } else { since };
+        self.store.revocations(since)
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        self.tickets.lock().unwrap().insert(hash, ticket.clone());
+        self.store.put_ticket(hash, ticket)
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        if self.has(Fault::TicketHasTwoTakers) {
+            let ticket = self.tickets.lock().unwrap().get(&hash).cloned();
+            self.meet();
+            self.tickets.lock().unwrap().remove(&hash);
+            return Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)));
+        }
+        self.store.take_ticket(hash, now)
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let now = if self.has(Fault::PurgeTakesAll) { Timestamp::MAX } else { now };
+            let purged = TokenStore::purge(&self.store, now, limit).await?;
+            self.tickets.lock().unwrap().retain(|_, ticket| now < ticket.expires);
+            Ok(purged)
+        })
+    }
+}
+
+/// What the suite says of a store.
+fn verdict(suite: impl Future<Output = ()>) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    catch_unwind(AssertUnwindSafe(|| runtime.block_on(suite))).map_err(|panic| {
+        panic.downcast::<String>().map_or_else(|_| "no text".to_owned(), |text| *text)
+    })
+}
+
+#[test]
+fn the_store_in_memory_keeps_all_rules() {
+    assert_eq!(verdict(sessions(MemoryStore::new)), Ok(()));
+    assert_eq!(verdict(tokens(MemoryStore::new)), Ok(()));
+}
+
+#[test]
+fn a_wrapper_without_a_fault_keeps_all_rules() {
+    assert_eq!(verdict(sessions(|| Broken::new(Fault::None))), Ok(()));
+    assert_eq!(verdict(tokens(|| Broken::new(Fault::None))), Ok(()));
+}
+
+#[test]
+fn each_fault_of_a_store_of_sessions_is_found() {
+    for (fault, rule) in [
+        (Fault::UpdateInserts, "`update` never inserts"),
+        (Fault::UpdateIsNotAtomic, "no change is lost"),
+        (Fault::DeleteForgets, "a deleted session is dead"),
+        (Fault::TouchMovesBack, "`touch` moves no deadline"),
+        (Fault::EpochStays, "`revoke_user` counts the epoch up"),
+        (Fault::RevocationMisses, "`revoke_user` finds sessions of any moment"),
+        (Fault::RotateIsNotAtomic, "`rotate`"),
+        (Fault::GraceIsEndless, "at the end of its grace a key is dead"),
+        (Fault::LimitIsNotAtomic, "a limit holds for logins at the same moment"),
+        (Fault::ForeignHandleEnds, "`delete_by_handle` ends no session that is not the user's"),
+        (Fault::PurgeTakesAll, "`purge` removes no living session"),
+    ] {
+        let said = verdict(sessions(|| Broken::new(fault))).unwrap_err();
+        assert!(said.contains(rule), "{fault:?}: {said}");
+    }
+}
+
+#[test]
+fn each_fault_of_a_store_of_tokens_is_found() {
+    for (fault, rule) in [
+        (Fault::RefreshIsNotAtomic, "is given its successor again"),
+        (Fault::ReuseIsIgnored, "a used token is `Reused`"),
+        (Fault::LogoutIsUndone, "a reuse ends its family"),
+        (Fault::TicketHasTwoTakers, "of several `take_ticket` at once"),
+        (Fault::CutOffMovesBack, "a cut-off never moves back"),
+        (Fault::PurgeTakesAll, "`purge` removes nothing of a living family"),
+        (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
+    ] {
+        let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();
+        assert!(said.contains(rule), "{fault:?}: {said}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Revocations and tickets.
+
+use std::{collections::HashSet, sync::Arc};
+
+use policy_core::session::Identity;
+
+use super::{
+    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, rule,
+    tokens::{hash, opened},
+};
+use crate::store::{Revocation, RevocationBatch, Ticket};
+
+pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
+    tickets(&*opened(make).await).await;
+    takers(&opened(make).await).await;
+    sequence(&*opened(make).await).await;
+    cut_offs(&*opened(make).await).await;
+    purge(&*opened(make).await).await;
+    revocations(&opened(make).await).await;
+}
+
+fn ticket() -> Ticket {
+    Ticket {
+        identity: Identity::new("ada").scopes(["orders:read"]),
+        authenticated: Some(NOW),
+        session: Some(handle(1)),
+        token: Some(("jti".into(), at(300))),
+        expires: at(30),
+    }
+}
+
+async fn tickets<S: TokenStore>(store: &S) {
+    let unknown = answer(store.take_ticket(hash(1), NOW)).await;
+    rule(unknown.is_none(), "a ticket that was never put is not taken");
+    for number in 1..=3 {
+        answer(store.put_ticket(hash(number), ticket())).await;
+    }
+    let taken = answer(store.take_ticket(hash(1), at(29))).await;
+    rule(taken == Some(ticket()), "a ticket is taken as it was put");
+    let again = answer(store.take_ticket(hash(1), NOW)).await;
+    rule(again.is_none(), "a ticket is taken once");
+    let expired = answer(store.take_ticket(hash(2), at(30))).await;
+    rule(expired.is_none(), "an expired ticket is not taken");
+    rule(answer(store.purge(at(29), 100)).await == 0, "`purge` leaves tickets that can be taken");
+    let left = answer(store.take_ticket(hash(3), at(29))).await;
+    rule(left.is_some(), "`purge` leaves tickets that can be taken");
+    answer(store.put_ticket(hash(4), ticket())).await;
+    answer(store.purge(at(30), 100)).await;
+    let purged = answer(store.take_ticket(hash(4), at(29))).await;
+    rule(purged.is_none(), "`purge` removes expired tickets");
+}
+
+async fn takers<S: TokenStore>(store: &Arc<S>) {
+    for round in 1..=ROUNDS {
+        answer(store.put_ticket(hash(round), ticket())).await;
+        let call = |_| -> Call<bool> {
+            let store = Arc::clone(store);
+            Box::pin(async move { answer(store.take_ticket(hash(round), NOW)).await.is_some() })
+        };
+        let taken = at_once((0..RACERS).map(call).collect()).await;
+        let taken = taken.into_iter().filter(|taken| *taken).count();
+        rule(taken == 1, "of several `take_ticket` at once, one gets the ticket");
+    }
+}
+
+fn token(number: u32, seconds: u64) -> Revocation {
+    Revocation::Token { id: format!("jti {number}").into(), until: at(seconds) }
+}
+
+fn user(user: &str, before: u64) -> Revocation {
+    Revocation::User { user: user.into(), before }
+}
+
+async fn sequence<S: TokenStore>(store: &S) {
+    let empty = answer(store.revocations(0)).await;
+    rule(empty.revocations.is_empty(), "without revocations there are none");
+    let added = [token(1, 300), user("ada", 100), Revocation::All { before: 50 }, token(2, 300)];
+    let mut places = vec![empty.sequence];
+    for revocation in added.clone() {
+        let place = answer(store.revoke(revocation)).await;
+        rule(places.last() < Some(&place), "each revocation has a place behind those before");
+        places.push(place);
+    }
+    for (behind, place) in places.iter().enumerate() {
+        let batch = answer(store.revocations(*place)).await;
+        rule(
+            batch.revocations.as_slice() == added.get(behind..).unwrap_or_default(),
+            "`revocations` gives what is behind a place, in order",
+        );
+        rule(
+            Some(&batch.sequence) == places.last(),
+            "`revocations` gives the place behind them all",
+        );
+    }
+    let again = answer(store.revoke(token(1, 200))).await;
+    let batch = answer(store.revocations(0)).await;
+    let longest = batch.revocations.iter().filter_map(|revocation| match revocation {
+        Revocation::Token { id, until } if **id == *"jti 1" => Some(*until),
+        _ => None,
+    });
+    rule(longest.max() == Some(at(300)), "a token that is revoked again is so for no less time");
+    rule(again <= batch.sequence, "a place is one in the sequence");
+}
+
+/// The cut-off of a user and of all that a replica of these revocations has.
+fn cut_off(batch: &RevocationBatch) -> (Option<u64>, Option<u64>) {
+    let mut of_user = batch.revocations.iter().filter_map(|revocation| match revocation {
+        Revocation::User { user, before } if **user == *"ada" => Some(*before),
+        _ => None,
+    });
+    let mut of_all = batch.revocations.iter().filter_map(|revocation| match revocation {
+        Revocation::All { before } => Some(*before),
+        _ => None,
+    });
+    (of_user.next_back(), of_all.next_back())
+}
+
+async fn cut_offs<S: TokenStore>(store: &S) {
+    for before in [100, 50] {
+        answer(store.revoke(user("ada", before))).await;
+        answer(store.revoke(Revocation::All { before })).await;
+    }
+    answer(store.revoke(user("bob", 70))).await;
+    let batch = answer(store.revocations(0)).await;
+    rule(cut_off(&batch) == (Some(100), Some(100)), "a cut-off never moves back");
+    answer(store.revoke(user("ada", 200))).await;
+    answer(store.revoke(Revocation::All { before: 300 })).await;
+    let news = answer(store.revocations(batch.sequence)).await;
+    rule(cut_off(&news) == (Some(200), Some(300)), "a cut-off that moves on is news");
+    let all = answer(store.revocations(0)).await;
+    rule(cut_off(&all) == (Some(200), Some(300)), "the last cut-off is the one that holds");
+}
+
+async fn purge<S: TokenStore>(store: &S) {
+    answer(store.revoke(token(1, 300))).await;
+    answer(store.revoke(token(2, 400))).await;
+    answer(store.revoke(user("ada", 100))).await;
+    let before = answer(store.revocations(0)).await;
+    rule(answer(store.purge(at(299), 100)).await == 0, "`purge` leaves a revocation to its end");
+    rule(answer(store.revocations(0)).await == before, "`purge` leaves a revocation to its end");
+    rule(answer(store.purge(at(300), 100)).await == 1, "`purge` removes what no longer matters");
+    let after = answer(store.revocations(0)).await;
+    rule(
+        after.revocations == [token(2, 400), user("ada", 100)],
+        "`purge` removes what no longer matters, and no cut-off",
+    );
+    rule(after.sequence == before.sequence, "`purge` leaves the sequence");
+    answer(store.revoke(token(1, 500))).await;
+    let again = answer(store.revocations(before.sequence)).await;
+    rule(again.revocations == [token(1, 500)], "a token that was purged can be revoked again");
+}
+
+/// Who reads while others write misses nothing.
+async fn revocations<S: TokenStore>(store: &Arc<S>) {
+    let number = |writer: u32, round: u32| writer * ROUNDS + round;
+    let writing = Arc::new(());
+    let mut calls: Vec<Call<Vec<u64>>> = Vec::new();
+    for writer in 0..RACERS - 1 {
+        let (store, writing) = (Arc::clone(store), Arc::clone(&writing));
+        calls.push(Box::pin(async move {
+            let mut places = Vec::new();
+            for round in 0..ROUNDS {
+                places.push(answer(store.revoke(token(number(writer, round), 300))).await);
+            }
+            drop(writing);
+            places
+        }));
+    }
+    let reader = Arc::clone(store);
+    calls.push(Box::pin(async move {
+        let (mut seen, mut since) = (0, 0);
+        loop {
+            let is_last = Arc::strong_count(&writing) == 1;
+            let batch = answer(reader.revocations(since)).await;
+            seen += batch.revocations.len();
+            since = batch.sequence;
+            if is_last {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let all = number(RACERS - 1, 0) as usize;
+        rule(seen == all, "who asks for what is behind a place misses nothing, and sees it once");
+        Vec::new()
+    }));
+    let places = at_once(calls).await.concat();
+    let distinct: HashSet<_> = places.iter().collect();
+    rule(distinct.len() == places.len(), "no two revocations have the same place");
+}

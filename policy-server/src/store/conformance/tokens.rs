@@ -1,0 +1,225 @@
+//! Families of refresh tokens.
+
+use std::{sync::Arc, time::Duration};
+
+use policy_core::{session::Identity, time::Timestamp};
+
+use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, key, rule};
+use crate::store::{Family, Refreshed, TokenHash};
+
+/// How long a used token is given its successor again.
+const GRACE: Duration = Duration::from_secs(10);
+
+pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
+    secret(&*opened(make).await).await;
+    rotation(&*opened(make).await).await;
+    grace(&*opened(make).await).await;
+    reuse(&*opened(make).await).await;
+    ends(&*opened(make).await).await;
+    purge(&*opened(make).await).await;
+    refreshes(&opened(make).await).await;
+    reuses(&opened(make).await).await;
+    refresh_and_logout(&opened(make).await).await;
+}
+
+pub(super) async fn opened<S: TokenStore>(make: &impl Fn() -> S) -> Arc<S> {
+    let store = Arc::new(make());
+    answer(store.open()).await;
+    store
+}
+
+pub(super) fn hash(number: u32) -> TokenHash {
+    TokenHash(key(number).0)
+}
+
+/// A family that ends 1000 s after the suite's time.
+fn family(number: u8, user: &str) -> Family {
+    Family {
+        id: [number; 16],
+        identity: Identity::new(user).roles(["reader"]).scopes(["orders:read"]),
+        authenticated: NOW,
+        expires: at(1000),
+    }
+}
+
+/// Exchanges a token for the next number.
+async fn refresh<S: TokenStore>(store: &S, token: u32, now: Timestamp) -> Refreshed {
+    answer(store.refresh(hash(token), hash(token + 1), GRACE, now)).await
+}
+
+async fn secret<S: TokenStore>(store: &S) {
+    rule(answer(store.secret([1; 32])).await == [1; 32], "the first `secret` is stored");
+    rule(answer(store.secret([2; 32])).await == [1; 32], "a stored `secret` is never replaced");
+}
+
+async fn rotation<S: TokenStore>(store: &S) {
+    let unknown = refresh(store, 1, NOW).await;
+    rule(unknown == Refreshed::Unknown, "a token that was never given is `Unknown`");
+    rule(refresh(store, 2, NOW).await == Refreshed::Unknown, "an unknown token gets no successor");
+    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    for token in 1..4 {
+        let done = refresh(store, token, at(100 * u64::from(token))).await;
+        rule(
+            done == Refreshed::Done(family(1, "ada")),
+            "an unused token of a living family is exchanged, and gives the family",
+        );
+    }
+    rule(refresh(store, 4, at(999)).await != Refreshed::Dead, "a family lives to its end");
+    rule(refresh(store, 5, at(1000)).await == Refreshed::Dead, "at its end a family is dead");
+    rule(refresh(store, 1, at(1000)).await == Refreshed::Dead, "at its end a family is dead");
+}
+
+async fn grace<S: TokenStore>(store: &S) {
+    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    refresh(store, 1, at(100)).await;
+    for seconds in [100, 105, 109] {
+        rule(
+            refresh(store, 1, at(seconds)).await == Refreshed::Again(family(1, "ada")),
+            "a token that was used within the grace is given its successor again",
+        );
+    }
+    let done = refresh(store, 2, at(109)).await;
+    rule(matches!(done, Refreshed::Done(_)), "the successor is the valid token");
+}
+
+async fn reuse<S: TokenStore>(store: &S) {
+    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    refresh(store, 1, at(100)).await;
+    answer(store.create_family(family(2, "ada"), hash(20))).await;
+    refresh(store, 20, at(100)).await;
+    refresh(store, 21, at(101)).await;
+    // The grace is over; the successor was used; the token is not the last.
+    for (number, token, now) in [(1, 1, at(110)), (2, 20, at(102))] {
+        rule(
+            refresh(store, token, now).await == Refreshed::Reused(family(number, "ada")),
+            "a used token is `Reused` after the grace, or once its successor was used",
+        );
+        for token in token..token + 3 {
+            let result = refresh(store, token, now).await;
+            rule(
+                matches!(result, Refreshed::Dead | Refreshed::Unknown),
+                "a reuse ends its family, and is told once",
+            );
+        }
+        let ended = answer(store.end_family(hash(token))).await;
+        rule(ended.is_none(), "a family that a reuse ended is ended once");
+    }
+}
+
+async fn ends<S: TokenStore>(store: &S) {
+    rule(answer(store.end_family(hash(9))).await.is_none(), "`end_family` of no token gives none");
+    answer(store.create_family(family(1, "ada"), hash(10))).await;
+    refresh(store, 10, at(1)).await;
+    // By the used token.
+    let ended = answer(store.end_family(hash(10))).await;
+    rule(ended == Some(family(1, "ada")), "`end_family` gives the family that lived");
+    rule(answer(store.end_family(hash(11))).await.is_none(), "`end_family` ends a family once");
+    for token in [10, 11] {
+        let result = refresh(store, token, at(2)).await;
+        rule(result == Refreshed::Dead, "the tokens of a family that was ended are `Dead`");
+    }
+
+    let families = [(2, "ada", 20), (3, "ada", 30), (4, "bob", 40)];
+    for (number, user, token) in families {
+        answer(store.create_family(family(number, user), hash(token))).await;
+    }
+    let ended = answer(store.end_families("ada")).await;
+    rule(ended == 2, "`end_families` counts the families that it ended");
+    for token in [20, 30] {
+        let result = refresh(store, token, at(2)).await;
+        rule(result == Refreshed::Dead, "`end_families` ends all families of the user");
+    }
+    let bob = refresh(store, 40, at(2)).await;
+    rule(matches!(bob, Refreshed::Done(_)), "`end_families` ends no family of another user");
+    rule(answer(store.end_families("ada")).await == 0, "`end_families` ends a family once");
+    answer(store.create_family(family(5, "ada"), hash(50))).await;
+    let new = refresh(store, 50, at(2)).await;
+    rule(matches!(new, Refreshed::Done(_)), "a family that is created after `end_families` lives");
+}
+
+async fn purge<S: TokenStore>(store: &S) {
+    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    let longer = Family { expires: at(2000), ..family(2, "ada") };
+    answer(store.create_family(longer.clone(), hash(20))).await;
+    refresh(store, 1, at(1)).await;
+    refresh(store, 20, at(1)).await;
+    answer(store.purge(at(999), 100)).await;
+    let used = refresh(store, 1, at(5)).await;
+    rule(used == Refreshed::Again(family(1, "ada")), "`purge` removes nothing of a living family");
+    rule(answer(store.purge(at(1000), 1)).await <= 1, "`purge` keeps to its limit");
+    answer(store.purge(at(1000), 100)).await;
+    rule(answer(store.purge(at(1000), 100)).await == 0, "`purge` removes a row once");
+    for token in [1, 2] {
+        let result = refresh(store, token, at(1000)).await;
+        rule(
+            matches!(result, Refreshed::Dead | Refreshed::Unknown),
+            "the tokens of a family that was purged are not accepted",
+        );
+    }
+    let result = refresh(store, 21, at(1000)).await;
+    rule(result == Refreshed::Done(longer), "`purge` removes nothing of a living family");
+    rule(answer(store.end_families("ada")).await == 1, "`purge` removes a family from its user");
+}
+
+/// Several instances of the app are given the same token.
+async fn refreshes<S: TokenStore>(store: &Arc<S>) {
+    for round in 1..=ROUNDS {
+        let token = 10 * round;
+        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        let call = |_| -> Call<Refreshed> {
+            let store = Arc::clone(store);
+            Box::pin(async move { refresh(&*store, token, NOW).await })
+        };
+        let results = at_once((0..RACERS).map(call).collect()).await;
+        let is_done = |result: &&Refreshed| matches!(result, Refreshed::Done(_));
+        let is_again = |result: &&Refreshed| matches!(result, Refreshed::Again(_));
+        let done = results.iter().filter(is_done).count();
+        let again = results.iter().filter(is_again).count();
+        rule(
+            (done, again) == (1, RACERS as usize - 1),
+            "of several `refresh` of one token at once, one is done, and all others get the same",
+        );
+        let next = refresh(&**store, token + 1, NOW).await;
+        rule(is_done(&&next), "the successor is the valid token");
+    }
+}
+
+async fn reuses<S: TokenStore>(store: &Arc<S>) {
+    for round in 1..=ROUNDS {
+        let token = 10 * round;
+        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        refresh(&**store, token, NOW).await;
+        let call = |_| -> Call<Refreshed> {
+            let store = Arc::clone(store);
+            Box::pin(async move { refresh(&*store, token, at(50)).await })
+        };
+        let results = at_once((0..RACERS).map(call).collect()).await;
+        let told = results.iter().filter(|result| matches!(result, Refreshed::Reused(_))).count();
+        rule(told == 1, "a reuse is told by one call, which ends the family");
+    }
+}
+
+async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
+    for round in 1..=ROUNDS {
+        let token = 10 * round;
+        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        let (refreshing, ending) = (Arc::clone(store), Arc::clone(store));
+        let calls: Vec<Call<()>> = vec![
+            Box::pin(async move {
+                refresh(&*refreshing, token, NOW).await;
+            }),
+            Box::pin(async move {
+                let ended = answer(ending.end_family(hash(token))).await;
+                rule(ended.is_some(), "`end_family` gives the family that lived");
+            }),
+        ];
+        at_once(calls).await;
+        for token in [token, token + 1] {
+            let result = refresh(&**store, token, NOW).await;
+            rule(
+                matches!(result, Refreshed::Dead | Refreshed::Unknown),
+                "no token outlives the end of its family, also if it was given at that moment",
+            );
+        }
+    }
+}
