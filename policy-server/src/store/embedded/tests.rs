@@ -1,7 +1,7 @@
 //! What is particular to the store in a file; what every store must do is in the conformance
 //! suite.
 
-use std::{path::PathBuf, time::Duration};
+use std::{cell::Cell, path::PathBuf, time::Duration};
 
 use policy_core::{
     session::{Handle, Identity, Record, SessionKey},
@@ -9,7 +9,7 @@ use policy_core::{
 };
 
 use super::EmbeddedStore;
-use crate::store::{Cas, Created, SessionStore};
+use crate::store::{Cas, Created, SessionStore, conformance};
 
 pub(super) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -67,6 +67,19 @@ async fn opened(path: PathBuf) -> EmbeddedStore {
 
 async fn refusal(path: PathBuf) -> String {
     SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn it_keeps_the_rules_of_every_store() {
+    let folder = Folder::new("rules");
+    let made = Cell::new(0);
+    let make = || {
+        made.set(made.get() + 1);
+        EmbeddedStore::new(folder.0.join(made.get().to_string()))
+    };
+    conformance::sessions(make).await;
+    conformance::tokens(make).await;
+    assert!(made.get() > 10, "{}", made.get());
 }
 
 #[tokio::test]

@@ -1,0 +1,219 @@
+//! The store in a file, beside the database it is made of.
+//!
+//! `embedded FOLDER read N` and `embedded FOLDER raw N`: N reads of one session among 10,000, by
+//! the store, and by redb alone. `embedded FOLDER logins CLIENTS SECONDS`: durable logins by so
+//! many clients, each of which waits for its answer before it logs in again; `single SECONDS`:
+//! the same rows written by redb, one commit for each login.
+//!
+//! The folder should be on the disk that counts: in memory a sync is nothing.
+
+use std::{
+    env,
+    error::Error,
+    future::Future,
+    hint::black_box,
+    path::Path,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionId, SessionKey},
+    time::Timestamp,
+};
+use policy_server::store::{Created, EmbeddedStore, SessionStore};
+use redb::{Database, MultimapTableDefinition, ReadableDatabase, TableDefinition};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const SESSIONS: u64 = 10_000;
+
+const ROWS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("rows");
+const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> = MultimapTableDefinition::new("users");
+const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("deadlines");
+
+/// The key of one of many sessions.
+fn key(number: u64) -> SessionKey {
+    let mut id = [0; 32];
+    id[..8].copy_from_slice(&number.to_le_bytes());
+    SessionId::drawn(id).key()
+}
+
+fn record(number: u64) -> Record {
+    let mut handle = [0; 16];
+    handle[..8].copy_from_slice(&number.to_le_bytes());
+    let now = NOW.after(Duration::from_millis(number));
+    Record {
+        handle: Handle(handle),
+        identity: Some(Identity::new(format!("user-{number}")).roles(["member"])),
+        epoch: 0,
+        version: 0,
+        created: now,
+        authenticated: Some(now),
+        rotated: now,
+        last_seen: now,
+        idle_deadline: now.after(Duration::from_secs(900)),
+        absolute_deadline: now.after(Duration::from_secs(8 * 3600)),
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [7; 32],
+        data: b"{\"cart\":[17,4],\"theme\":\"dark\"}".as_slice().into(),
+    }
+}
+
+async fn store(folder: &Path) -> Result<EmbeddedStore, Failure> {
+    let path = folder.join("store.redb");
+    let _ = std::fs::remove_file(&path);
+    let store = EmbeddedStore::new(path);
+    SessionStore::open(&store).await?;
+    let keys: Vec<_> = (0..SESSIONS).map(key).collect();
+    for (first, keys) in (0..).step_by(64).zip(keys.chunks(64)) {
+        let answers: Vec<_> = (first..)
+            .zip(keys)
+            .map(|(number, key)| store.create(key, record(number), None, NOW))
+            .collect();
+        for answer in answers {
+            answer.await?;
+        }
+    }
+    Ok(store)
+}
+
+/// What a row of a session takes.
+const ROW: [u8; 180] = [7; 180];
+
+fn database(folder: &Path) -> Result<Database, Failure> {
+    let path = folder.join("raw.redb");
+    let _ = std::fs::remove_file(&path);
+    let database = Database::create(path)?;
+    for first in (0..SESSIONS).step_by(64) {
+        let transaction = database.begin_write()?;
+        for number in first..SESSIONS.min(first + 64) {
+            insert(&transaction, number)?;
+        }
+        transaction.commit()?;
+    }
+    Ok(database)
+}
+
+/// The rows of one login.
+fn insert(transaction: &redb::WriteTransaction, number: u64) -> Result<(), Failure> {
+    let key = key(number).0;
+    transaction.open_table(ROWS)?.insert(&key, ROW.as_slice())?;
+    let user = format!("user-{number}");
+    transaction.open_multimap_table(USERS)?.insert(user.as_str(), &key)?;
+    let deadline = [&number.to_be_bytes()[..], &[0], &key].concat();
+    transaction.open_table(DEADLINES)?.insert(deadline.as_slice(), ())?;
+    Ok(())
+}
+
+/// The store answers reads at once, so nothing has to run them.
+fn now<T>(answer: impl Future<Output = T>) -> Option<T> {
+    match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+fn reads(
+    count: u64,
+    mut read: impl FnMut(&SessionKey) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let keys: Vec<_> = (0..SESSIONS).map(key).collect();
+    let start = Instant::now();
+    for key in keys.iter().cycle().step_by(7919).take(usize::try_from(count)?) {
+        if !read(black_box(key))? {
+            return Err("a session is missing".into());
+        }
+    }
+    print(&format!("{:.0} ns a read", start.elapsed().as_nanos() as f64 / count as f64));
+    Ok(())
+}
+
+async fn logins(store: EmbeddedStore, clients: u64, time: Duration) -> Result<(), Failure> {
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..clients)
+        .map(|client| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let mut longest = Duration::ZERO;
+                for number in (SESSIONS + client..).step_by(usize::try_from(clients)?) {
+                    let begin = Instant::now();
+                    if begin - start >= time {
+                        return Ok::<_, Failure>(((number - SESSIONS) / clients, longest));
+                    }
+                    let key = key(number);
+                    match store.create(&key, record(number), None, NOW).await? {
+                        Created::Done { .. } => longest = longest.max(begin.elapsed()),
+                        other => return Err(format!("{other:?}").into()),
+                    }
+                }
+                Err("no numbers left".into())
+            })
+        })
+        .collect();
+    let (mut done, mut longest) = (0, Duration::ZERO);
+    for task in tasks {
+        let (logins, slowest) = task.await??;
+        done += logins;
+        longest = longest.max(slowest);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let each = seconds * 1e6 * clients as f64 / done as f64;
+    print(&format!(
+        "{:.0} logins a second, {each:.0} us each, the slowest {} us",
+        done as f64 / seconds,
+        longest.as_micros()
+    ));
+    Ok(())
+}
+
+fn single(database: &Database, time: Duration) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut number = SESSIONS;
+    while start.elapsed() < time {
+        let transaction = database.begin_write()?;
+        insert(&transaction, number)?;
+        transaction.commit()?;
+        number += 1;
+    }
+    let rate = (number - SESSIONS) as f64 / start.elapsed().as_secs_f64();
+    print(&format!("{rate:.0} commits a second"));
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "this is a program that reports")]
+fn print(text: &str) {
+    println!("{text}");
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<(), Failure> {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let words: Vec<_> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [folder, "read", count] => {
+            let store = store(folder.as_ref()).await?;
+            reads(count.parse()?, |key| {
+                Ok(now(store.load(key, NOW)).transpose()?.flatten().is_some())
+            })
+        }
+        [folder, "raw", count] => {
+            let database = database(folder.as_ref())?;
+            reads(count.parse()?, |key| {
+                let rows = database.begin_read()?.open_table(ROWS)?;
+                Ok(rows.get(&key.0)?.is_some_and(|row| black_box(row.value()).len() == ROW.len()))
+            })
+        }
+        [folder, "logins", clients, seconds] => {
+            let time = Duration::from_secs(seconds.parse()?);
+            logins(store(folder.as_ref()).await?, clients.parse()?, time).await
+        }
+        [folder, "single", seconds] => {
+            single(&database(folder.as_ref())?, Duration::from_secs(seconds.parse()?))
+        }
+        _ => Err("embedded FOLDER read N | raw N | logins CLIENTS SECONDS | single SECONDS".into()),
+    }
+}
