@@ -1,12 +1,14 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+mod memory;
 mod session_store;
 mod token_store;
 
 use std::{error::Error, fmt};
 
 pub use answer::Answer;
+pub use memory::MemoryStore;
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,

@@ -1,0 +1,107 @@
+//! The store in memory.
+
+mod anonymous;
+mod families;
+mod revocations;
+mod sessions;
+mod shards;
+mod tokens;
+mod user;
+
+use std::{
+    fmt,
+    hash::RandomState,
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
+};
+
+use policy_core::{secret::SecretKey, session::SessionKey};
+
+use self::{
+    anonymous::Anonymous, families::FamilyRow, revocations::Revocations, sessions::Row,
+    shards::Shards, user::User,
+};
+use super::{Ticket, TokenHash};
+
+/// Sessions, refresh tokens, revocations and tickets in the memory of one process; they end with
+/// it. For tests, and for services that may forget their sessions at a restart.
+///
+/// Copies of it are the same store.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use policy_core::{session::SessionKey, time::Timestamp};
+/// use policy_server::store::{MemoryStore, SessionStore};
+///
+/// let store = MemoryStore::new();
+/// let now = Timestamp::from_seconds(1_800_000_000);
+/// assert!(store.load(&SessionKey([7; 32]), now).await.unwrap().is_none());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct MemoryStore(Arc<Inner>);
+
+/// What the copies share.
+///
+/// Locks are taken in this order, so no two calls can wait for each other: `users` (the shard of
+/// the smaller number first), then `sessions` (likewise), then `anonymous`. The tokens' half has
+/// its own order, in `tokens`.
+struct Inner {
+    session_secret: OnceLock<SecretKey>,
+    users: Shards<Box<str>, User, RandomState>,
+    sessions: Shards<SessionKey, Row>,
+    anonymous: Anonymous,
+    /// Counts the revocations of all users, so that no user gets the same epoch twice, also if
+    /// nothing was kept of the user in between.
+    epochs: AtomicU64,
+
+    token_secret: OnceLock<SecretKey>,
+    families: Shards<Box<str>, Vec<Arc<FamilyRow>>, RandomState>,
+    tokens: Shards<TokenHash, Arc<FamilyRow>>,
+    revocations: Mutex<Revocations>,
+    tickets: Shards<TokenHash, Ticket>,
+}
+
+impl MemoryStore {
+    /// The most anonymous sessions of a store that is not told otherwise.
+    pub const ANONYMOUS_SESSIONS: usize = 100_000;
+
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::with_anonymous_sessions(Self::ANONYMOUS_SESSIONS)
+    }
+
+    /// An empty store of at most this many anonymous sessions: at one more, the oldest ends. So
+    /// nobody fills the memory without logging in.
+    pub fn with_anonymous_sessions(most: usize) -> Self {
+        Self(Arc::new(Inner {
+            session_secret: OnceLock::new(),
+            users: Shards::default(),
+            sessions: Shards::default(),
+            anonymous: Anonymous::at_most(most),
+            epochs: AtomicU64::new(1),
+            token_secret: OnceLock::new(),
+            families: Shards::default(),
+            tokens: Shards::default(),
+            revocations: Mutex::default(),
+            tickets: Shards::default(),
+        }))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryStore")
+    }
+}
+
+/// The secret that was given first.
+fn first(secret: &OnceLock<SecretKey>, fresh: [u8; 32]) -> [u8; 32] {
+    let bytes = secret.get_or_init(|| SecretKey::drawn(fresh)).bytes();
+    bytes.first_chunk().copied().unwrap_or(fresh)
+}

@@ -1,0 +1,555 @@
+//! The sessions' half of the store.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::{
+    Inner, MemoryStore, first,
+    shards::Shard,
+    user::{self, Users},
+};
+use crate::store::{Answer, Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
+
+/// What is kept under a key.
+pub(super) enum Row {
+    Session {
+        record: Arc<Record>,
+        /// The user's; none in an anonymous session.
+        epoch: Option<Arc<AtomicU64>>,
+    },
+    /// A rotation replaced the key.
+    Moved(Box<Moved>),
+}
+
+pub(super) struct Moved {
+    to: SessionKey,
+    until: Timestamp,
+}
+
+type Sessions = Shard<SessionKey, Row>;
+
+impl Row {
+    /// Whether no revocation ended it.
+    fn is_current(&self) -> bool {
+        match self {
+            Self::Session { record, epoch: Some(epoch) } => {
+                record.epoch == epoch.load(Ordering::Acquire)
+            }
+            Self::Session { .. } => true,
+            Self::Moved(_) => false,
+        }
+    }
+
+    /// The record, if it is a living session.
+    fn living(&self, now: Timestamp) -> Option<&Arc<Record>> {
+        match self {
+            Self::Session { record, .. } if self.is_current() && !record.is_expired(now) => {
+                Some(record)
+            }
+            _ => None,
+        }
+    }
+
+    /// The record, to be changed, if it is a living session. Copied if a request reads it still.
+    fn living_mut(&mut self, now: Timestamp) -> Option<&mut Arc<Record>> {
+        self.living(now)?;
+        match self {
+            Self::Session { record, .. } => Some(record),
+            Self::Moved(_) => None,
+        }
+    }
+}
+
+impl SessionStore for MemoryStore {
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        Answer::ready(Ok(first(&self.0.session_secret, fresh)))
+    }
+
+    fn create<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        record: Record,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Created> {
+        Answer::ready(Ok(self.0.create(*key, record, limit, now)))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        Answer::ready(Ok(self.0.load(key, now)))
+    }
+
+    fn update<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        expected: u64,
+        data: Box<[u8]>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        Answer::ready(Ok(self.0.update(key, expected, data, now)))
+    }
+
+    fn touch<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        idle_deadline: Timestamp,
+        now: Timestamp,
+    ) -> Answer<'a, bool> {
+        Answer::ready(Ok(self.0.touch(key, idle_deadline, now).is_some()))
+    }
+
+    fn rotate<'a>(
+        &'a self,
+        old: &'a SessionKey,
+        new: &'a SessionKey,
+        expected: u64,
+        record: Record,
+        grace: Option<Timestamp>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Answer<'a, Cas> {
+        let moved = grace.map(|until| Moved { to: *new, until });
+        Answer::ready(Ok(self.0.rotate(*old, *new, expected, record, moved, limit, now)))
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        Answer::ready(Ok(self.0.delete(key).is_some()))
+    }
+
+    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
+        Answer::ready(Ok(self.0.list(user, limit, now)))
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        Answer::ready(Ok(self.0.delete_by_handle(user, handle).is_some()))
+    }
+
+    fn revoke_user<'a>(
+        &'a self,
+        user: &'a str,
+        keep: Option<&'a SessionKey>,
+        now: Timestamp,
+    ) -> Answer<'a, u64> {
+        Answer::ready(Ok(self.0.revoke_user(user, keep, now)))
+    }
+
+    /// Looks at everything, a thousandth at a time, and lets others run in between.
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let mut purged = 0;
+            let step = |sessions: MutexGuard<'_, Sessions>| {
+                purged += self.0.purge(sessions, now, limit - purged);
+                if purged < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            self.0.sessions.sweep(step).await;
+            Ok(purged)
+        })
+    }
+}
+
+impl Inner {
+    fn create(
+        &self,
+        key: SessionKey,
+        mut record: Record,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Created {
+        record.version = 1;
+        let Some(user) = record.user().map(Box::<str>::from) else {
+            let overflow = {
+                let mut sessions = self.sessions.lock(&key);
+                if sessions.contains_key(&key) {
+                    return Created::KeyTaken;
+                }
+                self.insert_anonymous(&mut sessions, key, record)
+            };
+            self.end_overflow(overflow);
+            return Created::Done { evicted: Vec::new() };
+        };
+        let mut users = self.users.lock(&*user);
+        let Some(oldest) = self.room(&users, &user, limit, None, now) else {
+            return Created::LimitReached;
+        };
+        {
+            let mut sessions = self.sessions.lock(&key);
+            if sessions.contains_key(&key) {
+                return Created::KeyTaken;
+            }
+            self.insert(&mut sessions, &mut users, &user, key, record);
+        }
+        Created::Done { evicted: self.evict(&mut users, &user, oldest) }
+    }
+
+    fn load(&self, key: &SessionKey, now: Timestamp) -> Option<Loaded> {
+        let sessions = self.sessions.lock(key);
+        match sessions.get(key)? {
+            row @ Row::Session { .. } => {
+                let record = Arc::clone(row.living(now)?);
+                Some(Loaded { record, successor: None })
+            }
+            Row::Moved(_) => {
+                drop(sessions);
+                let (successor, sessions) = self.current(key, Some(now))?;
+                let record = Arc::clone(sessions.get(&successor)?.living(now)?);
+                Some(Loaded { record, successor: (successor != *key).then_some(successor) })
+            }
+        }
+    }
+
+    fn update(&self, key: &SessionKey, expected: u64, data: Box<[u8]>, now: Timestamp) -> Cas {
+        let mut sessions = self.sessions.lock(key);
+        if let Err(refused) = expect(&sessions, key, expected, now) {
+            return refused;
+        }
+        let Some(record) = sessions.get_mut(key).and_then(|row| row.living_mut(now)) else {
+            return Cas::Gone;
+        };
+        let record = Arc::make_mut(record);
+        record.data = data;
+        record.version = expected.saturating_add(1);
+        Cas::Done { version: record.version, evicted: Vec::new() }
+    }
+
+    fn touch(&self, key: &SessionKey, idle_deadline: Timestamp, now: Timestamp) -> Option<()> {
+        let (key, mut sessions) = self.current(key, Some(now))?;
+        let record = sessions.get_mut(&key)?.living_mut(now)?;
+        if idle_deadline > record.idle_deadline || now > record.last_seen {
+            let record = Arc::make_mut(record);
+            record.idle_deadline = record.idle_deadline.max(idle_deadline);
+            record.last_seen = record.last_seen.max(now);
+        }
+        Some(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "as the trait has it")]
+    fn rotate(
+        &self,
+        old: SessionKey,
+        new: SessionKey,
+        expected: u64,
+        mut record: Record,
+        moved: Option<Moved>,
+        limit: Option<Limit>,
+        now: Timestamp,
+    ) -> Cas {
+        // Users are locked before sessions, but whose session it is, only the session says: so it
+        // is looked at twice.
+        let before = match expect(&self.sessions.lock(&old), &old, expected, now) {
+            Ok(before) => before,
+            Err(refused) => return refused,
+        };
+        let to = record.user().map(Box::<str>::from);
+        let mut users = match (before.user(), to.as_deref()) {
+            (Some(from), Some(to)) => Some(self.users.lock_two(from, to)),
+            (Some(user), None) | (None, Some(user)) => Some(self.users.lock_two(user, user)),
+            (None, None) => None,
+        };
+        let mut oldest = Vec::new();
+        if let (Some(users), Some(to)) = (&mut users, &to) {
+            match self.room(users.b(), to, limit, Some(&old), now) {
+                Some(room) => oldest = room,
+                None => return Cas::LimitReached,
+            }
+        }
+        let mut sessions = self.sessions.lock_two(&old, &new);
+        match expect(sessions.a(), &old, expected, now) {
+            Ok(again) if again.user() == before.user() => {}
+            Ok(_) => return Cas::Conflict,
+            Err(refused) => return refused,
+        }
+        if sessions.b().contains_key(&new) {
+            return Cas::Conflict;
+        }
+        match moved.filter(|moved| moved.until > now) {
+            Some(moved) => sessions.a().insert(old, Row::Moved(Box::new(moved))),
+            None => sessions.a().remove(&old),
+        };
+        self.anonymous.remove(old, &before);
+        let version = expected.saturating_add(1);
+        record.version = version;
+        let mut overflow = None;
+        match (&mut users, &to) {
+            (Some(users), Some(to)) => self.insert(sessions.b(), users.b(), to, new, record),
+            _ => overflow = self.insert_anonymous(sessions.b(), new, record),
+        }
+        drop(sessions);
+        // Behind the insertion, so that the user is not forgotten in between.
+        if let (Some(users), Some(from)) = (&mut users, before.user()) {
+            user::remove(users.a(), from, &old);
+        }
+        let evicted = match (&mut users, &to) {
+            (Some(users), Some(to)) => self.evict(users.b(), to, oldest),
+            _ => Vec::new(),
+        };
+        self.end_overflow(overflow);
+        Cas::Done { version, evicted }
+    }
+
+    fn delete(&self, key: &SessionKey) -> Option<()> {
+        let (key, mut sessions) = self.current(key, None)?;
+        let record = self.end(&mut sessions, &key)?;
+        drop(sessions);
+        if let Some(user) = record.user() {
+            user::remove(&mut self.users.lock(user), user, &key);
+        }
+        Some(())
+    }
+
+    fn list(&self, user: &str, limit: usize, now: Timestamp) -> Vec<Summary> {
+        let mut records = self.living_of(&self.users.lock(user), user, now);
+        records.sort_by_key(|(_, record)| (record.last_seen, record.created, record.handle));
+        let latest = records.iter().rev().take(limit);
+        let summary = |(_, record): &(SessionKey, Arc<Record>)| Summary {
+            handle: record.handle,
+            created: record.created,
+            last_seen: record.last_seen,
+            authenticated: record.authenticated,
+            data: record.data.clone(),
+        };
+        latest.map(summary).collect()
+    }
+
+    fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<()> {
+        let mut users = self.users.lock(user);
+        let is_it = |key: &&SessionKey| {
+            let sessions = self.sessions.lock(*key);
+            matches!(sessions.get(*key), Some(Row::Session { record, .. }) if record.handle == handle)
+        };
+        let key = *users.get(user)?.sessions.iter().find(is_it)?;
+        self.end(&mut self.sessions.lock(&key), &key)?;
+        user::remove(&mut users, user, &key);
+        Some(())
+    }
+
+    fn revoke_user(&self, user: &str, keep: Option<&SessionKey>, now: Timestamp) -> u64 {
+        let next = self.epochs.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut users = self.users.lock(user);
+        let Some(entry) = users.get_mut(user) else { return 0 };
+        let epoch = Arc::clone(&entry.epoch);
+        let keep = keep.and_then(|keep| {
+            let (keep, mut sessions) = self.current(keep, Some(now))?;
+            let record = sessions.get_mut(&keep)?.living_mut(now)?;
+            if record.user() != Some(user) {
+                return None;
+            }
+            Arc::make_mut(record).epoch = next;
+            // While the kept one is locked: nobody sees it dead in between.
+            epoch.store(next, Ordering::Release);
+            Some(keep)
+        });
+        epoch.store(next, Ordering::Release);
+        let mut dead = match keep {
+            Some(keep) => std::mem::replace(&mut entry.sessions, vec![keep]),
+            None => std::mem::take(&mut entry.sessions),
+        };
+        if keep.is_none() {
+            users.remove(user);
+        }
+        drop(users);
+        // They are dead already; this is for the memory and the count.
+        dead.retain(|key| Some(*key) != keep);
+        let mut ended = 0;
+        for key in dead {
+            let mut sessions = self.sessions.lock(&key);
+            if let Some(Row::Session { record, epoch: Some(of) }) = sessions.get(&key)
+                && Arc::ptr_eq(of, &epoch)
+            {
+                ended += u64::from(!record.is_expired(now));
+                sessions.remove(&key);
+            }
+        }
+        ended
+    }
+
+    /// Removes what is dead in one part, up to `limit`.
+    fn purge(&self, mut sessions: MutexGuard<'_, Sessions>, now: Timestamp, limit: usize) -> usize {
+        let mut purged = 0;
+        let mut dead = Vec::new();
+        sessions.retain(|key, row| {
+            let is_kept = purged >= limit
+                || match row {
+                    Row::Session { .. } => row.living(now).is_some(),
+                    Row::Moved(moved) => moved.until > now,
+                };
+            if !is_kept {
+                purged += 1;
+                if let Row::Session { record, .. } = row {
+                    self.anonymous.remove(*key, record);
+                    dead.push((*key, Arc::clone(record)));
+                }
+            }
+            is_kept
+        });
+        // A flood that is over gives its memory back.
+        if sessions.capacity() > 4 * sessions.len() {
+            let twice = 2 * sessions.len();
+            sessions.shrink_to(twice);
+        }
+        drop(sessions);
+        for (key, record) in dead {
+            if let Some(user) = record.user() {
+                user::remove(&mut self.users.lock(user), user, &key);
+            }
+        }
+        purged
+    }
+
+    /// The key that a session is under now, and the locked part that it is in.
+    fn current(
+        &self,
+        key: &SessionKey,
+        now: Option<Timestamp>,
+    ) -> Option<(SessionKey, MutexGuard<'_, Sessions>)> {
+        let mut key = *key;
+        // It ends: a rotation moves to a key that has no row, so moves never go in a circle.
+        loop {
+            let sessions = self.sessions.lock(&key);
+            match sessions.get(&key)? {
+                Row::Session { .. } => return Some((key, sessions)),
+                Row::Moved(moved) if now.is_none_or(|now| moved.until > now) => key = moved.to,
+                Row::Moved(_) => return None,
+            }
+        }
+    }
+
+    /// The living sessions of a user.
+    fn living_of(
+        &self,
+        users: &Users,
+        user: &str,
+        now: Timestamp,
+    ) -> Vec<(SessionKey, Arc<Record>)> {
+        let living = |key: &SessionKey| {
+            let sessions = self.sessions.lock(key);
+            let record = sessions.get(key)?.living(now)?;
+            Some((*key, Arc::clone(record)))
+        };
+        users
+            .get(user)
+            .map(|user| user.sessions.iter().filter_map(living).collect())
+            .unwrap_or_default()
+    }
+
+    /// The sessions that have to end so that the user can have one more beside `but`; `None` if
+    /// that is refused.
+    fn room(
+        &self,
+        users: &Users,
+        user: &str,
+        limit: Option<Limit>,
+        but: Option<&SessionKey>,
+        now: Timestamp,
+    ) -> Option<Vec<SessionKey>> {
+        let Some(limit) = limit else { return Some(Vec::new()) };
+        let most = limit.sessions as usize;
+        let mut sessions = self.living_of(users, user, now);
+        sessions.retain(|(key, _)| Some(key) != but);
+        if sessions.len() < most {
+            return Some(Vec::new());
+        }
+        match limit.policy {
+            LimitPolicy::Deny => None,
+            LimitPolicy::EvictOldest => {
+                sessions.sort_by_key(|(_, record)| (record.created, record.handle));
+                let excess = sessions.len() + 1 - most.max(1);
+                Some(sessions.into_iter().take(excess).map(|(key, _)| key).collect())
+            }
+        }
+    }
+
+    /// Ends sessions of a user, and gives the names of those that were not ended meanwhile.
+    fn evict(&self, users: &mut Users, user: &str, keys: Vec<SessionKey>) -> Vec<Handle> {
+        let mut evicted = Vec::new();
+        for key in keys {
+            if let Some(record) = self.end(&mut self.sessions.lock(&key), &key) {
+                user::remove(users, user, &key);
+                evicted.push(record.handle);
+            }
+        }
+        evicted
+    }
+
+    /// Inserts a session of a user whose part is locked: the epoch cannot change meanwhile.
+    fn insert(
+        &self,
+        sessions: &mut Sessions,
+        users: &mut Users,
+        user: &str,
+        key: SessionKey,
+        mut record: Record,
+    ) {
+        let epoch = match users.get(user) {
+            Some(user) => Arc::clone(&user.epoch),
+            None => Arc::new(AtomicU64::new(self.epochs.load(Ordering::Relaxed))),
+        };
+        record.epoch = epoch.load(Ordering::Relaxed);
+        let record = Arc::new(record);
+        sessions.insert(key, Row::Session { record, epoch: Some(Arc::clone(&epoch)) });
+        user::add(users, user, epoch, key);
+    }
+
+    /// Inserts a session of nobody. Gives the one that has to end for it.
+    fn insert_anonymous(
+        &self,
+        sessions: &mut Sessions,
+        key: SessionKey,
+        mut record: Record,
+    ) -> Option<SessionKey> {
+        record.epoch = 0;
+        let record = Arc::new(record);
+        let overflow = self.anonymous.add(key, &record);
+        sessions.insert(key, Row::Session { record, epoch: None });
+        overflow
+    }
+
+    /// Ends an anonymous session for which there is no room.
+    fn end_overflow(&self, key: Option<SessionKey>) {
+        if let Some(key) = key {
+            self.end(&mut self.sessions.lock(&key), &key);
+        }
+    }
+
+    /// Ends a session that no revocation ended yet. Its user keeps the key for now.
+    fn end(&self, sessions: &mut Sessions, key: &SessionKey) -> Option<Arc<Record>> {
+        if !sessions.get(key)?.is_current() {
+            return None;
+        }
+        match sessions.remove(key)? {
+            Row::Session { record, .. } => {
+                self.anonymous.remove(*key, &record);
+                Some(record)
+            }
+            Row::Moved(_) => None,
+        }
+    }
+}
+
+/// The record of a living session whose version is still this one, else what the answer is.
+fn expect(
+    sessions: &Sessions,
+    key: &SessionKey,
+    expected: u64,
+    now: Timestamp,
+) -> Result<Arc<Record>, Cas> {
+    match sessions.get(key) {
+        // It lives under another key now; whoever loads it anew learns which.
+        Some(Row::Moved(moved)) if moved.until > now => Err(Cas::Conflict),
+        Some(row) => match row.living(now) {
+            Some(record) if record.version == expected => Ok(Arc::clone(record)),
+            Some(_) => Err(Cas::Conflict),
+            None => Err(Cas::Gone),
+        },
+        None => Err(Cas::Gone),
+    }
+}

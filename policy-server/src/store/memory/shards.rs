@@ -1,0 +1,127 @@
+//! A map in many parts, each behind a lock of its own.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
+    ops::ControlFlow,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// One part of a [`Shards`].
+pub(super) type Shard<K, V, S = BuildHasherDefault<KeyHasher>> = HashMap<K, V, S>;
+
+/// Enough that a step over a whole part of a million rows takes a tenth of a millisecond.
+const SHARDS: usize = 1024;
+
+/// A map that is locked a thousandth at a time. Its keys are hashes already, unless told
+/// otherwise.
+pub(super) struct Shards<K, V, S = BuildHasherDefault<KeyHasher>> {
+    shards: Box<[Mutex<Shard<K, V, S>>]>,
+    hasher: S,
+    /// Where the next sweep begins.
+    cursor: AtomicUsize,
+}
+
+impl<K, V, S: BuildHasher + Clone + Default> Default for Shards<K, V, S> {
+    fn default() -> Self {
+        let hasher = S::default();
+        let shard = || Mutex::new(HashMap::with_hasher(hasher.clone()));
+        let shards = std::iter::repeat_with(shard).take(SHARDS).collect();
+        Self { shards, hasher, cursor: AtomicUsize::new(0) }
+    }
+}
+
+impl<K, V, S: BuildHasher> Shards<K, V, S> {
+    /// Locks the part that a key belongs to.
+    pub(super) fn lock<Q: Hash + ?Sized>(&self, key: &Q) -> MutexGuard<'_, Shard<K, V, S>> {
+        self.at(self.number(key))
+    }
+
+    /// Locks the parts of two keys, the smaller number first; one if they share it.
+    pub(super) fn lock_two<Q: Hash + ?Sized>(
+        &self,
+        a: &Q,
+        b: &Q,
+    ) -> Two<MutexGuard<'_, Shard<K, V, S>>> {
+        let (a, b) = (self.number(a), self.number(b));
+        let low = self.at(a.min(b));
+        Two { is_swapped: a > b, low, high: (a != b).then(|| self.at(a.max(b))) }
+    }
+
+    /// Goes over the parts, from where the last sweep ended, until a step says that it is enough.
+    /// In between others run.
+    pub(super) async fn sweep(
+        &self,
+        mut step: impl FnMut(MutexGuard<'_, Shard<K, V, S>>) -> ControlFlow<()>,
+    ) {
+        for _ in 0..SHARDS {
+            if step(self.at(self.cursor.fetch_add(1, Ordering::Relaxed) % SHARDS)).is_break() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// By other bits of the hash than those that the map of a part goes by.
+    fn number<Q: Hash + ?Sized>(&self, key: &Q) -> usize {
+        (self.hasher.hash_one(key) >> 40) as usize % SHARDS
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "numbers are below SHARDS, the length")]
+    fn at(&self, number: usize) -> MutexGuard<'_, Shard<K, V, S>> {
+        lock(&self.shards[number])
+    }
+}
+
+/// One or two locked parts.
+pub(super) struct Two<G> {
+    is_swapped: bool,
+    low: G,
+    high: Option<G>,
+}
+
+impl<G> Two<G> {
+    /// The part of the first key.
+    pub(super) fn a(&mut self) -> &mut G {
+        match &mut self.high {
+            Some(high) if self.is_swapped => high,
+            _ => &mut self.low,
+        }
+    }
+
+    /// The part of the second key.
+    pub(super) fn b(&mut self) -> &mut G {
+        match &mut self.high {
+            Some(high) if !self.is_swapped => high,
+            _ => &mut self.low,
+        }
+    }
+}
+
+/// Takes a lock. A panic of another thread while it held the lock changes nothing: no call leaves
+/// a row half written.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first bytes of a key are its hash.
+#[derive(Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk() {
+            self.0 = u64::from_le_bytes(*first);
+        }
+    }
+
+    /// The length, which is the same for all.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

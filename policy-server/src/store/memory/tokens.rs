@@ -1,0 +1,179 @@
+//! The tokens' half of the store.
+//!
+//! The order of its locks: `families`, then the chain of a family, then `tokens`.
+
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+
+use policy_core::time::Timestamp;
+
+use super::{Inner, MemoryStore, families::FamilyRow, first, shards::lock};
+use crate::store::{
+    Answer, Family, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
+    TokenStore,
+};
+
+/// How many revocations are looked at in one step of a purge.
+const STEP: usize = 1000;
+
+impl TokenStore for MemoryStore {
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        Answer::ready(Ok(first(&self.0.token_secret, fresh)))
+    }
+
+    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
+        Answer::ready(self.0.create_family(family, token))
+    }
+
+    fn refresh(
+        &self,
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+    ) -> Answer<'_, Refreshed> {
+        Answer::ready(self.0.refresh(token, successor, grace, now))
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        Answer::ready(Ok(self.0.end_family(token)))
+    }
+
+    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
+        Answer::ready(Ok(self.0.end_families(user)))
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+        Answer::ready(Ok(lock(&self.0.revocations).add(revocation)))
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        Answer::ready(Ok(lock(&self.0.revocations).since(since)))
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        self.0.tickets.lock(&hash).insert(hash, ticket);
+        Answer::ready(Ok(()))
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        let ticket = self.0.tickets.lock(&hash).remove(&hash);
+        Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)))
+    }
+
+    /// Looks at everything, a small part at a time, and lets others run in between.
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(self.0.purge_tokens(now, limit))
+    }
+}
+
+impl Inner {
+    fn create_family(&self, family: Family, token: TokenHash) -> Result<(), StoreError> {
+        let mut families = self.families.lock(&*family.identity.subject);
+        let user = family.identity.subject.clone();
+        let row = Arc::new(FamilyRow::new(family, token));
+        self.insert_token(token, Arc::clone(&row))?;
+        families.entry(user).or_default().push(row);
+        Ok(())
+    }
+
+    fn refresh(
+        &self,
+        token: TokenHash,
+        successor: TokenHash,
+        grace: Duration,
+        now: Timestamp,
+    ) -> Result<Refreshed, StoreError> {
+        let Some(row) = self.family(token) else { return Ok(Refreshed::Unknown) };
+        let family = &row.family;
+        let mut chain = lock(&row.chain);
+        if chain.is_ended || now >= family.expires {
+            return Ok(Refreshed::Dead);
+        }
+        if token == chain.unused {
+            self.insert_token(successor, Arc::clone(&row))?;
+            chain.unused = successor;
+            chain.before = Some((token, now));
+            return Ok(Refreshed::Done(family.clone()));
+        }
+        match chain.before {
+            Some((before, used)) if before == token && now.since(used) < grace => {
+                Ok(Refreshed::Again(family.clone()))
+            }
+            _ => {
+                chain.is_ended = true;
+                Ok(Refreshed::Reused(family.clone()))
+            }
+        }
+    }
+
+    fn end_family(&self, token: TokenHash) -> Option<Family> {
+        let row = self.family(token)?;
+        let was_ended = std::mem::replace(&mut lock(&row.chain).is_ended, true);
+        (!was_ended).then(|| row.family.clone())
+    }
+
+    fn end_families(&self, user: &str) -> u64 {
+        let families = self.families.lock(user);
+        let Some(rows) = families.get(user) else { return 0 };
+        // All are locked before the first one ends: to others they end at once. Nobody else locks
+        // two, for the part of the user is locked.
+        let mut chains: Vec<_> = rows.iter().map(|row| lock(&row.chain)).collect();
+        let ended = chains.iter().filter(|chain| !chain.is_ended).count();
+        for chain in &mut chains {
+            chain.is_ended = true;
+        }
+        ended as u64
+    }
+
+    async fn purge_tokens(&self, now: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let mut purged = 0;
+        let tickets = self.tickets.sweep(|mut tickets| {
+            tickets.retain(|_, ticket| is_kept(ticket.expires > now, &mut purged, limit));
+            ControlFlow::Continue(())
+        });
+        tickets.await;
+        let tokens = self.tokens.sweep(|mut tokens| {
+            tokens.retain(|_, row| is_kept(row.family.expires > now, &mut purged, limit));
+            ControlFlow::Continue(())
+        });
+        tokens.await;
+        let families = self.families.sweep(|mut families| {
+            families.retain(|_, rows| {
+                rows.retain(|row| row.family.expires > now);
+                !rows.is_empty()
+            });
+            ControlFlow::Continue(())
+        });
+        families.await;
+        let mut from = Some(0);
+        while let Some(place) = from.filter(|_| purged < limit) {
+            let step = STEP.min(limit - purged);
+            let (dead, next) = lock(&self.revocations).purge(place, step, now);
+            purged += dead;
+            from = next;
+            tokio::task::yield_now().await;
+        }
+        Ok(purged)
+    }
+
+    /// The family of a token, used or not.
+    fn family(&self, token: TokenHash) -> Option<Arc<FamilyRow>> {
+        self.tokens.lock(&token).get(&token).map(Arc::clone)
+    }
+
+    fn insert_token(&self, token: TokenHash, row: Arc<FamilyRow>) -> Result<(), StoreError> {
+        let mut tokens = self.tokens.lock(&token);
+        if tokens.contains_key(&token) {
+            return Err(StoreError::new("a refresh token with this hash exists"));
+        }
+        tokens.insert(token, row);
+        Ok(())
+    }
+}
+
+/// Whether a row stays: it still matters, or enough were purged.
+fn is_kept(matters: bool, purged: &mut usize, limit: usize) -> bool {
+    let is_purged = !matters && *purged < limit;
+    *purged += usize::from(is_purged);
+    !is_purged
+}
