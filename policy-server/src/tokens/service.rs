@@ -380,7 +380,7 @@ impl TokenService {
         self.refresh_key.get_or_try_init(open).await
     }
 
-    async fn purge(&self, now: Timestamp) {
+    pub(super) async fn purge(&self, now: Timestamp) {
         while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
             // A store that answers at once lets nobody else run.
             tokio::task::yield_now().await;
