@@ -404,6 +404,7 @@ impl fmt::Debug for TokenService {
 }
 
 /// 503: the client keeps its credential and asks again.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn unavailable(error: StoreError) -> Problem {
     tracing::error!(error = %printable(&error.to_string()), "the store of tokens failed");
     Problem::from(Refusal::TokenStoreUnavailable)

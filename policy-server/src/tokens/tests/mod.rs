@@ -1,6 +1,7 @@
 //! Tokens of one user and of several instances of an app, over one store.
 
 mod blacklist;
+mod keys;
 mod laws;
 mod refresh;
 mod requests;
