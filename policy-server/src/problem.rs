@@ -7,7 +7,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderValue, StatusCode, header::{CONTENT_TYPE, RETRY_AFTER}};
 use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
@@ -242,6 +242,7 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let is_worth_a_retry = matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable));
         let (status, body) = match self.0 {
             Kind::Listed(refusal) => (status_of(refusal), listed_body(refusal)),
             Kind::Own(own) => (own.status, own.body()),
@@ -250,6 +251,9 @@ impl IntoResponse for Problem {
         *response.status_mut() = status;
         let media_type = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, media_type);
+        if is_worth_a_retry {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         response
     }
 }

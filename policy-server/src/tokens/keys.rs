@@ -162,6 +162,10 @@ impl TokenKeys {
     }
 
     fn change(&self, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyError> {
+        if keys.is_empty() {
+            // The present keys would be left without a successor.
+            return Err(KeyError::Empty);
+        }
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.now();
         let longest =

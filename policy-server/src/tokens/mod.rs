@@ -12,6 +12,8 @@ mod keys;
 mod replica;
 mod service;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use in_request::Caller;
 pub use in_request::InRequest;

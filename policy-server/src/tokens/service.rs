@@ -387,7 +387,7 @@ impl TokenService {
         self.refresh_key.get_or_try_init(open).await
     }
 
-    async fn purge(&self, now: Timestamp) {
+    pub(super) async fn purge(&self, now: Timestamp) {
         while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
             // A store that answers at once lets nobody else run.
             tokio::task::yield_now().await;
@@ -411,6 +411,7 @@ impl fmt::Debug for TokenService {
 }
 
 /// 503: the client keeps its credential and asks again.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn unavailable(error: StoreError) -> Problem {
     tracing::error!(error = %printable(&error.to_string()), "the store of tokens failed");
     Problem::from(Refusal::TokenStoreUnavailable)
