@@ -54,7 +54,9 @@ proptest! {
     /// signed: quotes, backslashes, control characters and all.
     #[test]
     fn claims_are_read_as_they_were_signed(
-        subject in ".{1,20}", session in ".{1,20}", role in ".{0,20}", custom in ".{0,20}",
+        // A quote in each of them, so that each is read by way of its escapes.
+        subject in r#".{0,9}"[\\\n\t]?.{0,9}"#, session in r#"".{0,20}"#, role in r#".{0,9}"(\\|.){0,9}"#,
+        custom in r#"".{0,20}"#,
     ) {
         let keys = ring();
         let members = json!({ "tenant": custom });
