@@ -21,6 +21,7 @@ const INITIAL: [u32; 8] = [
 const BLOCK: usize = 64;
 
 /// What is left of a key: the states after its inner and its outer block.
+#[derive(Clone)]
 pub(super) struct HmacKey {
     inner: [u32; 8],
     outer: [u32; 8],
