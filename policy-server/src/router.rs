@@ -259,8 +259,6 @@ impl Hasher for PathHasher {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use policy_core::{
         cors::{CorsPolicy, OriginLists},
         gate::Single,

@@ -94,8 +94,9 @@ impl<'a> AuthSpec<'a> {
         }
     }
 
-    /// An own way to the session is open to every route: its arguments. So there may be something
-    /// to protect where none can be seen, but not on a route that takes other credentials.
+    /// A handler reaches the session by its arguments, whatever credentials its route takes, and
+    /// an extractor of the application's own may do so unseen. On a `public` route, where logins
+    /// are, that only warns.
     const fn check_csrf(&self) -> Option<Rule> {
         match self.exempt {
             Some(reason) if reason.trim_ascii().is_empty() => Some(Rule::ExemptWithoutReason),
