@@ -12,6 +12,8 @@ use super::Record;
 pub enum DataError {
     /// They are over [`Record::MAX_DATA`].
     TooLarge,
+    /// Lists and objects lie deeper in each other than [`Data::MAX_DEPTH`].
+    TooDeep,
     /// What is stored is no JSON object.
     Malformed,
 }
@@ -20,6 +22,7 @@ impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLarge => "the values of a session have at most 64 KiB as JSON",
+            Self::TooDeep => "the values of a session have at most 100 levels",
             Self::Malformed => "the stored values of this session are no JSON object",
         })
     }
@@ -109,6 +112,10 @@ impl fmt::Debug for Change {
 pub struct Data(Map<String, Value>);
 
 impl Data {
+    /// The most levels of lists and objects, the whole being none: what is stored can be read
+    /// again, since serde_json reads 127.
+    pub const MAX_DEPTH: usize = 100;
+
     /// Reads what a store keeps.
     ///
     /// # Errors
@@ -126,10 +133,13 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// It is too large.
+    /// It is too large or too deep.
     pub fn write(&self) -> Result<Box<[u8]>, DataError> {
         if self.0.is_empty() {
             return Ok(Box::default());
+        }
+        if !self.0.values().all(|value| is_within(value, Self::MAX_DEPTH)) {
+            return Err(DataError::TooDeep);
         }
         match serde_json::to_vec(&self.0) {
             Ok(written) if written.len() <= Record::MAX_DATA => Ok(written.into()),
@@ -152,6 +162,15 @@ impl Data {
     /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    let inner = |value: &Value| levels > 0 && is_within(value, levels - 1);
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(inner),
+        Value::Object(members) => levels > 0 && members.values().all(inner),
+        _ => true,
     }
 }
 
@@ -202,6 +221,14 @@ mod tests {
         assert_eq!(data.write().unwrap().len(), Record::MAX_DATA);
         data.apply(&[Change::Set("l".into(), Value::Null)]);
         assert_eq!(data.write(), Err(DataError::TooLarge));
+        for (levels, deep) in [(Data::MAX_DEPTH, false), (Data::MAX_DEPTH + 1, true)] {
+            let mut data = Data::default();
+            let value = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+            data.apply(&[Change::Set("k".into(), value)]);
+            let written = data.write();
+            assert_eq!(written == Err(DataError::TooDeep), deep, "{levels} levels");
+            assert!(deep || Data::read(&written.unwrap()) == Ok(data));
+        }
         for malformed in [&b"[]"[..], b"{", b"null", b"{} {}"] {
             assert_eq!(Data::read(malformed), Err(DataError::Malformed));
         }

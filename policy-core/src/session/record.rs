@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// use policy_core::session::Identity;
 ///
 /// let ada = Identity::new("ada").roles(["admin"]).scopes(["reports:read"]);
-/// assert_eq!(ada.subject, "ada");
+/// assert_eq!(&*ada.subject, "ada");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {

@@ -14,7 +14,8 @@ use super::{RequestSession, SessionError};
 /// What is done to it is stored once, before the answer is sent: values where its status is below
 /// 500, rights below 400, and the end of the session whatever became of the handler. Requests that
 /// write different keys at the same time do not undo each other. What is read is what was stored
-/// when the request came, and what it wrote itself.
+/// when the request came, and what it wrote itself. What is written once the answer is on its way
+/// is lost.
 ///
 /// ```
 /// use policy_server::{prelude::*, session::Session};
@@ -61,7 +62,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It is no JSON, or all values together would be over 64 KiB.
+    /// It is no JSON, or all values together would be over 64 KiB or 100 levels deep.
     pub fn set(&self, key: &str, value: impl Serialize) -> Result<(), SessionError> {
         let value = serde_json::to_value(value)?;
         self.0.change(Change::Set(key.into(), value)).map(drop)

@@ -8,7 +8,7 @@ use policy_core::{Rule, cookie::Presented, gate::OwnOrigin, session::Record};
 use super::*;
 use crate::{
     session::{Identity, SameSite, SessionError, hours, minutes, tests::watched::Down},
-    store::LimitPolicy,
+    store::{Cas, LimitPolicy, SessionStore},
 };
 
 fn default() -> World {
@@ -41,6 +41,21 @@ fn a_read_only_request_is_answered_at_once() {
 fn the_session_of_a_request_is_small() {
     let size = size_of::<RequestSession>();
     assert!(size <= 384, "{size} bytes");
+}
+
+/// A server moves them between threads; this is checked when it is compiled.
+#[test]
+fn what_is_waited_for_is_send() {
+    fn send<T: Send>(_: T) {}
+    let world = default();
+    let request = world.request(None);
+    let sessions = Sessions::of(Arc::clone(&request));
+    send(request.load());
+    send(request.commit(Outcome::Lost));
+    send(sessions.login("ada"));
+    send(sessions.logout());
+    send(sessions.list());
+    send(sessions.revoke_others());
 }
 
 #[test]
@@ -300,6 +315,23 @@ fn a_renewal_tells_all_requests_of_its_grace_the_same_id() {
     let after = Arc::clone(wait(session_request(&world, &new).load()).unwrap().unwrap());
     assert_eq!((after.binding, after.handle), (before.binding, before.handle));
     assert_eq!(session(&world.request(Some(&new))).get::<u8>("late").unwrap(), Some(1));
+}
+
+#[test]
+fn an_old_id_leads_nowhere_but_to_its_own_successor() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let record = Record::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
+    // What a faulty store would do at a login: the old id has a grace, and the new one was drawn.
+    let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::drawn([3; 32]));
+    let (now, grace) = (world.clock.now(), world.clock.now().after(minutes(1)));
+    let (old, new, version) = (old.key(), new.key(), record.version);
+    let store = &world.store.inner;
+    let rotated = store.rotate(&old, &new, version, record, Some(grace), None, now);
+    assert!(matches!(wait(rotated).unwrap(), Cas::Done { .. }));
+    let request = world.request(Some(&id));
+    assert!(wait(request.load()).unwrap().is_none());
+    assert!(commit(&request, 200).unwrap().set_cookie.is_none());
 }
 
 #[test]
