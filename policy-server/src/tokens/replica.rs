@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use policy_core::{
     time::Timestamp,
-    token::{RevocationSet, Standing},
+    token::{Names, RevocationSet, Standing},
 };
 
 use crate::{
@@ -37,15 +37,13 @@ impl Replica {
     }
 
     #[inline]
-    pub(super) fn standing(
+    pub(super) fn standing<'a>(
         &self,
-        id: &str,
-        session: Option<&str>,
-        user: &str,
         issued: Timestamp,
         now: Timestamp,
+        names: impl FnOnce() -> Names<'a>,
     ) -> Standing {
-        self.read().set.standing(id, session, user, issued, now)
+        self.read().set.standing(issued, now, names)
     }
 
     pub(super) fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {

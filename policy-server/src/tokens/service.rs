@@ -8,8 +8,8 @@ use policy_core::{
     session::{Handle, Identity},
     time::Timestamp,
     token::{
-        NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, Token, TokenError,
-        Verifier,
+        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, Token,
+        TokenError, Verifier,
     },
 };
 use serde_json::{Map, Value};
@@ -140,7 +140,11 @@ impl TokenService {
     pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Token, TokenError> {
         let token = self.verifier.verify_owned(&self.keys.load(), token, now)?;
         let claims = token.claims();
-        self.check(claims.id(), claims.session(), claims.subject(), claims.issued(), now)?;
+        self.check(claims.issued(), now, || Names {
+            id: claims.id(),
+            session: claims.session(),
+            user: claims.subject(),
+        })?;
         Ok(token)
     }
 
@@ -158,18 +162,16 @@ impl TokenService {
 
     /// Whether something that was issued then still holds.
     #[inline]
-    fn check(
+    fn check<'a>(
         &self,
-        id: &str,
-        session: Option<&str>,
-        user: &str,
         issued: Timestamp,
         now: Timestamp,
+        names: impl Fn() -> Names<'a>,
     ) -> Result<(), TokenError> {
-        match self.replica.standing(id, session, user, issued, now) {
+        match self.replica.standing(issued, now, &names) {
             Standing::Good => Ok(()),
             Standing::Revoked => Err(TokenError::Revoked),
-            Standing::Stale => self.check_stale(id, session, user, issued, now),
+            Standing::Stale => self.check_stale(issued, now, names()),
         }
     }
 
@@ -177,16 +179,14 @@ impl TokenService {
     #[cold]
     fn check_stale(
         &self,
-        id: &str,
-        session: Option<&str>,
-        user: &str,
         issued: Timestamp,
         now: Timestamp,
+        names: Names<'_>,
     ) -> Result<(), TokenError> {
         if let Ok(Ok(batch)) = self.store.revocations(self.replica.sequence()).now() {
             self.replica.apply(batch, now);
         }
-        match self.replica.standing(id, session, user, issued, now) {
+        match self.replica.standing(issued, now, || names) {
             Standing::Good => Ok(()),
             Standing::Stale if self.on_stale == OnStale::Allow => Ok(()),
             Standing::Stale => Err(TokenError::StoreUnavailable),
@@ -339,7 +339,8 @@ impl TokenService {
         let made = ticket.made();
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
-        match self.check(id, session.as_deref(), &ticket.identity.subject, made, now) {
+        let user = &*ticket.identity.subject;
+        match self.check(made, now, || Names { id, session: session.as_deref(), user }) {
             Ok(()) => Ok(Some(ticket)),
             Err(TokenError::StoreUnavailable) => {
                 Err(StoreError::new("the revocations are out of date"))
