@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use http::Method;
 use policy_core::{
     Rule, Severity,
-    auth::{self, AuthPolicy, AuthSpec},
+    auth::{self, AuthPolicy, AuthSpec, Requirement},
     cors::{Cors, Field, OriginLists, PolicyError},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
@@ -402,7 +402,7 @@ impl Assembler<'_> {
                 cors: Arc::clone(cors),
                 by_credentials: methods
                     .first()
-                    .map_or(&[], |method| auth.request_headers(&csrf, method.as_str())),
+                    .map_or(&[], |method| self.request_headers(&auth, &csrf, method)),
             });
             if let Err(error) = router.add(&path, &methods, routes.len(), declared.as_ref()) {
                 self.conflict(&place, route_text, error, routes);
@@ -416,6 +416,20 @@ impl Assembler<'_> {
                 target: Target::Handler(route.call),
             });
         }
+    }
+
+    /// The request headers that credentials need. A public route may take the session in its own
+    /// hands, as a logout does.
+    fn request_headers(
+        &self,
+        auth: &AuthPolicy,
+        csrf: &CsrfPolicy,
+        method: &Method,
+    ) -> &'static [&'static str] {
+        let by_hand = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
+        let is_by_hand = *auth == AuthPolicy::Public && self.known.sessions;
+        let auth = if is_by_hand { &by_hand } else { auth };
+        auth.request_headers(csrf, method.as_str())
     }
 
     /// Looks for what the policy of a handler names.

@@ -1,15 +1,29 @@
 //! The same rules, behind names: checked while the compiler evaluates constants.
-use policy_server::{Scheme, prelude::*};
+use policy_server::{AuthError, Scheme, SchemeRequest, prelude::*};
 
 struct Basic;
 impl Scheme for Basic {
     const AMBIENT: bool = true;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(None)
+    }
 }
 
 mod keys {
     pub struct ApiKeys;
     impl policy_server::Scheme for ApiKeys {
         const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            _request: &mut policy_server::SchemeRequest<'_>,
+        ) -> Result<Option<policy_server::Identity>, policy_server::AuthError> {
+            Ok(None)
+        }
     }
     pub struct NoScheme;
 }

@@ -1,32 +1,31 @@
 //! Every form of `#[auth]` and `#[csrf]`, and what goes together.
 #![deny(warnings)]
 
-use std::convert::Infallible;
-
-use axum_core::extract::FromRequestParts;
-use policy_server::{Scheme, prelude::*};
+use policy_server::{AuthError, Scheme, SchemeRequest, prelude::*};
 
 struct Basic;
 impl Scheme for Basic {
     const AMBIENT: bool = true;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(None)
+    }
 }
 
 mod keys {
     pub struct ApiKeys<T>(pub T);
     impl<T: Send + Sync + 'static> policy_server::Scheme for ApiKeys<T> {
         const AMBIENT: bool = false;
-    }
-}
 
-/// Takes the place of the one that an app hands out.
-struct Sessions;
-impl<S: Sync> FromRequestParts<S> for Sessions {
-    type Rejection = Infallible;
-    async fn from_request_parts(
-        _parts: &mut http::request::Parts,
-        _state: &S,
-    ) -> Result<Self, Infallible> {
-        Ok(Self)
+        async fn authenticate(
+            &self,
+            _request: &mut policy_server::SchemeRequest<'_>,
+        ) -> Result<Option<policy_server::Identity>, policy_server::AuthError> {
+            Ok(None)
+        }
     }
 }
 
