@@ -12,7 +12,7 @@ use axum_core::{BoxError, body::Body, response::Response};
 use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use policy_core::{session::Handle, time::Timestamp};
+use policy_core::{session::Handle, time::Timestamp, token::Names};
 use tokio::{select, sync::broadcast::error::RecvError};
 
 use super::Guard;
@@ -132,7 +132,11 @@ impl Credential {
         let now = guard.clock.now();
         if let Some(OfToken { id, family, issued, expires }) = &self.token {
             let holds = guard.tokens.as_ref().is_some_and(|tokens| {
-                tokens.holds(id, family.as_deref(), &self.subject, *issued, now)
+                tokens.holds(
+                    Names { id, session: family.as_deref(), user: &self.subject },
+                    *issued,
+                    now,
+                )
             });
             if !holds || now >= *expires {
                 return false;

@@ -149,15 +149,8 @@ impl TokenService {
     }
 
     /// Whether a token that was issued then is not revoked, as far as is known.
-    pub(crate) fn holds(
-        &self,
-        id: &str,
-        session: Option<&str>,
-        user: &str,
-        issued: Timestamp,
-        now: Timestamp,
-    ) -> bool {
-        self.check(id, session, user, issued, now) != Err(TokenError::Revoked)
+    pub(crate) fn holds(&self, names: Names<'_>, issued: Timestamp, now: Timestamp) -> bool {
+        self.check(issued, now, || names) != Err(TokenError::Revoked)
     }
 
     /// Whether something that was issued then still holds.
