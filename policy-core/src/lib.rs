@@ -40,6 +40,8 @@ pub mod session;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+#[cfg(feature = "engine")]
+mod vary;
 
 pub use catalogue::{Refusal, Rule, Severity};
 pub use const_text::ConstText;

@@ -26,7 +26,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
-    guard::RequestAuth,
+    guard::{Denied, RequestAuth},
     handler::{BoxFuture, Call},
     mount::SharedService,
     parameters::Values,
@@ -66,13 +66,11 @@ where
     let (body, progress) = body::limit(body, app.limits.body);
     let request = Request::from_parts(parts, body);
     // The parameters of a path are parsed right here, by code of the user's.
-    let answer = catch_unwind(AssertUnwindSafe(|| match (&auth, answerer) {
-        (Some(auth), Answerer::Route(route, values))
-            if auth.asks(app.guard_of(route), request.headers()) =>
-        {
-            admitted_by_guard(app, auth, route, values, request, peer)
+    let answer = catch_unwind(AssertUnwindSafe(|| match (&auth, &answerer) {
+        (Some(auth), Answerer::Route(route, values)) => {
+            guarded(app, auth, *route, *values, request, peer)
         }
-        (_, answerer) => answerer.start(app, request, peer, auth.as_ref()),
+        _ => answerer.start(app, request, peer, None),
     }));
     let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
     drop(entered);
@@ -80,7 +78,7 @@ where
 }
 
 /// Gates 7 to 9, and the handler behind them.
-fn admitted_by_guard<S: Send + Sync + 'static>(
+fn guarded<S: Send + Sync + 'static>(
     app: &Arc<Assembled<S>>,
     auth: &Arc<RequestAuth>,
     route: usize,
@@ -88,6 +86,18 @@ fn admitted_by_guard<S: Send + Sync + 'static>(
     request: Request<Body>,
     peer: Option<SocketAddr>,
 ) -> BoxFuture {
+    let Some(guard) = app.guard_of(route) else {
+        return Box::pin(ready(Problem::from(Refusal::Internal).into_response()));
+    };
+    let answerer = Answerer::Route(route, values);
+    match auth.admit_now(guard, &request) {
+        Some(Ok(())) => return answerer.start(app, request, peer, Some(auth)),
+        Some(Err(denied)) => {
+            let (method, path) = (request.method(), request.uri().path());
+            return Box::pin(ready(deny(app, method, path, request.headers(), denied)));
+        }
+        None => (),
+    }
     let (app, auth) = (Arc::clone(app), Arc::clone(auth));
     Box::pin(async move {
         let (parts, mut body) = request.into_parts();
@@ -99,14 +109,22 @@ fn admitted_by_guard<S: Send + Sync + 'static>(
                 let request = Request::from_parts(parts, body);
                 Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
             }
-            Err(denied) => {
-                let origin = Single::of(&parts.headers, &ORIGIN);
-                let (refusal, reason) = (denied.refusal(), denied.reason());
-                app.refusals.refused(refusal, reason, &parts.method, parts.uri.path(), origin);
-                denied.into_response()
-            }
+            Err(denied) => deny(&app, &parts.method, parts.uri.path(), &parts.headers, denied),
         }
     })
+}
+
+/// Gates 7 to 9 say no.
+fn deny<S>(
+    app: &Assembled<S>,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    denied: Denied,
+) -> Response {
+    let origin = Single::of(headers, &ORIGIN);
+    app.refusals.refused(denied.refusal(), denied.reason(), method, path, origin);
+    denied.into_response()
 }
 
 /// What the gates before the handler say.

@@ -179,7 +179,11 @@ impl Principal {
     }
 
     /// Gate 9: whether they are what the policy asks beyond a valid credential.
-    pub(crate) fn satisfies(&self, policy: &Requirement, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn satisfies(
+        &self,
+        policy: &Requirement,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<(), Refusal> {
         let has_scopes = policy.scopes.iter().all(|scope| self.has_scope(scope));
         let has_role =
             policy.roles.is_empty() || policy.roles.iter().any(|role| self.has_role(role));
@@ -189,7 +193,7 @@ impl Principal {
         // A scheme of the application's own asks for its credential every time.
         let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
             (Kind::Own(_), _) => true,
-            (_, Some(at)) => now.since(at).as_secs() < u64::from(limit),
+            (_, Some(at)) => now().since(at).as_secs() < u64::from(limit),
             (_, None) => false,
         };
         if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }

@@ -61,6 +61,14 @@ pub(super) fn tie(guard: &Arc<Guard>, principal: &Principal, response: Response)
     response.map(|body| Body::new(Tied { body, ended: Some(ended) }))
 }
 
+/// Whether the credential of somebody who is known still holds, as the stores say now.
+pub(super) async fn holds(guard: &Guard, principal: &Principal) -> bool {
+    match Credential::of(principal) {
+        Some(credential) => credential.holds(guard).await,
+        None => true,
+    }
+}
+
 impl Credential {
     fn of(principal: &Principal) -> Option<Self> {
         let subject = principal.subject().into();

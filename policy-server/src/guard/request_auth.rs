@@ -6,10 +6,12 @@ use std::sync::{
 };
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, header::SET_COOKIE};
+use http::{
+    HeaderMap, HeaderName,
+    header::{COOKIE, SET_COOKIE},
+};
 use policy_core::{
     Refusal,
-    auth::AuthPolicy,
     cache::{self, Happened},
     cookie::presented,
     cors::{Cors, Grant},
@@ -18,7 +20,7 @@ use policy_core::{
     session::Record,
 };
 
-use super::{Denied, Guard, RouteGuard, form_token::Form, lasting};
+use super::{Denied, Guard, form_token::Form, lasting};
 use crate::{
     handler::BoxFuture,
     principal::{AuthScheme, Principal},
@@ -127,17 +129,12 @@ impl RequestAuth {
         admitted.map_err(Denied::from)
     }
 
-    /// Whether anything is to be asked before the handler.
-    pub(crate) fn asks(&self, route: Option<&RouteGuard>, headers: &HeaderMap) -> bool {
-        let is_public = route.is_none_or(|route| route.auth == AuthPolicy::Public);
-        !is_public || self.form(headers).is_some()
-    }
-
     /// The form, which nobody has read yet, that may carry the anti-forgery token.
     pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
         let may_be = self.provenance.may_carry_token()
             && self.csrf == CsrfPolicy::Token
             && self.guard.sessions.is_some()
+            && headers.contains_key(COOKIE)
             && !headers.contains_key(&CSRF_TOKEN);
         if may_be { Form::of(headers) } else { None }
     }
