@@ -18,6 +18,8 @@
 
 pub mod auth;
 #[cfg(feature = "engine")]
+mod base64url;
+#[cfg(feature = "engine")]
 pub mod cache;
 mod catalogue;
 mod const_text;

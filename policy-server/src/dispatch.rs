@@ -66,13 +66,13 @@ where
     let (body, progress) = body::limit(body, app.limits.body);
     let request = Request::from_parts(parts, body);
     // The parameters of a path are parsed right here, by code of the user's.
-    let answer = catch_unwind(AssertUnwindSafe(|| match (&auth, &answerer) {
+    let answer = catch_unwind(AssertUnwindSafe(|| match (auth, &answerer) {
         (Some(auth), Answerer::Route(route, values)) => {
             guarded(app, auth, *route, *values, request, peer)
         }
-        _ => answerer.start(app, request, peer, None),
+        _ => (answerer.start(app, request, peer, None), None),
     }));
-    let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
+    let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, auth, progress, app.limits.timeout, span))
 }
@@ -80,38 +80,57 @@ where
 /// Gates 7 to 9, and the handler behind them.
 fn guarded<S: Send + Sync + 'static>(
     app: &Arc<Assembled<S>>,
-    auth: &Arc<RequestAuth>,
+    mut auth: RequestAuth,
     route: usize,
     values: Values,
     request: Request<Body>,
     peer: Option<SocketAddr>,
-) -> BoxFuture {
+) -> (BoxFuture, Option<Arc<RequestAuth>>) {
     let Some(guard) = app.guard_of(route) else {
-        return Box::pin(ready(Problem::from(Refusal::Internal).into_response()));
+        return (answered(Problem::from(Refusal::Internal).into_response()), None);
     };
-    let answerer = Answerer::Route(route, values);
-    match auth.admit_now(guard, &request) {
-        Some(Ok(())) => return answerer.start(app, request, peer, Some(auth)),
+    let admitted = auth.admit_now(guard, &request);
+    let auth = Arc::new(auth);
+    let answer = match admitted {
+        Some(Ok(())) => Answerer::Route(route, values).start(app, request, peer, Some(&auth)),
         Some(Err(denied)) => {
             let (method, path) = (request.method(), request.uri().path());
-            return Box::pin(ready(deny(app, method, path, request.headers(), denied)));
+            answered(deny(app, method, path, request.headers(), denied))
         }
-        None => (),
+        None => Box::pin(admitted_later(
+            Arc::clone(app),
+            Arc::clone(&auth),
+            (route, values),
+            request,
+            peer,
+        )),
+    };
+    (answer, Some(auth))
+}
+
+/// Gates 7 to 9 where a store, a scheme or a body is to be waited for.
+async fn admitted_later<S: Send + Sync + 'static>(
+    app: Arc<Assembled<S>>,
+    auth: Arc<RequestAuth>,
+    (route, values): (usize, Values),
+    request: Request<Body>,
+    peer: Option<SocketAddr>,
+) -> Response {
+    let (parts, mut body) = request.into_parts();
+    let Some(guard) = app.guard_of(route) else {
+        return Problem::from(Refusal::Internal).into_response();
+    };
+    match auth.admit(guard, &parts, &mut body).await {
+        Ok(()) => {
+            let request = Request::from_parts(parts, body);
+            Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
+        }
+        Err(denied) => deny(&app, &parts.method, parts.uri.path(), &parts.headers, denied),
     }
-    let (app, auth) = (Arc::clone(app), Arc::clone(auth));
-    Box::pin(async move {
-        let (parts, mut body) = request.into_parts();
-        let Some(guard) = app.guard_of(route) else {
-            return Problem::from(Refusal::Internal).into_response();
-        };
-        match auth.admit(guard, &parts, &mut body).await {
-            Ok(()) => {
-                let request = Request::from_parts(parts, body);
-                Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
-            }
-            Err(denied) => deny(&app, &parts.method, parts.uri.path(), &parts.headers, denied),
-        }
-    })
+}
+
+fn answered(response: Response) -> BoxFuture {
+    Box::pin(ready(response))
 }
 
 /// Gates 7 to 9 say no.
@@ -130,7 +149,7 @@ fn deny<S>(
 /// What the gates before the handler say.
 enum Admission<'a> {
     /// Let this answer, if whoever asks may, and write the policy onto it.
-    Admitted(Answerer<'a>, Finish, Option<Arc<RequestAuth>>),
+    Admitted(Answerer<'a>, Finish, Option<RequestAuth>),
     /// A gate has answered, with the policy.
     Answered(Response),
 }
@@ -216,13 +235,11 @@ fn request_auth<S>(
     answerer: &Answerer<'_>,
     cors: Option<&Arc<Cors>>,
     grant: &Grant,
-) -> Option<Arc<RequestAuth>> {
+) -> Option<RequestAuth> {
     let Answerer::Route(route, _) = answerer else { return None };
     let route = app.guard_of(*route)?;
     let cors = cors.map(Arc::as_ref);
-    let auth =
-        RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant);
-    Some(Arc::new(auth))
+    Some(RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.

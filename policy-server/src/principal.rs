@@ -1,6 +1,6 @@
 //! Who a request comes from.
 
-use std::{fmt, sync::Arc};
+use std::{error::Error, fmt, str::FromStr, sync::Arc};
 
 use policy_core::{
     Refusal,
@@ -10,7 +10,7 @@ use policy_core::{
     token::Token,
 };
 
-use crate::{store::Ticket, tokens::Caller};
+use crate::{problem::Problem, store::Ticket, tokens::Caller};
 
 /// Who sent a request, as the gate of the route found out.
 ///
@@ -87,6 +87,15 @@ impl Principal {
             Kind::Token(token) => token.claims().subject(),
             _ => self.identity().map_or("", |identity| &identity.subject),
         }
+    }
+
+    /// The user as the application's own type, such as a number.
+    ///
+    /// # Errors
+    ///
+    /// 500: somebody was logged in by another kind of name.
+    pub fn id<T: FromStr<Err: Error + Send + Sync + 'static>>(&self) -> Result<T, Problem> {
+        self.subject().parse().map_err(|error: T::Err| Problem::internal(error))
     }
 
     /// What proved it.

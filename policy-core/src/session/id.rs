@@ -6,6 +6,8 @@ use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
+use crate::base64url;
+
 /// The secret that a cookie carries: 32 random bytes, as 43 characters of base64url.
 ///
 /// It is wiped when it is dropped, and nothing prints it.
@@ -33,13 +35,7 @@ impl SessionId {
 
     /// Reads the one canonical text of an id; `None` for everything else.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        if text.len() != Self::LEN {
-            return None;
-        }
-        let mut bytes = [0; 32];
-        // Strict: no padding, and no set bits behind the last byte.
-        BASE64URL_NOPAD.decode_mut(text, &mut bytes).ok()?;
-        Some(Self(bytes))
+        base64url::decode_exact(text).map(Self)
     }
 
     /// The text that the cookie carries.
@@ -83,12 +79,7 @@ pub struct Handle(pub [u8; 16]);
 impl Handle {
     /// Reads the text of a handle.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0; 16];
-        if text.len() != 22 {
-            return None;
-        }
-        BASE64URL_NOPAD.decode_mut(text.as_bytes(), &mut bytes).ok()?;
-        Some(Self(bytes))
+        base64url::decode_exact(text.as_bytes()).map(Self)
     }
 }
 

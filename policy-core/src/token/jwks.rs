@@ -5,7 +5,8 @@ use p256::ecdsa;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::{Key, KeyError, asym::AsymmetricKey, base64url};
+use super::{Key, KeyError, asym::AsymmetricKey};
+use crate::base64url;
 
 /// The public keys of an issuer.
 ///

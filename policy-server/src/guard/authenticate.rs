@@ -1,7 +1,9 @@
 //! Gates 7 to 9: who sent a request, whether they meant to, and whether they may.
 
+use std::sync::OnceLock;
+
 use axum_core::body::Body;
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header::AUTHORIZATION, request::Parts};
 use policy_core::{
     Refusal,
     auth::{AuthPolicy, Authorization, OwnScheme, Requirement, authorization},
@@ -47,7 +49,7 @@ enum Step<'a> {
 impl RequestAuth {
     /// Lets a request through to its handler, or says why not, if nothing is to be waited for.
     pub(crate) fn admit_now(
-        &self,
+        &mut self,
         route: &RouteGuard,
         request: &Request<Body>,
     ) -> Option<Result<(), Denied>> {
@@ -57,12 +59,18 @@ impl RequestAuth {
         }
         let AuthPolicy::Required(policy) = &route.auth else { return Some(Ok(())) };
         let seen = Seen { method: request.method(), uri: request.uri(), headers };
+        if policy.session && !(policy.token && headers.contains_key(AUTHORIZATION)) {
+            self.prepare_session(headers);
+        }
         let found = match self.step(policy, seen) {
             Ok(Step::Known(found)) => Ok(found),
             Ok(_) => return None,
             Err(denied) => Err(denied),
         };
-        Some(self.judge(route, policy, seen, found))
+        let judged = self.judge(route, policy, seen, found);
+        Some(judged.map(|principal| {
+            self.principal = principal.map_or_else(OnceLock::new, OnceLock::from);
+        }))
     }
 
     /// Lets a request through to its handler, or says why not.
@@ -89,7 +97,10 @@ impl RequestAuth {
             Ok(Step::Load) => self.load(seen.headers).await,
             Err(denied) => Err(denied),
         };
-        self.judge(route, policy, seen, found)
+        if let Some(principal) = self.judge(route, policy, seen, found)? {
+            let _ = self.principal.set(principal);
+        }
+        Ok(())
     }
 
     /// Gate 7. A bearer token decides alone where the route takes one; a credential that is no
@@ -129,9 +140,9 @@ impl RequestAuth {
         policy: &Requirement,
         seen: Seen<'_>,
         found: Result<Option<Found>, Denied>,
-    ) -> Result<(), Denied> {
+    ) -> Result<Option<Principal>, Denied> {
         let admitted = found.and_then(|found| match found {
-            None if policy.optional => Ok(()),
+            None if policy.optional => Ok(None),
             None => {
                 let login = if policy.session { self.login_page(seen) } else { None };
                 Err(Denied::from(Refusal::CredentialsMissing).login(login))
@@ -141,8 +152,7 @@ impl RequestAuth {
                     self.check_forgery(seen.headers, principal.record())?;
                 }
                 principal.satisfies(policy, || self.guard().clock.now())?;
-                let _ = self.principal.set(principal);
-                Ok(())
+                Ok(Some(principal))
             }
         });
         admitted.map_err(|denied| {

@@ -132,6 +132,7 @@ impl Credential {
             }
             Ended::TokensOf { user, before } => is_mine(user) && was_issued(*before),
             Ended::AllTokens { before } => was_issued(*before),
+            Ended::Service => true,
         }
     }
 

@@ -13,7 +13,7 @@ use http::{
 use policy_core::{
     Refusal,
     cache::{self, Happened},
-    cookie::presented,
+    cookie::{Presented, presented},
     cors::{Cors, Grant},
     csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
@@ -90,11 +90,32 @@ impl RequestAuth {
         if let Some(session) = self.session.get() {
             return Ok(session);
         }
+        let session = self.presented(headers)?;
+        Ok(self.session.get_or_init(|| session))
+    }
+
+    /// The same while nobody else looks at it, which is cheaper.
+    pub(super) fn prepare_session(&mut self, headers: &HeaderMap) {
+        // What fails here fails again where the session is asked for.
+        if let Ok(session) = self.presented(headers) {
+            self.session = OnceLock::from(session);
+        }
+    }
+
+    /// Whether whoever is known showed a credential that no browser sends by itself: then it
+    /// alone counts, and what the browser sends as well does not.
+    fn is_explicit(&self) -> bool {
+        self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
+    }
+
+    fn presented(&self, headers: &HeaderMap) -> Result<Arc<RequestSession>, Denied> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
-        let presented =
-            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?;
-        let session = || Arc::new(RequestSession::new(Arc::clone(service), presented));
-        Ok(self.session.get_or_init(session))
+        let presented = if self.is_explicit() {
+            Presented::Absent
+        } else {
+            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
+        };
+        Ok(Arc::new(RequestSession::new(Arc::clone(service), presented)))
     }
 
     /// The session, loaded, where this request may use it: gate 8 for handlers that take the
@@ -116,6 +137,9 @@ impl RequestAuth {
         headers: &HeaderMap,
         session: Option<&Record>,
     ) -> Result<(), Denied> {
+        if self.is_explicit() {
+            return Ok(());
+        }
         let admitted = self.provenance.admit(self.csrf, || {
             let binding = &session?.binding;
             let key = self.guard.sessions.as_ref()?.csrf();
