@@ -40,26 +40,34 @@ impl RequestAuth {
     }
 
     async fn ask(&self, route: &RouteGuard, parts: &Parts, body: &mut Body) -> Result<(), Denied> {
-        if let Some(form) = self.form(&parts.headers)
-            && let Some(token) = form.token(body).await.map_err(Denied::from)?
-        {
-            let _ = self.form_token.set(token);
-        }
-        let AuthPolicy::Required(policy) = &route.auth else { return Ok(()) };
+        let AuthPolicy::Required(policy) = &route.auth else {
+            return self.read_form(parts, body).await;
+        };
         let now = self.guard().clock.now();
         let found = self.authenticate(policy, route.scheme.as_ref(), parts, body, now).await?;
         let Some(Found { principal, is_ambient }) = found else {
             if policy.optional {
-                return Ok(());
+                return self.read_form(parts, body).await;
             }
             let login = if policy.session { self.login_page(parts) } else { None };
             return Err(Denied::from(Refusal::CredentialsMissing).login(login));
         };
+        self.read_form(parts, body).await?;
         if is_ambient {
             self.check_forgery(&parts.headers, principal.record())?;
         }
         principal.satisfies(policy, now)?;
         let _ = self.principal.set(principal);
+        Ok(())
+    }
+
+    /// Looks for the anti-forgery token in the body, once nothing else is left to refuse before.
+    async fn read_form(&self, parts: &Parts, body: &mut Body) -> Result<(), Denied> {
+        if let Some(form) = self.form(&parts.headers)
+            && let Some(token) = form.token(body).await.map_err(Denied::from)?
+        {
+            let _ = self.form_token.set(token);
+        }
         Ok(())
     }
 
