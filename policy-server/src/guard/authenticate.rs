@@ -4,7 +4,7 @@ use axum_core::body::Body;
 use http::{HeaderValue, Method, Uri, request::Parts};
 use policy_core::{
     Refusal,
-    auth::{AuthPolicy, Authorization, Requirement, authorization},
+    auth::{AuthPolicy, Authorization, Requirement, authorization, local_path},
     time::Timestamp,
     token::TokenError,
 };
@@ -146,9 +146,12 @@ impl RequestAuth {
         if !navigates || parts.method != Method::GET {
             return None;
         }
-        let next = parts.uri.path_and_query()?.as_str();
+        let next = parts.uri.path_and_query().and_then(|next| local_path(next.as_str()));
+        // Back to the page that was asked for, unless its path could be taken for another host.
+        let Some(next) = next else { return HeaderValue::from_str(page).ok() };
         let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
-        HeaderValue::from_str(&format!("{page}?next={next}")).ok()
+        let sign = if page.contains('?') { '&' } else { '?' };
+        HeaderValue::from_str(&format!("{page}{sign}next={next}")).ok()
     }
 }
 
