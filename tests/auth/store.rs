@@ -74,6 +74,11 @@ impl Store {
         crate::http::soon(self.state.held.acquire()).await.expect("a call").forget();
     }
 
+    /// Lets one call go on.
+    pub(crate) fn step(&self) {
+        self.state.permits.add_permits(1);
+    }
+
     /// Lets all calls go on.
     pub(crate) fn release(&self) {
         self.state.holds.store(false, Ordering::Relaxed);
