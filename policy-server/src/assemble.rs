@@ -234,6 +234,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         let place = "App::sessions".to_owned();
         StartProblem::Rule { place, rule, value }
     }));
+    problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }

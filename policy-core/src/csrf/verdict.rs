@@ -177,9 +177,9 @@ impl Provenance {
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 
-    /// Whether the request may change something, and a page could give it a token.
+    /// Whether the request may change something, and a token of a page could let it.
     pub fn may_carry_token(self) -> bool {
-        self.reach == Reach::Change
+        self.reach == Reach::Change && self.verdict != OriginVerdict::Refused
     }
 
     /// Decides whether a request may act with an ambient credential, or get one. `token` is asked

@@ -6,7 +6,7 @@ use axum_core::body::Body;
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header::AUTHORIZATION, request::Parts};
 use policy_core::{
     Refusal,
-    auth::{AuthPolicy, Authorization, OwnScheme, Requirement, authorization},
+    auth::{AuthPolicy, Authorization, OwnScheme, Requirement, authorization, local_path},
     token::TokenError,
 };
 
@@ -80,12 +80,9 @@ impl RequestAuth {
         parts: &Parts,
         body: &mut Body,
     ) -> Result<(), Denied> {
-        if let Some(form) = self.form(&parts.headers)
-            && let Some(token) = form.token(body).await.map_err(Denied::from)?
-        {
-            let _ = self.form_token.set(token);
-        }
-        let AuthPolicy::Required(policy) = &route.auth else { return Ok(()) };
+        let AuthPolicy::Required(policy) = &route.auth else {
+            return self.read_form(parts, body).await;
+        };
         let seen = Seen { method: &parts.method, uri: &parts.uri, headers: &parts.headers };
         let found = match self.step(policy, seen) {
             Ok(Step::Known(found)) => Ok(found),
@@ -97,8 +94,26 @@ impl RequestAuth {
             Ok(Step::Load) => self.load(seen.headers).await,
             Err(denied) => Err(denied),
         };
+        let reads_form = match &found {
+            Ok(Some(found)) => found.is_ambient,
+            Ok(None) => policy.optional,
+            Err(_) => false,
+        };
+        if reads_form {
+            self.read_form(parts, body).await?;
+        }
         if let Some(principal) = self.judge(route, policy, seen, found)? {
             let _ = self.principal.set(principal);
+        }
+        Ok(())
+    }
+
+    /// Looks for the anti-forgery token in the body, once nothing else is left to refuse before.
+    async fn read_form(&self, parts: &Parts, body: &mut Body) -> Result<(), Denied> {
+        if let Some(form) = self.form(&parts.headers)
+            && let Some(token) = form.token(body).await.map_err(Denied::from)?
+        {
+            let _ = self.form_token.set(token);
         }
         Ok(())
     }
@@ -195,9 +210,12 @@ impl RequestAuth {
         if !navigates || *seen.method != Method::GET {
             return None;
         }
-        let next = seen.uri.path_and_query()?.as_str();
+        let next = seen.uri.path_and_query().and_then(|next| local_path(next.as_str()));
+        // Back to the page that was asked for, unless its path could be taken for another host.
+        let Some(next) = next else { return HeaderValue::from_str(page).ok() };
         let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
-        HeaderValue::from_str(&format!("{page}?next={next}")).ok()
+        let sign = if page.contains('?') { '&' } else { '?' };
+        HeaderValue::from_str(&format!("{page}{sign}next={next}")).ok()
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::{
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName,
-    header::{COOKIE, SET_COOKIE},
+    HeaderMap, HeaderName, HeaderValue,
+    header::{COOKIE, Entry, SET_COOKIE},
 };
 use policy_core::{
     Refusal,
@@ -204,6 +204,11 @@ impl RequestAuth {
             bearer,
         };
         let headers = response.headers_mut();
+        if let Some(sessions) = &self.guard.sessions
+            && headers.contains_key(SET_COOKIE)
+        {
+            remove_cookie(headers, sessions.cookie_name());
+        }
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
         }
@@ -212,6 +217,26 @@ impl RequestAuth {
             Some(principal) => lasting::tie(&self.guard, principal, response),
             None => response,
         }
+    }
+}
+
+/// Removes what a handler says about the cookie of the session: it cannot know an id, so it
+/// would plant one, or log its user out.
+fn remove_cookie(headers: &mut HeaderMap, name: &str) {
+    let is_of_session = |line: &HeaderValue| {
+        let pair = line.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        let own = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        own.trim_ascii() == name.as_bytes()
+    };
+    let Entry::Occupied(lines) = headers.entry(SET_COOKIE) else { return };
+    if !lines.iter().any(is_of_session) {
+        return;
+    }
+    tracing::error!(cookie = name, "a handler set the cookie of the sessions itself");
+    let (name, lines) = lines.remove_entry_mult();
+    let others: Vec<_> = lines.filter(|line| !is_of_session(line)).collect();
+    for line in others {
+        headers.append(name.clone(), line);
     }
 }
 
