@@ -249,6 +249,17 @@ mod tests {
         OriginFacts { method, is_upgrade, origin, sec_fetch_site, referer }
     }
 
+    /// What becomes of a request with these facts, had its origin been judged so.
+    fn admit(
+        policy: CsrfPolicy,
+        facts: &OriginFacts<'_>,
+        verdict: OriginVerdict,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        let found = Provenance::of(facts, |_| false, |_| false);
+        Provenance { verdict, ..found }.admit(policy, token)
+    }
+
     #[test]
     fn a_refused_origin_is_refused_whatever_the_token() {
         for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
