@@ -1,6 +1,6 @@
 //! The names of a session: the secret one, the stored one and the public one.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
@@ -73,6 +73,15 @@ pub struct SessionKey(pub [u8; 32]);
 
 /// The public name of a session, by which its user sees and ends it. It stays the same while the
 /// session's id changes, and gives access to nothing.
+///
+/// ```
+/// use policy_core::session::Handle;
+///
+/// let handle: Handle = "AAECAwQFBgcICQoLDA0ODw".parse()?;
+/// assert_eq!(handle.to_string(), "AAECAwQFBgcICQoLDA0ODw");
+/// assert!("AAECAwQFBgcICQoLDA0OD".parse::<Handle>().is_err());
+/// # Ok::<(), policy_core::session::HandleError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub [u8; 16]);
 
@@ -82,6 +91,27 @@ impl Handle {
         base64url::decode_exact(text.as_bytes()).map(Self)
     }
 }
+
+/// So that a handler can take one from its path.
+impl FromStr for Handle {
+    type Err = HandleError;
+
+    fn from_str(text: &str) -> Result<Self, HandleError> {
+        Self::parse(text).ok_or(HandleError)
+    }
+}
+
+/// A text that is no [`Handle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandleError;
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the name of a session")
+    }
+}
+
+impl std::error::Error for HandleError {}
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
