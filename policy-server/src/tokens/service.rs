@@ -8,8 +8,8 @@ use policy_core::{
     session::{Handle, Identity},
     time::Timestamp,
     token::{
-        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing,
-        TokenError, Verifier,
+        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, TokenError,
+        Verifier,
     },
 };
 use serde_json::{Map, Value};
@@ -227,7 +227,9 @@ impl TokenService {
 
     /// Keeps the keys of all issuers up to date: one future for each.
     #[cfg(feature = "asym")]
-    pub(crate) fn keep_keys(&self) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
+    pub(crate) fn keep_keys(
+        &self,
+    ) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
         self.issuers.published().map(|published| {
             let published = Arc::clone(published);
             async move { published.run().await }

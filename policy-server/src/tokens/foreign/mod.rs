@@ -126,12 +126,7 @@ impl Issuers {
 
 impl Foreign {
     /// The verdict on a token that names this key; none where this issuer has nothing to say.
-    fn verify(
-        &self,
-        id: &str,
-        token: &[u8],
-        now: Timestamp,
-    ) -> Option<Result<Token, TokenError>> {
+    fn verify(&self, id: &str, token: &[u8], now: Timestamp) -> Option<Result<Token, TokenError>> {
         let verify = |keys: &KeyRing| self.verifier.verify_owned(keys, token, now);
         match &self.keys {
             Keys::Given(keys) => keys.has(id).then(|| verify(keys)),
