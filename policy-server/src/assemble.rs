@@ -128,18 +128,35 @@ pub(crate) struct Plan<S> {
     random: Random,
 }
 
+/// An app whose stores are open.
+struct Opened<S> {
+    assembled: Assembled<S>,
+    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    guard: Guard,
+}
+
 impl<S: Send + Sync + 'static> Plan<S> {
-    /// Keeps everything in memory.
+    /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService<S>, Error> {
         self.sessions = self.sessions.map(Sessions::in_memory);
         self.tokens = self.tokens.map(Tokens::in_memory);
         // Memory never lets anybody wait.
-        self.open().now_or_never().unwrap_or_else(|| Err(Error::Start(Vec::new())))
+        let opened = self.open_stores().now_or_never();
+        opened.unwrap_or_else(|| Err(Error::Start(Vec::new()))).map(Opened::begin)
     }
 
-    /// Opens the stores.
+    /// Opens the stores, and fetches the keys of other issuers once.
     pub(crate) async fn open(self) -> Result<AppService<S>, Error> {
-        let Self { mut assembled, layers, sessions, tokens, random } = self;
+        let opened = self.open_stores().await?;
+        #[cfg(feature = "asym")]
+        if let Some(tokens) = &opened.guard.tokens {
+            tokens.fetch_keys().await;
+        }
+        Ok(opened.begin())
+    }
+
+    async fn open_stores(self) -> Result<Opened<S>, Error> {
+        let Self { assembled, layers, sessions, tokens, random } = self;
         let mut problems = Vec::new();
         let clock = assembled.guard.clock.clone();
         let endings = assembled.guard.endings.clone();
@@ -173,9 +190,16 @@ impl<S: Send + Sync + 'static> Plan<S> {
         if !problems.is_empty() {
             return Err(Error::Start(problems));
         }
-        guard.begin_upkeep();
-        assembled.guard = Arc::new(guard);
-        Ok(AppService::new(assembled, layers))
+        Ok(Opened { assembled, layers, guard })
+    }
+}
+
+impl<S: Send + Sync + 'static> Opened<S> {
+    /// Starts what runs beside the requests.
+    fn begin(mut self) -> AppService<S> {
+        self.guard.begin_upkeep();
+        self.assembled.guard = Arc::new(self.guard);
+        AppService::new(self.assembled, self.layers)
     }
 }
 

@@ -10,7 +10,13 @@ use policy_core::{
     token::Token,
 };
 
-use crate::{problem::Problem, store::Ticket, tokens::Caller};
+#[cfg(feature = "asym")]
+use crate::tokens::foreign_issuer_of;
+use crate::{
+    problem::Problem,
+    store::Ticket,
+    tokens::{Caller, Verified},
+};
 
 /// Who sent a request, as the gate of the route found out.
 ///
@@ -38,7 +44,7 @@ pub struct Principal(Kind);
 #[derive(Clone)]
 enum Kind {
     Session(Arc<Record>),
-    Token(Arc<Token>),
+    Token(Arc<Verified>),
     Ticket(Arc<Ticket>),
     Own(Arc<Own>),
 }
@@ -69,7 +75,7 @@ impl Principal {
         record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
     }
 
-    pub(crate) fn of_token(token: Token) -> Self {
+    pub(crate) fn of_token(token: Verified) -> Self {
         Self(Kind::Token(Arc::new(token)))
     }
 
@@ -147,6 +153,26 @@ impl Principal {
     /// The token, with its claims.
     pub fn token(&self) -> Option<&Token> {
         match &self.0 {
+            Kind::Token(token) => Some(token.token()),
+            _ => None,
+        }
+    }
+
+    /// The issuer that says who they are, where it is not this app itself: that of a foreign
+    /// token, or of a ticket that was made with one. Their [`subject`](Self::subject) is a name
+    /// among the users of that issuer.
+    #[cfg(feature = "asym")]
+    pub fn issuer(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Token(token) => token.foreign_issuer(),
+            Kind::Ticket(ticket) => foreign_issuer_of(&ticket.token.as_ref()?.0),
+            Kind::Session(_) | Kind::Own(_) => None,
+        }
+    }
+
+    /// The token, as it was accepted.
+    pub(crate) fn verified(&self) -> Option<&Verified> {
+        match &self.0 {
             Kind::Token(token) => Some(token),
             _ => None,
         }
@@ -162,20 +188,27 @@ impl Principal {
 
     /// The same as what a token of theirs says.
     pub(crate) fn caller(&self) -> Caller {
-        let token = self.token().map(Token::claims);
-        let identity = match (&token, self.identity()) {
+        let token = self.verified();
+        let identity = match (token.map(Verified::claims), self.identity()) {
             (Some(claims), _) => Identity::new(claims.subject())
                 .scopes(claims.scopes())
                 .roles(claims.roles().map(|role| role.into_owned())),
             (None, Some(identity)) => identity.clone(),
             (None, None) => Identity::new(""),
         };
-        let of_token = token.as_ref().and_then(|claims| Handle::parse(claims.session()?));
+        // What another issuer calls a session is none of this app.
+        let own = token.filter(|token| token.foreign_issuer().is_none());
+        let of_token = own.and_then(|token| Handle::parse(token.claims().session()?));
+        let name = |token: &Verified| {
+            let claims = token.claims();
+            (token.scoped(claims.id()).into(), claims.expires())
+        };
+        let of_ticket = || self.ticket()?.token.clone();
         Caller {
             identity,
             authenticated: self.authenticated(),
             session: self.session().or(of_token),
-            token: token.map(|claims| (claims.id().into(), claims.expires())),
+            token: token.map(name).or_else(of_ticket),
         }
     }
 

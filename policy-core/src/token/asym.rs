@@ -8,11 +8,13 @@ use p256::{
 };
 
 use super::{
-    Algorithm, Key, KeyError, base64url,
+    Algorithm, Key, KeyError,
     key::{Material, SignatureFault, exact},
 };
+use crate::base64url;
 
 /// A public key, and the private one where it signs.
+#[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "a ring has few keys, and they are boxed")]
 pub(super) enum AsymmetricKey {
     Es256(ecdsa::VerifyingKey, Option<ecdsa::SigningKey>),

@@ -22,6 +22,7 @@ pub(super) struct Fields {
     is_own_audience: bool,
     /// Where the JSON ends; behind it are the texts of claims that are written with escapes.
     json_end: u16,
+    iss: Span,
     sub: Span,
     jti: Span,
     scope: Span,
@@ -75,18 +76,21 @@ impl Fields {
         }
         self.present |= bit(claim);
         let is_right = match claim {
-            Claim::Iss => match string(scanner)? {
-                Some(issuer) => {
-                    self.is_own_issuer = *issuer == *profile.issuer.as_bytes();
-                    !issuer.is_empty()
-                }
-                None => false,
-            },
+            Claim::Iss => {
+                let issuer = placed(scanner, tail, &mut self.iss)?;
+                self.is_own_issuer = issuer.as_deref() == Some(profile.issuer.as_bytes());
+                issuer.is_some_and(|issuer| !issuer.is_empty())
+            }
             Claim::Aud => self.audience(scanner, &profile.audience)?,
-            Claim::Sub => placed(scanner, tail, &mut self.sub, 1..=usize::MAX)?,
-            Claim::Jti => placed(scanner, tail, &mut self.jti, 1..=64)?,
-            Claim::Scope => placed(scanner, tail, &mut self.scope, 0..=usize::MAX)?,
-            Claim::Sid => placed(scanner, tail, &mut self.sid, 1..=usize::MAX)?,
+            Claim::Sub => {
+                placed(scanner, tail, &mut self.sub)?.is_some_and(|text| !text.is_empty())
+            }
+            Claim::Jti => placed(scanner, tail, &mut self.jti)?
+                .is_some_and(|text| (1..=64).contains(&text.len())),
+            Claim::Scope => placed(scanner, tail, &mut self.scope)?.is_some(),
+            Claim::Sid => {
+                placed(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
+            }
             Claim::Iat => date(scanner, profile, &mut self.iat)?,
             Claim::Exp => date(scanner, profile, &mut self.exp)?,
             Claim::Nbf => date(scanner, profile, &mut self.nbf)?,
@@ -163,6 +167,12 @@ impl Fields {
         }
     }
 
+    /// Whether the payload names the issuer of the profile.
+    #[cfg(feature = "asym")]
+    pub(super) fn is_own_issuer(&self) -> bool {
+        self.is_own_issuer
+    }
+
     fn has(&self, claim: Claim) -> bool {
         self.present & bit(claim) != 0
     }
@@ -188,23 +198,21 @@ fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malfor
     }
 }
 
-/// Notes where the next value is, or will be behind the JSON; whether it is a string of such a
-/// length.
+/// The next value, where it is a string; notes where it is, or will be behind the JSON.
 #[inline]
-fn placed(
-    scanner: &mut Scanner<'_>,
+fn placed<'t>(
+    scanner: &mut Scanner<'t>,
     tail: &mut String,
     place: &mut Span,
-    lengths: std::ops::RangeInclusive<usize>,
-) -> Result<bool, Malformed> {
+) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
     if !scanner.is_next(b'"') {
         scanner.skip()?;
-        return Ok(false);
+        return Ok(None);
     }
     let literal = scanner.literal()?;
     let text = literal.text()?;
     *place = if literal.has_escapes { behind(scanner, tail, &text)? } else { literal.span };
-    Ok(lengths.contains(&text.len()))
+    Ok(Some(text))
 }
 
 #[cold]
@@ -252,6 +260,11 @@ pub struct Claims<'p> {
 impl<'p> Claims<'p> {
     pub(super) fn new(text: &'p str, fields: Fields) -> Self {
         Self { text, fields }
+    }
+
+    /// Who issued the token (`iss`): the issuer of the profile that it was held against.
+    pub fn issuer(&self) -> &'p str {
+        self.fields.iss.of(self.text)
     }
 
     /// Whom the token is about (`sub`).

@@ -101,6 +101,8 @@ pub enum TokenError {
     Revoked,
     /// Nobody can say whether it was revoked.
     StoreUnavailable,
+    /// The keys of its issuer cannot be had at the moment.
+    KeysUnavailable,
     /// Valid, but it does not permit this.
     InsufficientScope,
 }
@@ -126,6 +128,7 @@ impl TokenError {
             Self::BadAudience => "bad_audience",
             Self::Revoked => "revoked",
             Self::StoreUnavailable => "store_unavailable",
+            Self::KeysUnavailable => "keys_unavailable",
             Self::InsufficientScope => "insufficient_scope",
         }
     }

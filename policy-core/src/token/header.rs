@@ -42,6 +42,12 @@ impl Header {
         Ok(header)
     }
 
+    /// The id of a key that this header names.
+    #[cfg(feature = "asym")]
+    pub(super) fn into_key_id(self) -> Option<String> {
+        self.kid.flatten()
+    }
+
     /// The key that this header asks for, where it may.
     pub(super) fn key<'k>(
         &self,

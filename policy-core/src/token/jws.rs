@@ -94,3 +94,19 @@ pub fn verify_jws(
     base64url::decode(segments.payload, &mut payload).ok_or(TokenError::Malformed)?;
     Ok(payload)
 }
+
+/// The id of the key that a token names in its header (`kid`). Nothing of it is verified: this
+/// chooses whose keys are asked.
+///
+/// ```
+/// use policy_core::token::key_id;
+///
+/// let token = b"eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjctMDEifQ.e30.AA";
+/// assert_eq!(key_id(token).as_deref(), Some("2027-01"));
+/// assert_eq!(key_id(b"eyJhbGciOiJFUzI1NiJ9.e30.AA"), None);
+/// ```
+#[cfg(feature = "asym")]
+pub fn key_id(token: &[u8]) -> Option<String> {
+    let (header, _) = Segments::split(token).ok()?;
+    Header::parse(header).ok()?.into_key_id()
+}

@@ -26,6 +26,21 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Hs256,
+        #[cfg(feature = "asym")]
+        Self::Es256,
+        #[cfg(feature = "asym")]
+        Self::Ed25519,
+        #[cfg(feature = "asym")]
+        Self::Rs256,
+    ];
+
+    /// Those whose keys have a public half: what foreign issuers may sign with.
+    #[cfg(feature = "asym")]
+    pub const ASYMMETRIC: &[Self] = &[Self::Es256, Self::Ed25519, Self::Rs256];
+
     /// The name that the header of a token of ours carries.
     pub const fn name(self) -> &'static str {
         match self {

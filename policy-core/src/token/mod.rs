@@ -52,6 +52,8 @@ pub use error::{Claim, KeyError, ProfileError, SignError, TokenError};
 pub use issue::NewClaims;
 #[cfg(feature = "asym")]
 pub use jwks::{JwkFault, Jwks, SkippedJwk};
+#[cfg(feature = "asym")]
+pub use jws::key_id;
 pub use jws::verify_jws;
 pub use key::{Algorithm, Key};
 pub use opaque::{OpaqueKind, OpaqueToken};

@@ -56,6 +56,11 @@ impl KeyRing {
         self.0.iter()
     }
 
+    /// Whether a key has this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.keys().any(|entry| entry.key.id() == id)
+    }
+
     /// The live key whose own header these bytes begin with.
     #[inline]
     pub(super) fn by_header(&self, token: &[u8], now: Timestamp) -> Option<&Key> {

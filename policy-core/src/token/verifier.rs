@@ -58,6 +58,23 @@ impl Verifier {
         Ok(Token::new(payload, fields))
     }
 
+    /// Whether a token *says* that the issuer of the profile issued it. Nothing of it is
+    /// verified: this words a refusal, or decides what to ask next, and never lets anybody in.
+    #[cfg(feature = "asym")]
+    pub fn is_claimed_by(&self, token: &[u8]) -> bool {
+        let payload = || {
+            let token = Some(token).filter(|token| token.len() <= self.profile.max_len)?;
+            let (_, segments) = Segments::split(token).ok()?;
+            let mut bytes = Vec::new();
+            base64url::decode(segments.payload, &mut bytes)?;
+            String::from_utf8(bytes).ok()
+        };
+        payload().is_some_and(|mut payload| {
+            let fields = Fields::read(&mut payload, &self.profile);
+            fields.is_ok_and(|fields| fields.is_own_issuer())
+        })
+    }
+
     fn fields(
         &self,
         keys: &KeyRing,

@@ -185,7 +185,9 @@ impl RequestAuth {
         service.verify(token, self.guard().clock.now()).map(Principal::of_token).map_err(|error| {
             let refusal = match error {
                 TokenError::Expired => Refusal::TokenExpired,
-                TokenError::StoreUnavailable => Refusal::CredentialsUnchecked,
+                TokenError::StoreUnavailable | TokenError::KeysUnavailable => {
+                    Refusal::CredentialsUnchecked
+                }
                 _ => Refusal::TokenInvalid,
             };
             Denied::from(refusal).detail(error.code())

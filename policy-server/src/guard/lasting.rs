@@ -16,12 +16,16 @@ use policy_core::{session::Handle, time::Timestamp, token::Names};
 use tokio::{select, sync::broadcast::error::RecvError};
 
 use super::Guard;
-use crate::{endings::Ended, principal::Principal};
+use crate::{
+    endings::Ended,
+    principal::Principal,
+    tokens::{foreign_issuer_of, scoped},
+};
 
 /// How often a credential is looked at when no news come: another process may have ended it.
 const LOOK: Duration = Duration::from_secs(20);
 
-/// What a lasting answer stands on.
+/// What a lasting answer stands on, by the names that revocations know.
 struct Credential {
     subject: Box<str>,
     session: Option<Handle>,
@@ -71,26 +75,30 @@ pub(super) async fn holds(guard: &Guard, principal: &Principal) -> bool {
 
 impl Credential {
     fn of(principal: &Principal) -> Option<Self> {
-        let subject = principal.subject().into();
-        let on_token = |token| Some(Self { subject, session: None, token: Some(token) });
-        if let Some(token) = principal.token() {
+        let on_token = |issuer, token| {
+            let subject = scoped(issuer, principal.subject()).into();
+            Some(Self { subject, session: None, token: Some(token) })
+        };
+        if let Some(token) = principal.verified() {
             let claims = token.claims();
-            return on_token(OfToken {
-                id: claims.id().into(),
-                family: claims.session().map(Into::into),
+            let of_token = OfToken {
+                id: token.scoped(claims.id()).into(),
+                family: claims.session().map(|session| token.scoped(session).into()),
                 issued: claims.issued(),
                 expires: claims.expires(),
-            });
+            };
+            return on_token(token.foreign_issuer(), of_token);
         }
         if let Some((ticket, (id, expires))) =
             principal.ticket().and_then(|ticket| Some((ticket, ticket.token.as_ref()?)))
         {
-            return on_token(OfToken {
+            let of_token = OfToken {
                 id: id.clone(),
                 family: ticket.session.map(|family| family.to_string().into()),
                 issued: ticket.made(),
                 expires: *expires,
-            });
+            };
+            return on_token(foreign_issuer_of(id), of_token);
         }
         // A scheme of the application's own asks once; nobody tells when it would say no.
         let session = Some(principal.session()?);

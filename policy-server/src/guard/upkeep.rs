@@ -1,5 +1,5 @@
-//! What is done beside the requests: dead sessions are removed, and revocations of other
-//! processes learned.
+//! What is done beside the requests: dead sessions are removed, revocations of other processes
+//! learned, and keys of other issuers fetched.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +31,10 @@ impl Guard {
             self.upkeep.push(Upkeep(task.abort_handle()));
         }
         if let Some(tokens) = &self.tokens {
+            #[cfg(feature = "asym")]
+            for keys in tokens.keep_keys() {
+                self.upkeep.push(Upkeep(runtime.spawn(keys).abort_handle()));
+            }
             let tokens = Arc::clone(tokens);
             let task = runtime.spawn(async move { tokens.run().await });
             self.upkeep.push(Upkeep(task.abort_handle()));

@@ -1,6 +1,6 @@
 //! What a handler does with tokens.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use policy_core::{
     session::{Handle, Identity},
@@ -9,7 +9,7 @@ use policy_core::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Issued, TokenService, Tokens, service::Grant};
+use super::{Issued, TokenService, Tokens, foreign_issuer_of, scoped, service::Grant};
 use crate::Problem;
 
 /// Marks [`Tokens`] as the argument of a handler.
@@ -25,10 +25,23 @@ pub(crate) struct Caller {
     pub(crate) identity: Identity,
     /// When the user proved who they are.
     pub(crate) authenticated: Option<Timestamp>,
-    /// The session of the request, or that of its token.
+    /// The session of the request, or that of its token, if this app issued it.
     pub(crate) session: Option<Handle>,
-    /// The `jti` and the expiry of the token of the request.
+    /// The `jti`, as revocations know it, and the expiry of the token of the request, or of the
+    /// one that its ticket was made with.
     pub(crate) token: Option<(Box<str>, Timestamp)>,
+}
+
+impl Caller {
+    /// Who says who they are, where it is not this app.
+    fn foreign_issuer(&self) -> Option<&str> {
+        foreign_issuer_of(&self.token.as_ref()?.0)
+    }
+
+    /// The user, as revocations know them.
+    pub(super) fn user(&self) -> Cow<'_, str> {
+        scoped(self.foreign_issuer(), &self.identity.subject)
+    }
 }
 
 /// Every change is durable before it answers, and holds in this process from then on; other
@@ -108,7 +121,8 @@ impl Tokens<InRequest> {
         self.0.service.logout(refresh_token).await
     }
 
-    /// Revokes the access token of this request. Says whether it had one.
+    /// Revokes the access token of this request, or the one that its ticket was made with. Says
+    /// whether there is one.
     ///
     /// # Errors
     ///
@@ -139,7 +153,33 @@ impl Tokens<InRequest> {
         self.0.service.revoke_user(user).await
     }
 
-    /// Revokes every access token and ticket that was made until now. Refresh tokens hold:
+    /// Revokes the access token of a foreign issuer by its `jti`; `expires` is its `exp`.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    #[cfg(feature = "asym")]
+    pub async fn revoke_token_of(
+        &self,
+        issuer: &str,
+        id: &str,
+        expires: Timestamp,
+    ) -> Result<(), Problem> {
+        self.0.service.revoke_token(&scoped(Some(issuer), id), expires).await
+    }
+
+    /// Revokes every access token that a foreign issuer gave to a user of its own until now. One
+    /// that it issues later within the same second is refused as well.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store does not answer.
+    #[cfg(feature = "asym")]
+    pub async fn revoke_user_of(&self, issuer: &str, user: &str) -> Result<(), Problem> {
+        self.0.service.cut_user(&scoped(Some(issuer), user)).await
+    }
+
+    /// Revokes every access token, of whatever issuer, and every ticket that was made until now. Refresh tokens hold:
     /// clients get new access tokens for them.
     ///
     /// # Errors
@@ -175,7 +215,9 @@ impl Tokens<InRequest> {
     }
 
     fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, Problem> {
-        let is_own = |caller: &&Caller| caller.identity.subject == identity.subject;
+        let is_own = |caller: &&Caller| {
+            caller.foreign_issuer().is_none() && caller.identity.subject == identity.subject
+        };
         let caller = self.0.caller.as_ref().filter(is_own);
         let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());
         let authenticated = caller.and_then(|caller| caller.authenticated);

@@ -38,24 +38,27 @@ pub enum KeyFileError {
 pub enum KeyLineError {
     /// Not an id and one word.
     Shape,
-    /// An id that is none.
+    /// An id that is none, or a key in its own file that is none.
     Id(KeyError),
+    /// The file of a key that cannot be read.
+    Unreadable(io::ErrorKind),
     /// A key that is none.
     Secret(SecretError),
 }
 
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
     let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
+    let folder = path.parent().unwrap_or(Path::new(""));
     let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new() };
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        file.line(line).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
+        file.line(line, folder).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
     }
     file.keys.retain(|key| file.revoked.iter().all(|id| **id != *key.id()));
     Ok(file)
 }
 
 impl KeyFile {
-    fn line(&mut self, line: &[u8]) -> Result<(), KeyLineError> {
+    fn line(&mut self, line: &[u8], folder: &Path) -> Result<(), KeyLineError> {
         let line = str::from_utf8(line).map_err(|_not_text| KeyLineError::Shape)?.trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(());
@@ -63,13 +66,35 @@ impl KeyFile {
         let (id, value) = line.split_once([' ', '\t']).ok_or(KeyLineError::Shape)?;
         match value.trim_start() {
             "revoked" => self.revoked.push(id.into()),
-            value => {
-                let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
-                self.keys.push(Key::hs256(id, &secret).map_err(KeyLineError::Id)?);
-            }
+            value => self.keys.push(match in_own_file(id, value, folder)? {
+                Some(key) => key,
+                None => {
+                    let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
+                    Key::hs256(id, &secret).map_err(KeyLineError::Id)?
+                }
+            }),
         }
         Ok(())
     }
+}
+
+/// The key of a line that says an algorithm and a path.
+#[cfg(feature = "asym")]
+fn in_own_file(id: &str, value: &str, folder: &Path) -> Result<Option<Key>, KeyLineError> {
+    let Some((algorithm, path)) = value.split_once([' ', '\t']) else { return Ok(None) };
+    let make = match algorithm {
+        "es256" => Key::es256,
+        "ed25519" => Key::ed25519,
+        _ => return Ok(None),
+    };
+    let private = fs::read(folder.join(path.trim_start()));
+    let private = private.map_err(|error| KeyLineError::Unreadable(error.kind()))?;
+    make(id, &Zeroizing::new(private)).map(Some).map_err(KeyLineError::Id)
+}
+
+#[cfg(not(feature = "asym"))]
+fn in_own_file(_: &str, _: &str, _: &Path) -> Result<Option<Key>, KeyLineError> {
+    Ok(None)
 }
 
 impl fmt::Display for KeyFileError {
@@ -89,6 +114,7 @@ impl fmt::Display for KeyLineError {
                 f.write_str("a line is the id of a key, a blank, and the key or `revoked`")
             }
             Self::Id(error) => error.fmt(f),
+            Self::Unreadable(kind) => write!(f, "the file of the key cannot be read: {kind}"),
             Self::Secret(error) => error.fmt(f),
         }
     }

@@ -10,7 +10,7 @@ use arc_swap::{ArcSwap, Guard};
 use policy_core::{
     secret::SecretKey,
     time::Timestamp,
-    token::{Algorithm, Key, KeyError, KeyRing, RingKey},
+    token::{Key, KeyError, KeyRing, RingKey},
 };
 
 use super::key_file::{self, KeyFileError};
@@ -89,6 +89,14 @@ impl TokenKeys {
     /// Each line is the id of a key, a blank, and its bytes in hexadecimal or base64, or the word
     /// `revoked`: tokens of such a key are refused at once.
     ///
+    /// With the feature `asym` a line may say `es256` or `ed25519` and the path of a private key
+    /// as well, seen from the file: PEM or DER of PKCS#8, such as `openssl genpkey -algorithm
+    /// ed25519` writes.
+    ///
+    /// ```text
+    /// 2027-01 ed25519 2027-01.pem
+    /// ```
+    ///
     /// # Errors
     ///
     /// A file that cannot be read, or a line that is none of these. The error quotes no key.
@@ -147,11 +155,6 @@ impl TokenKeys {
     #[inline]
     pub(super) fn load(&self) -> Guard<Arc<KeyRing>> {
         self.0.ring.load()
-    }
-
-    /// The algorithms of the keys.
-    pub(super) fn algorithms(&self) -> Vec<Algorithm> {
-        self.load().keys().map(|entry| entry.key.algorithm()).collect()
     }
 
     /// Tells the keys about the time of the app. Where two apps share them, that of the first

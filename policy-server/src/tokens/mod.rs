@@ -3,8 +3,12 @@
 //!
 //! - [`Tokens::hs256`] begins the settings, which `App::tokens` takes.
 //! - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
+//! - With the feature `asym`, keys may be of ES256 and Ed25519, and `Tokens::accept` takes the
+//!   tokens of other issuers.
 //! - [`TokenKeys`] is the handle that changes keys while the app runs.
 
+#[cfg(feature = "asym")]
+mod foreign;
 mod in_request;
 mod issued;
 mod key_file;
@@ -14,7 +18,10 @@ mod service;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod verified;
 
+#[cfg(feature = "asym")]
+pub use foreign::Issuer;
 pub(crate) use in_request::Caller;
 pub use in_request::InRequest;
 pub use issued::Issued;
@@ -22,6 +29,7 @@ pub use key_file::{KeyFileError, KeyLineError};
 pub use keys::{IntoKeys, TokenKeys};
 pub(crate) use service::TokenService;
 pub use settings::{OnStale, Settings};
+pub(crate) use verified::{Verified, foreign_issuer_of, scoped};
 
 /// Tokens: their settings, and in a handler what to do with them.
 ///

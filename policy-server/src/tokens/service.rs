@@ -8,14 +8,19 @@ use policy_core::{
     session::{Handle, Identity},
     time::Timestamp,
     token::{
-        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, Token,
-        TokenError, Verifier,
+        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, TokenError,
+        Verifier,
     },
 };
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
-use super::{Caller, Issued, OnStale, Settings, TokenKeys, Tokens, replica::Replica};
+#[cfg(feature = "asym")]
+use super::foreign::{Issuers, Own};
+use super::{
+    Caller, Issued, OnStale, Settings, TokenKeys, Tokens, Verified, foreign_issuer_of,
+    replica::Replica, scoped,
+};
 use crate::{
     Clock, Problem, Random,
     endings::Endings,
@@ -38,11 +43,14 @@ pub(crate) struct TokenService {
     audience: Box<str>,
     verifier: Verifier,
     keys: TokenKeys,
+    #[cfg(feature = "asym")]
+    issuers: Issuers,
     replica: Replica,
     on_stale: OnStale,
     lifetime: Duration,
-    /// How long a token can be accepted after its `iat`.
+    /// How long a token of any issuer can be accepted after its `iat`.
     longest: Duration,
+    /// The widest leeway of all issuers.
     leeway: Duration,
     refresh_lifetime: Duration,
     refresh_grace: Duration,
@@ -76,17 +84,39 @@ impl TokenService {
         let profile = settings.profile(own_origin, MAX_LEN)?;
         let longest = settings.max_lifetime.saturating_add(settings.leeway);
         settings.keys.set_timing(clock.clone(), longest);
+        #[cfg(feature = "asym")]
+        let (longest, leeway) = settings.issuers.iter().fold(
+            (longest, settings.leeway),
+            |(longest, leeway), issuer| {
+                (longest.max(issuer.longest()), leeway.max(issuer.widest_leeway()))
+            },
+        );
+        #[cfg(not(feature = "asym"))]
+        let leeway = settings.leeway;
+        #[cfg(feature = "asym")]
+        let issuers = Issuers::new(
+            settings.issuers,
+            &Own {
+                issuer: settings.issuer.as_deref().unwrap_or(own_origin),
+                audience: settings.audience.as_deref().unwrap_or(own_origin),
+                origin: own_origin,
+            },
+            &clock,
+            &random,
+        )?;
         let revocations = RevocationSet::new(longest, settings.max_staleness);
         Ok(Self {
             issuer: settings.issuer.unwrap_or_else(|| own_origin.into()),
             audience: settings.audience.unwrap_or_else(|| own_origin.into()),
             verifier: Verifier::new(profile),
             keys: settings.keys,
+            #[cfg(feature = "asym")]
+            issuers,
             replica: Replica::new(revocations, endings),
             on_stale: settings.on_stale,
             lifetime: settings.lifetime,
             longest,
-            leeway: settings.leeway,
+            leeway,
             refresh_lifetime: settings.refresh_lifetime,
             refresh_grace: settings.refresh_grace,
             store: settings.store.unwrap_or(store),
@@ -137,15 +167,73 @@ impl TokenService {
 
     /// Verifies an access token: the bytes behind `Bearer `.
     #[inline]
-    pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Token, TokenError> {
-        let token = self.verifier.verify_owned(&self.keys.load(), token, now)?;
-        let claims = token.claims();
+    pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Verified, TokenError> {
+        let own = match self.verifier.verify_owned(&self.keys.load(), token, now) {
+            Ok(own) => own,
+            Err(fault) => return self.verify_foreign(token, now, fault),
+        };
+        let claims = own.claims();
         self.check(claims.issued(), now, || Names {
             id: claims.id(),
             session: claims.session(),
             user: claims.subject(),
         })?;
+        Ok(Verified::own(own))
+    }
+
+    /// Verifies a token that the own keys refused with `fault`.
+    #[cfg(feature = "asym")]
+    #[cold]
+    fn verify_foreign(
+        &self,
+        token: &[u8],
+        now: Timestamp,
+        fault: TokenError,
+    ) -> Result<Verified, TokenError> {
+        let token = Verified::foreign(self.issuers.verify(token, now, fault)?);
+        let claims = token.claims();
+        let (id, user) = (token.scoped(claims.id()), token.scoped(claims.subject()));
+        let session = claims.session().map(|session| token.scoped(session));
+        self.check(claims.issued(), now, || Names {
+            id: &id,
+            session: session.as_deref(),
+            user: &user,
+        })?;
         Ok(token)
+    }
+
+    /// There is no other issuer.
+    #[cfg(not(feature = "asym"))]
+    fn verify_foreign(
+        &self,
+        _token: &[u8],
+        _now: Timestamp,
+        fault: TokenError,
+    ) -> Result<Verified, TokenError> {
+        Err(fault)
+    }
+
+    /// Fetches the keys of all issuers that publish them once. What fails is said in the log, and
+    /// tried again by [`keep_keys`](Self::keep_keys).
+    #[cfg(feature = "asym")]
+    pub(crate) async fn fetch_keys(&self) {
+        let mut all = tokio::task::JoinSet::new();
+        for published in self.issuers.published() {
+            let published = Arc::clone(published);
+            all.spawn(async move { published.refresh().await });
+        }
+        all.join_all().await;
+    }
+
+    /// Keeps the keys of all issuers up to date: one future for each.
+    #[cfg(feature = "asym")]
+    pub(crate) fn keep_keys(
+        &self,
+    ) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
+        self.issuers.published().map(|published| {
+            let published = Arc::clone(published);
+            async move { published.run().await }
+        })
     }
 
     /// Whether a token that was issued then is not revoked, as far as is known.
@@ -290,9 +378,15 @@ impl TokenService {
         self.refresh_key().await.map_err(unavailable)?;
         // The families first: what they still give until then is covered by the cut-off.
         let ended = self.store.end_families(user).await.map_err(unavailable)?;
-        let before = self.replica.cut_off(user, self.clock.now());
-        self.revoke(Revocation::User { user: user.into(), before }).await?;
+        self.cut_user(user).await?;
         Ok(ended)
+    }
+
+    /// Revokes every access token that a user was issued until now, by the name that revocations
+    /// know.
+    pub(super) async fn cut_user(&self, user: &str) -> Result<(), Problem> {
+        let before = self.replica.cut_off(user, self.clock.now());
+        self.revoke(Revocation::User { user: user.into(), before }).await
     }
 
     /// Revokes every access token that was issued until now.
@@ -311,7 +405,7 @@ impl TokenService {
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
         let ticket = Ticket {
             // What a cut-off of this second covers was made before it.
-            expires: self.issue_time(&caller.identity.subject).after(Ticket::LIFETIME),
+            expires: self.issue_time(&caller.user()).after(Ticket::LIFETIME),
             identity: caller.identity,
             authenticated: caller.authenticated,
             session: caller.session,
@@ -332,8 +426,8 @@ impl TokenService {
         let made = ticket.made();
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
-        let user = &*ticket.identity.subject;
-        match self.check(made, now, || Names { id, session: session.as_deref(), user }) {
+        let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
+        match self.check(made, now, || Names { id, session: session.as_deref(), user: &user }) {
             Ok(()) => Ok(Some(ticket)),
             Err(TokenError::StoreUnavailable) => {
                 Err(StoreError::new("the revocations are out of date"))

@@ -4,9 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use policy_core::{
     Rule,
-    token::{KeyError, Profile},
+    token::{Algorithm, KeyError, Profile},
 };
 
+#[cfg(feature = "asym")]
+use policy_core::token::Key;
+
+#[cfg(feature = "asym")]
+use super::Issuer;
 use super::{IntoKeys, TokenKeys, Tokens, service::MAX_LEN};
 use crate::{error::StartProblem, store::TokenStore};
 
@@ -29,6 +34,8 @@ pub struct Settings {
     pub(super) max_staleness: Duration,
     pub(super) on_stale: OnStale,
     pub(super) store: Option<Arc<dyn TokenStore>>,
+    #[cfg(feature = "asym")]
+    pub(super) issuers: Vec<Issuer>,
 }
 
 /// What becomes of a token while nobody can say whether it was revoked.
@@ -69,6 +76,28 @@ impl Tokens<Settings> {
         Ok(Self::signed_with(TokenKeys::new(keys)?))
     }
 
+    /// Tokens that are signed with ECDSA on P-256 and SHA-256 (RFC 7518 3.4): the id of a key and
+    /// its private half, as PEM or DER of PKCS#8. For more than one key, or a file of them, there
+    /// is [`signed_with`](Self::signed_with).
+    ///
+    /// # Errors
+    ///
+    /// An id or a key that is none.
+    #[cfg(feature = "asym")]
+    pub fn es256(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+        Ok(Self::signed_with(TokenKeys::new(vec![Key::es256(id, private.as_ref())?])?))
+    }
+
+    /// Tokens that are signed with Ed25519 (RFC 8037 3.1), as [`es256`](Self::es256).
+    ///
+    /// # Errors
+    ///
+    /// An id or a key that is none.
+    #[cfg(feature = "asym")]
+    pub fn ed25519(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+        Ok(Self::signed_with(TokenKeys::new(vec![Key::ed25519(id, private.as_ref())?])?))
+    }
+
     /// Tokens that are signed with keys which the application holds a handle to.
     pub fn signed_with(keys: TokenKeys) -> Self {
         Self(Settings {
@@ -83,7 +112,17 @@ impl Tokens<Settings> {
             max_staleness: Duration::from_secs(5),
             on_stale: OnStale::Deny,
             store: None,
+            #[cfg(feature = "asym")]
+            issuers: Vec::new(),
         })
+    }
+
+    /// Accepts the tokens of somebody else as well, on every route that takes tokens.
+    #[cfg(feature = "asym")]
+    #[must_use]
+    pub fn accept(mut self, issuer: Issuer) -> Self {
+        self.0.issuers.push(issuer);
+        self
     }
 
     /// The handle by which keys are changed while the app runs.
@@ -207,7 +246,8 @@ impl Settings {
         check(grace <= longest_grace, Rule::TokenRefreshGrace, format!("{grace:?}"));
         let profile = Profile::new(issuer, audience)
             .and_then(|profile| profile.leeway(leeway)?.max_lifetime(self.max_lifetime))
-            .and_then(|profile| profile.max_len(max_len)?.algorithms(&self.keys.algorithms()));
+            // Each key has one algorithm of its own, and the next key may have another one.
+            .and_then(|profile| profile.max_len(max_len)?.algorithms(Algorithm::ALL));
         match profile {
             Ok(profile) if problems.is_empty() => Ok(profile),
             // What a profile refuses is among the problems.

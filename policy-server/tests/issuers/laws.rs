@@ -1,0 +1,92 @@
+//! Whoever signs whatever: a token verifies only with the key of its issuer.
+
+use std::cell::Cell;
+
+use proptest::{prelude::*, test_runner::TestRunner};
+use serde_json::json;
+
+use super::*;
+
+/// The issuers, each with the keys of these places under these ids. They share ids, and the last
+/// two share a key.
+const ISSUERS: [(&str, &[(usize, &str)]); 3] = [
+    ("https://a.example", &[(0, "x"), (1, "y")]),
+    ("https://b.example", &[(2, "x"), (3, "z")]),
+    ("https://c.example", &[(4, "y"), (3, "z")]),
+];
+const ALGORITHMS: [&str; 6] = ["ES256", "EdDSA", "Ed25519", "RS256", "HS256", "none"];
+const CASES: u32 = 1500;
+const IDS: [&str; 4] = ["x", "y", "z", "own"];
+
+/// A token: who signs, under which id and algorithm, in whose name, for whom.
+#[derive(Clone, Debug)]
+struct Attempt {
+    signer: usize,
+    id: usize,
+    algorithm: usize,
+    issuer: usize,
+    is_for_us: bool,
+}
+
+fn attempts() -> impl Strategy<Value = Attempt> {
+    // More often than not a key under an id that it has with somebody.
+    let known = prop::sample::select(vec![(0, 0), (1, 1), (2, 0), (3, 2), (4, 1)]);
+    let key = prop_oneof![3 => known, 1 => (0..5_usize, 0..IDS.len())];
+    (key, 0..3 * ALGORITHMS.len(), 0..4_usize, 0..8_u8).prop_map(
+        |((signer, id), algorithm, issuer, audience)| Attempt {
+            signer,
+            id,
+            algorithm,
+            issuer,
+            is_for_us: audience > 0,
+        },
+    )
+}
+
+#[test]
+fn a_token_verifies_only_with_the_key_of_its_issuer() {
+    let signers = [
+        Signer::es256(""),
+        Signer::ed25519(""),
+        Signer::ed25519(""),
+        Signer::ed25519(""),
+        Signer::ed25519(""),
+    ];
+    let tokens = ISSUERS.iter().fold(own_tokens(), |tokens, (name, keys)| {
+        let keys = keys.iter().map(|(place, id)| signers[*place].public_as(id));
+        tokens.accept(Issuer::new(*name).audience("orders").keys(keys))
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (caller, _) = Caller::new(tokens);
+    let (accepted, near) = (Cell::new(0), Cell::new(0));
+    let config = ProptestConfig { cases: CASES, failure_persistence: None, ..Default::default() };
+    TestRunner::new(config)
+        .run(&attempts(), |attempt| {
+            let signer = &signers[attempt.signer];
+            let own = signer.algorithm();
+            // More often than not its own algorithm.
+            let algorithm = ALGORITHMS.get(attempt.algorithm).copied().unwrap_or(own);
+            let id = IDS[attempt.id];
+            let (issuer, keys) = ISSUERS.get(attempt.issuer).copied().unwrap_or((ORIGIN, &[]));
+            let audience = if attempt.is_for_us { "orders" } else { "invoices" };
+            let header = json!({ "alg": algorithm, "typ": "at+jwt", "kid": id });
+            let token = signer.sign(&header, &Claims { audience, ..claims(issuer) }.json());
+
+            let is_algorithm = algorithm == own || (own == "EdDSA" && algorithm == "Ed25519");
+            let is_key = keys.contains(&(attempt.signer, id));
+            let expected = if is_algorithm && is_key && attempt.is_for_us {
+                (StatusCode::OK, format!("ada of {issuer}"))
+            } else {
+                (StatusCode::UNAUTHORIZED, String::new())
+            };
+            let is_known = ISSUERS.iter().any(|(_, keys)| keys.contains(&(attempt.signer, id)));
+            accepted.set(accepted.get() + usize::from(expected.0 == StatusCode::OK));
+            near.set(near.get() + usize::from(is_known && is_algorithm && !is_key));
+            prop_assert_eq!(runtime.block_on(caller.me(&token)), expected);
+            Ok(())
+        })
+        .unwrap();
+    let (accepted, near) = (accepted.get(), near.get());
+    println!("{accepted} of {CASES} tokens were accepted, {near} in the name of another issuer");
+    assert!(accepted > 100 && near > 300, "{accepted} {near}");
+}

@@ -1,0 +1,94 @@
+//! What one issuer calls a token, a user or a session is nothing that another one names.
+
+use serde_json::json;
+
+use super::*;
+
+const A: &str = "https://a.example";
+const B: &str = "https://b.example";
+
+/// An app that accepts A and B, and what signs for both.
+fn caller() -> (Caller, Clock, Signer, Signer) {
+    let (a, b) = (Signer::es256("a"), Signer::ed25519("b"));
+    let (caller, clock) =
+        Caller::new(own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b])));
+    (caller, clock, a, b)
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_that_of_its_issuer() {
+    let (caller, _, a, b) = caller();
+    let (of_a, of_b) = (a.token(claims(A)), b.token(claims(B)));
+    assert_eq!(caller.send("POST", "/logout", &of_a).await.status(), 200);
+    assert_eq!([caller.status(&of_a).await, caller.status(&of_b).await], [401, 200]);
+    let own = caller.own_token().await;
+    assert_eq!(caller.send("POST", "/logout", &own).await.status(), 200);
+    assert_eq!([caller.status(&own).await, caller.status(&of_b).await], [401, 200]);
+}
+
+#[tokio::test]
+async fn a_revoked_user_is_that_of_their_issuer() {
+    let (caller, _, a, b) = caller();
+    let (of_a, of_b, own) = (a.token(claims(A)), b.token(claims(B)), caller.own_token().await);
+    let statuses = async || {
+        [caller.status(&of_a).await, caller.status(&of_b).await, caller.status(&own).await]
+    };
+    assert_eq!(caller.0.post("/revoke-foreign/ada").send().await.status(), 200);
+    assert_eq!(statuses().await, [401, 200, 200]);
+    assert_eq!(caller.0.post("/revoke-user/ada").send().await.status(), 200);
+    assert_eq!(statuses().await, [401, 200, 401]);
+}
+
+#[tokio::test]
+async fn a_revocation_holds_as_long_as_the_longest_token_of_any_issuer() {
+    let a = Signer::es256("a");
+    let day = std::time::Duration::from_secs(86_400);
+    let issuer = issuer(A, &[&a]).max_lifetime(day).leeway(std::time::Duration::from_secs(300));
+    let (caller, clock) = Caller::new(own_tokens().accept(issuer));
+    let long = a.token(Claims { lifetime: 86_400, ..claims(A) });
+    let other = a.token(Claims { lifetime: 86_400, subject: "eve", id: "j2", ..claims(A) });
+    assert_eq!(caller.0.post("/revoke-foreign/ada").send().await.status(), 200);
+    assert_eq!(caller.send("POST", "/logout", &other).await.status(), 200);
+    let third = a.token(Claims { lifetime: 86_400, subject: "bob", id: "j3", ..claims(A) });
+    clock.advance(day + std::time::Duration::from_secs(299));
+    let statuses = [&long, &other, &third].map(async |token| caller.status(token).await);
+    let [long, other, third] = statuses;
+    assert_eq!([long.await, other.await, third.await], [401, 401, 200]);
+}
+
+#[tokio::test]
+async fn a_ticket_stands_for_the_user_of_its_issuer() {
+    let (caller, _, a, _) = caller();
+    let token = a.token(claims(A));
+    let get = async |ticket: &str| {
+        let answer = caller.0.get(&format!("/me?ticket={ticket}")).send().await;
+        (answer.status().as_u16(), answer.text())
+    };
+    let ticket = async || caller.send("POST", "/ticket", &token).await.text();
+    assert_eq!(get(&ticket().await).await, (200, format!("ada of {A}")));
+    // A ticket that was made with a ticket is no more than that.
+    let second = caller.0.post(&format!("/ticket?ticket={}", ticket().await)).send().await.text();
+    assert_eq!(get(&second).await, (200, format!("ada of {A}")));
+    let (of_token, of_user) = (ticket().await, ticket().await);
+    assert_eq!(caller.0.post("/revoke-user/ada").send().await.status(), 200);
+    assert_eq!(get(&of_token).await.0, 200, "another ada");
+    assert_eq!(caller.0.post("/revoke-foreign/ada").send().await.status(), 200);
+    assert_eq!(get(&of_user).await.0, 401);
+}
+
+#[tokio::test]
+async fn a_session_of_another_issuer_is_none_here() {
+    let (caller, _, a, _) = caller();
+    let mut claims = claims(A).json();
+    // As this app names sessions: 16 bytes.
+    claims["sid"] = "AAAAAAAAAAAAAAAAAAAAAA".into();
+    claims["auth_time"] = START.into();
+    let token = a.sign(&json!({ "alg": "ES256", "typ": "at+jwt", "kid": "a" }), &claims);
+    let own = caller.send("POST", "/issue", &token).await;
+    assert_eq!(own.status(), 200);
+    let payload = own.text().split('.').nth(1).unwrap().to_owned();
+    let payload = data_encoding::BASE64URL_NOPAD.decode(payload.as_bytes()).unwrap();
+    let payload: serde_json::Value = serde_json::from_slice(&payload).unwrap();
+    assert_eq!(payload["sub"], "ada");
+    assert_eq!((payload.get("sid"), payload.get("auth_time")), (None, None), "{payload}");
+}
