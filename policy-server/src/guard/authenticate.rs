@@ -15,6 +15,7 @@ use crate::{
     principal::Principal,
     problem::Problem,
     scheme::{AuthError, SharedScheme},
+    store::StoreError,
 };
 
 /// Whoever was recognised.
@@ -135,8 +136,22 @@ impl RequestAuth {
 
     async fn redeem(&self, text: &str) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
-        let ticket = service.take_ticket(text).await.map_err(|_logged| Denied::unchecked())?;
-        ticket.map(Principal::of_ticket).ok_or_else(|| Refusal::TicketInvalid.into())
+        let unchecked = |error: StoreError| {
+            let text = error.to_string();
+            tracing::error!(error = %printable(&text), "a ticket could not be checked");
+            Denied::unchecked()
+        };
+        let ticket = service.take_ticket(text).await.map_err(unchecked)?;
+        let ticket = ticket.ok_or(Refusal::TicketInvalid)?;
+        // One that was made with a token names the session of that.
+        if let (None, Some(handle)) = (&ticket.token, ticket.session) {
+            let sessions = self.guard().sessions.as_ref().ok_or(Refusal::Internal)?;
+            let lives = sessions.lives(&ticket.identity.subject, handle).await;
+            if !lives.map_err(unchecked)? {
+                return Err(Refusal::TicketInvalid.into());
+            }
+        }
+        Ok(Principal::of_ticket(ticket))
     }
 
     /// Where somebody who opened a page by its address goes to log in.

@@ -195,10 +195,8 @@ impl RequestAuth {
             headers.append(SET_COOKIE, cookie);
         }
         cache::finish(happened, headers);
-        match self.principal() {
-            Some(principal) => lasting::tie(&self.guard, principal, response),
-            None => response,
-        }
+        let session = self.session.get().and_then(|session| session.record());
+        lasting::tie(&self.guard, self.principal(), session, response)
     }
 }
 
