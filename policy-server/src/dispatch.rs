@@ -26,7 +26,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
-    guard::RequestAuth,
+    guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
     mount::SharedService,
     parameters::Values,
@@ -199,11 +199,13 @@ fn request_auth<S>(
     cors: Option<&Arc<Cors>>,
     grant: &Grant,
 ) -> Option<Arc<RequestAuth>> {
-    let Answerer::Route(route, _) = answerer else { return None };
-    let route = app.guard_of(*route)?;
+    let public = RouteGuard::public();
+    let route = match answerer {
+        Answerer::Route(route, _) => app.guard_of(*route)?,
+        Answerer::Fallback(_) => app.guard.is_needed().then_some(&public)?,
+    };
     let cors = cors.map(Arc::as_ref);
-    let auth =
-        RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant);
+    let auth = RequestAuth::new(&app.guard, route, &app.own_origin, head, headers, cors, grant);
     Some(Arc::new(auth))
 }
 

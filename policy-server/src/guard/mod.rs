@@ -79,6 +79,12 @@ impl RouteGuard {
         Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
     }
 
+    /// Whether the scheme that the policy names is ambient.
+    fn is_ambient(&self) -> bool {
+        let AuthPolicy::Required(policy) = &self.auth else { return false };
+        policy.scheme.is_some_and(|own| own.ambient)
+    }
+
     fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {
         let own = || match refusal {
             Refusal::CredentialsMissing | Refusal::CredentialInvalid => {

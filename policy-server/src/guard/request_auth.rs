@@ -37,6 +37,9 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 pub(crate) struct RequestAuth {
     guard: Arc<Guard>,
     csrf: CsrfPolicy,
+    /// Whether a scheme of the application's own looks at what browsers send by themselves,
+    /// which may be a cookie.
+    is_ambient: bool,
     provenance: Provenance,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
@@ -50,7 +53,7 @@ impl RequestAuth {
     /// What the head of a request says. `grant` is that of the route's CORS policy.
     pub(crate) fn new(
         guard: &Arc<Guard>,
-        csrf: CsrfPolicy,
+        route: &RouteGuard,
         own: &OwnOrigin,
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -68,7 +71,8 @@ impl RequestAuth {
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
-            csrf,
+            csrf: route.csrf,
+            is_ambient: route.is_ambient(),
             provenance,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
@@ -182,7 +186,7 @@ impl RequestAuth {
             credential_issued: self.has_issued.load(Ordering::Relaxed),
             // A refusal has said so itself.
             refused: false,
-            session_read: committed.was_read,
+            session_read: committed.was_read || self.is_ambient,
             bearer,
         };
         let headers = response.headers_mut();
