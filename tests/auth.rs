@@ -49,7 +49,7 @@ use policy_server::{
     Clock, Route, TestClient, TestRequest, TestResponse, prelude::*, tokens::Settings,
 };
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use store::Store;
 
@@ -69,6 +69,8 @@ struct Shared {
     gate: Gate,
     /// One permit for each handler that began to wait.
     waiting: Gate,
+    /// Counted up by the test; streams tell their clients.
+    ticks: watch::Sender<u64>,
 }
 
 struct Gate(Semaphore);

@@ -222,7 +222,12 @@ fn admit_to<'a, S>(
         Refusal::BodyTooLarge
     } else {
         let auth = request_auth(app, head, headers, &answerer, cors, &grant);
-        return Admission::Admitted(answerer, Finish::new(head.method, cors, grant), auth);
+        let finish = Finish::new(head.method, cors, grant);
+        let finish = match &auth {
+            None if app.guard.sessions.is_some() => finish.keeping_cookie(&app.guard),
+            _ => finish,
+        };
+        return Admission::Admitted(answerer, finish, auth);
     };
     Admission::Answered(refuse(app, head, refusal, cors, grant))
 }
@@ -239,7 +244,7 @@ fn request_auth<S>(
     let Answerer::Route(route, _) = answerer else { return None };
     let route = app.guard_of(*route)?;
     let cors = cors.map(Arc::as_ref);
-    Some(RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant))
+    Some(RequestAuth::new(&app.guard, route, &app.own_origin, head, headers, cors, grant))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.

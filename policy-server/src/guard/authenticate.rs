@@ -10,13 +10,14 @@ use policy_core::{
     token::TokenError,
 };
 
-use super::{Denied, RequestAuth, RouteGuard, lasting};
+use super::{Denied, RequestAuth, RouteGuard};
 use crate::{
     extract::{BodyRejection, printable},
     principal::Principal,
     problem::Problem,
     scheme::{AuthError, SharedScheme},
     session::Load,
+    store::StoreError,
 };
 
 /// The head of a request.
@@ -197,11 +198,22 @@ impl RequestAuth {
     /// Takes a ticket, unless the session that it was made in has ended since.
     async fn redeem(&self, text: &str) -> Result<Option<Found>, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
-        let ticket = service.take_ticket(text).await.map_err(|_logged| Denied::unchecked())?;
-        let principal = Principal::of_ticket(ticket.ok_or(Refusal::TicketInvalid)?);
-        if !lasting::holds(self.guard(), &principal).await {
-            return Err(Refusal::TicketInvalid.into());
+        let unchecked = |error: StoreError| {
+            let text = error.to_string();
+            tracing::error!(error = %printable(&text), "a ticket could not be checked");
+            Denied::unchecked()
+        };
+        let ticket = service.take_ticket(text).await.map_err(unchecked)?;
+        let ticket = ticket.ok_or(Refusal::TicketInvalid)?;
+        // One that was made with a token names the session of that.
+        if let (None, Some(handle)) = (&ticket.token, ticket.session) {
+            let sessions = self.guard().sessions.as_ref().ok_or(Refusal::Internal)?;
+            let lives = sessions.lives(&ticket.identity.subject, handle).await;
+            if !lives.map_err(unchecked)? {
+                return Err(Refusal::TicketInvalid.into());
+            }
         }
+        let principal = Principal::of_ticket(ticket);
         Ok(Some(Found { principal, is_ambient: false }))
     }
 

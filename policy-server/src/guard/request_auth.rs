@@ -7,8 +7,8 @@ use std::sync::{
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{COOKIE, Entry, SET_COOKIE},
+    HeaderMap, HeaderName,
+    header::{COOKIE, SET_COOKIE},
 };
 use policy_core::{
     Refusal,
@@ -20,7 +20,7 @@ use policy_core::{
     session::Record,
 };
 
-use super::{Denied, Guard, form_token::Form, lasting};
+use super::{Denied, Guard, RouteGuard, form_token::Form, lasting};
 use crate::{
     handler::BoxFuture,
     principal::{AuthScheme, Principal},
@@ -36,6 +36,9 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 pub(crate) struct RequestAuth {
     guard: Arc<Guard>,
     csrf: CsrfPolicy,
+    /// Whether a scheme of the application's own looks at what browsers send by themselves,
+    /// which may be a cookie.
+    is_ambient: bool,
     provenance: Provenance,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
@@ -49,7 +52,7 @@ impl RequestAuth {
     /// What the head of a request says. `grant` is that of the route's CORS policy.
     pub(crate) fn new(
         guard: &Arc<Guard>,
-        csrf: CsrfPolicy,
+        route: &RouteGuard,
         own: &OwnOrigin,
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -67,7 +70,8 @@ impl RequestAuth {
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
-            csrf,
+            csrf: route.csrf,
+            is_ambient: route.is_ambient(),
             provenance,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
@@ -200,43 +204,17 @@ impl RequestAuth {
             credential_issued: self.has_issued.load(Ordering::Relaxed),
             // A refusal has said so itself.
             refused: false,
-            session_read: committed.was_read,
+            session_read: committed.was_read || self.is_ambient,
             bearer,
         };
         let headers = response.headers_mut();
-        if let Some(sessions) = &self.guard.sessions
-            && headers.contains_key(SET_COOKIE)
-        {
-            remove_cookie(headers, sessions.cookie_name());
-        }
+        self.guard.keep_cookie(headers);
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
         }
         cache::finish(happened, headers);
-        match self.principal() {
-            Some(principal) => lasting::tie(&self.guard, principal, response),
-            None => response,
-        }
-    }
-}
-
-/// Removes what a handler says about the cookie of the session: it cannot know an id, so it
-/// would plant one, or log its user out.
-fn remove_cookie(headers: &mut HeaderMap, name: &str) {
-    let is_of_session = |line: &HeaderValue| {
-        let pair = line.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        let own = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
-        own.trim_ascii() == name.as_bytes()
-    };
-    let Entry::Occupied(lines) = headers.entry(SET_COOKIE) else { return };
-    if !lines.iter().any(is_of_session) {
-        return;
-    }
-    tracing::error!(cookie = name, "a handler set the cookie of the sessions itself");
-    let (name, lines) = lines.remove_entry_mult();
-    let others: Vec<_> = lines.filter(|line| !is_of_session(line)).collect();
-    for line in others {
-        headers.append(name.clone(), line);
+        let session = self.session.get().and_then(|session| session.record());
+        lasting::tie(&self.guard, self.principal(), session, response)
     }
 }
 

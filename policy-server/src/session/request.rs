@@ -131,7 +131,7 @@ impl RequestSession {
     }
 
     /// What was loaded, without asking the store: no session where nobody loaded it.
-    pub(super) fn record(&self) -> Option<&Arc<Record>> {
+    pub(crate) fn record(&self) -> Option<&Arc<Record>> {
         self.live().map(|live| &live.record)
     }
 
