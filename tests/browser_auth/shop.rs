@@ -1,0 +1,371 @@
+//! An API with sessions as it is deployed, pages of its own and of other sites, and a note of
+//! every request that reaches the API.
+
+use std::{
+    collections::HashMap,
+    net::Ipv4Addr,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    extract::{Query as AxumQuery, State as AxumState, WebSocketUpgrade, ws::Message},
+    middleware::{Next, from_fn_with_state},
+    response::{Html, Redirect},
+};
+use http_body_util::BodyExt;
+use policy_core::cors::CorsConfig;
+use policy_server::{
+    Body, Request,
+    http::{HeaderMap, Uri, header::SET_COOKIE},
+    session::Settings,
+};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+};
+
+use crate::{tls::TlsFront, *};
+
+/// How long anything may take before a test gives up, on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Calls of state-changing handlers.
+type Bank = Arc<AtomicUsize>;
+
+#[get("/")]
+#[auth(public)]
+async fn page() -> Html<&'static str> {
+    Html("<!doctype html><title>api</title>")
+}
+
+#[post("/login/{user}")]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
+    sessions.login(&*user).await?;
+    Ok(user)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) -> &'static str {
+    session.logout();
+    "logged out"
+}
+
+/// Begins a session that is nobody's.
+#[post("/visit")]
+#[auth(public)]
+async fn visit(session: Session) -> Result<String, Problem> {
+    Ok(session.incr("visits", 1)?.to_string())
+}
+
+#[get("/me")]
+#[auth(session)]
+async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+async fn csrf(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/transfer")]
+#[put("/transfer")]
+#[auth(session)]
+async fn transfer(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// As above, with nothing but the origin to tell a forgery by.
+#[post("/transfer-by-origin")]
+#[auth(session)]
+#[csrf(origin)]
+async fn transfer_by_origin(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// As above, with the gate taken out.
+#[post("/transfer-unprotected")]
+#[auth(session)]
+#[csrf(exempt = "shows what the gate is for")]
+async fn transfer_unprotected(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// Sends on whoever comes, with method and body.
+#[post("/moved/{path}")]
+#[auth(public)]
+async fn moved(path: String) -> Redirect {
+    Redirect::temporary(&format!("/{path}"))
+}
+
+#[get("/socket")]
+#[auth(session)]
+async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
+    let greeting = Message::Text(me.subject().into());
+    upgrade.on_upgrade(async move |mut socket| {
+        // The client may be gone; and there is nothing to do but wait for its end.
+        let _ = socket.send(greeting).await;
+        while let Some(Ok(_)) = socket.recv().await {}
+    })
+}
+
+/// The API at `api.shop.example`, a page of the same site at `app.shop.example`, one of another
+/// site that the API grants at `partner.test`, and one that it does not know at `evil.test`.
+pub(crate) struct Shop {
+    front: TlsFront,
+    bank: Bank,
+    arrivals: Arrivals,
+    /// Ends what listens.
+    _runtime: Runtime,
+}
+
+impl Shop {
+    /// A shop with the defaults.
+    pub(crate) fn open() -> Result<Self, Failure> {
+        Self::with(Sessions::memory())
+    }
+
+    pub(crate) fn with(sessions: Sessions<Settings>) -> Result<Self, Failure> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let bank = Bank::default();
+        let arrivals = Arrivals::default();
+        let front = runtime.block_on(async {
+            let hosts = ["api.shop.example", "app.shop.example", "partner.test", "evil.test"];
+            let front = TlsFront::start(&hosts).await?;
+            let granted = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
+            let app = App::new(Arc::clone(&bank))
+                .public_origin(front.origin("api.shop.example"))
+                .sessions(sessions)
+                .cors(CorsConfig {
+                    origins: granted.to_vec(),
+                    credentials: true,
+                    ..CorsConfig::default()
+                })
+                .routes(routes![
+                    page,
+                    login,
+                    logout,
+                    visit,
+                    me,
+                    csrf,
+                    transfer,
+                    transfer_by_origin,
+                    transfer_unprotected,
+                    moved,
+                    socket,
+                ])
+                .layer(from_fn_with_state(Arc::clone(&arrivals), note));
+            let api = app.bind("127.0.0.1:0").await?;
+            front.forward("api.shop.example", api.local_addr());
+            tokio::spawn(api.run());
+            let pages = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+            for host in ["app.shop.example", "partner.test", "evil.test"] {
+                front.forward(host, pages.local_addr()?);
+            }
+            tokio::spawn(axum::serve(pages, axum::Router::new().fallback(foreign)).into_future());
+            Ok::<_, Failure>(front)
+        })?;
+        Ok(Self { front, bank, arrivals, _runtime: runtime })
+    }
+
+    /// A browser that finds the hosts.
+    pub(crate) fn browser(&self) -> Result<Browser, Failure> {
+        self.browser_with(ThirdPartyCookies::Allowed)
+    }
+
+    pub(crate) fn browser_with(&self, cookies: ThirdPartyCookies) -> Result<Browser, Failure> {
+        // `CookieControlsMode` of Chromium: off, or block third-party cookies.
+        let mode = match cookies {
+            ThirdPartyCookies::Allowed => 0,
+            ThirdPartyCookies::Blocked => 1,
+        };
+        let preferences = json!({ "profile.cookie_controls_mode": mode });
+        Browser::with(&self.front.browser_flags(), &preferences)
+    }
+
+    /// A browser in which a user is logged in.
+    pub(crate) fn browser_of(&self, user: &str) -> Result<Browser, Failure> {
+        let browser = self.browser()?;
+        self.log_in(&browser, user)?;
+        Ok(browser)
+    }
+
+    /// Logs in on a page of the API's own origin.
+    pub(crate) fn log_in(&self, browser: &Browser, user: &str) -> Result<(), Failure> {
+        browser.goto(&self.api())?;
+        let answer = call(browser, self, "POST", &format!("/login/{user}"))?;
+        assert_eq!(answer, json!([200, user]));
+        Ok(())
+    }
+
+    pub(crate) fn api(&self) -> String {
+        self.front.origin("api.shop.example")
+    }
+
+    pub(crate) fn app(&self) -> String {
+        self.front.origin("app.shop.example")
+    }
+
+    pub(crate) fn partner(&self) -> String {
+        self.front.origin("partner.test")
+    }
+
+    pub(crate) fn evil(&self) -> String {
+        self.front.origin("evil.test")
+    }
+
+    /// How often a state-changing handler ran.
+    pub(crate) fn transfers(&self) -> usize {
+        self.bank.load(Ordering::SeqCst)
+    }
+
+    /// The first request for this path and query, once it was answered.
+    pub(crate) fn arrival(&self, target: &str) -> Arrival {
+        let list = self.arrivals.list.lock().expect("a lock");
+        let is_missing = |list: &mut Vec<Arrival>| !list.iter().any(|one| one.target == target);
+        let waited = self.arrivals.news.wait_timeout_while(list, PATIENCE, is_missing);
+        let (list, _) = waited.expect("a lock");
+        let found = list.iter().find(|one| one.target == target).cloned();
+        found.unwrap_or_else(|| panic!("nothing arrived for `{target}`: {list:#?}"))
+    }
+
+    /// The methods that arrived for a path and query so far.
+    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
+        let list = self.arrivals.list.lock().expect("a lock");
+        let those = list.iter().filter(|one| one.target == target);
+        those.map(|one| one.method.clone()).collect()
+    }
+}
+
+/// Whether a page may use cookies of another site than its window's: the user's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ThirdPartyCookies {
+    Allowed,
+    Blocked,
+}
+
+/// A request that reached the API, and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) origin: Option<String>,
+    pub(crate) fetch_site: Option<String>,
+    /// Every Cookie field.
+    pub(crate) cookies: String,
+    pub(crate) status: u16,
+    /// The code of the problem; empty where there was none.
+    pub(crate) code: String,
+}
+
+impl Arrival {
+    fn of(request: &Request) -> Self {
+        let header = |name| text(request.headers(), name);
+        Self {
+            method: request.method().to_string(),
+            target: request.uri().to_string(),
+            origin: header("origin"),
+            fetch_site: header("sec-fetch-site"),
+            cookies: header("cookie").unwrap_or_default(),
+            status: 0,
+            code: String::new(),
+        }
+    }
+
+    pub(crate) fn has_session_cookie(&self) -> bool {
+        self.cookies.contains("__Host-sid=")
+    }
+
+    pub(crate) fn refused_with(&self) -> (u16, &str) {
+        (self.status, &self.code)
+    }
+}
+
+type Arrivals = Arc<Noted>;
+
+#[derive(Default)]
+struct Noted {
+    list: Mutex<Vec<Arrival>>,
+    news: Condvar,
+}
+
+/// Notes a request when it was answered, before the answer leaves.
+async fn note(AxumState(arrivals): AxumState<Arrivals>, request: Request, next: Next) -> Response {
+    let mut arrival = Arrival::of(&request);
+    let mut response = next.run(request).await;
+    arrival.status = response.status().as_u16();
+    let media_type = text(response.headers(), "content-type").unwrap_or_default();
+    if media_type.starts_with("application/problem+json") {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a whole problem").to_bytes();
+        let problem: Value = serde_json::from_slice(&body).expect("a problem");
+        arrival.code = problem["code"].as_str().unwrap_or_default().to_owned();
+        response = Response::from_parts(parts, Body::from(body));
+    }
+    arrivals.list.lock().expect("a lock").push(arrival);
+    arrivals.news.notify_all();
+    response
+}
+
+/// All fields of a name.
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let values: Vec<_> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .collect();
+    (!values.is_empty()).then(|| values.join("; "))
+}
+
+/// Pages of sites that are not ours: blank, or sending on to `to`, or setting `cookie`.
+async fn foreign(uri: Uri, AxumQuery(query): AxumQuery<HashMap<String, String>>) -> Response {
+    if let Some(to) = query.get("to") {
+        return Redirect::temporary(to).into_response();
+    }
+    let page = Html(format!("<!doctype html><title>{}</title><body>", uri.path()));
+    match query.get("cookie") {
+        Some(cookie) => ([(SET_COOKIE, cookie.clone())], page).into_response(),
+        None => page.into_response(),
+    }
+}
+
+/// A `fetch()` with cookies from the page that the browser shows: status and body, or the name of
+/// the error.
+pub(crate) fn call(
+    browser: &Browser,
+    shop: &Shop,
+    method: &str,
+    path: &str,
+) -> Result<Value, Failure> {
+    call_with(browser, shop, method, path, &json!({}))
+}
+
+pub(crate) fn call_with(
+    browser: &Browser,
+    shop: &Shop,
+    method: &str,
+    path: &str,
+    headers: &Value,
+) -> Result<Value, Failure> {
+    const FETCH: &str = "
+        const { url, method, headers } = input;
+        try {
+            const answer = await fetch(url, { method, headers, credentials: 'include' });
+            return [answer.status, await answer.text()];
+        } catch (error) {
+            return [error.name];
+        }";
+    let url = format!("{}{path}", shop.api());
+    browser.run(FETCH, &json!({ "url": url, "method": method, "headers": headers }))
+}
