@@ -1,6 +1,6 @@
 //! The names of a session: the secret one, the stored one and the public one.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
@@ -91,6 +91,27 @@ impl Handle {
         Some(Self(bytes))
     }
 }
+
+/// So that a handler can take one from its path.
+impl FromStr for Handle {
+    type Err = HandleError;
+
+    fn from_str(text: &str) -> Result<Self, HandleError> {
+        Self::parse(text).ok_or(HandleError)
+    }
+}
+
+/// A text that is no [`Handle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandleError;
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the name of a session")
+    }
+}
+
+impl std::error::Error for HandleError {}
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

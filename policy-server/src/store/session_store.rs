@@ -3,11 +3,13 @@
 use std::{fmt, sync::Arc};
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Data, Handle, Record, SessionKey},
     time::Timestamp,
 };
+use serde::de::DeserializeOwned;
 
 use super::Answer;
+use crate::session::SessionError;
 
 /// A store of sessions.
 ///
@@ -185,4 +187,18 @@ pub struct Summary {
     pub authenticated: Option<Timestamp>,
     /// The values of the application.
     pub data: Box<[u8]>,
+}
+
+impl Summary {
+    /// The value of a key, as [`Session::get`](crate::Session::get) gives that of the own session.
+    ///
+    /// # Errors
+    ///
+    /// It is of another type.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
+        match Data::read(&self.data)?.value(key) {
+            Some(value) => Ok(Some(serde_json::from_value(value.clone())?)),
+            None => Ok(None),
+        }
+    }
 }
