@@ -31,10 +31,8 @@ use users::{Credentials, Users};
 
 /// The pages that may act with the cookies of their user. Every route has this policy; one with
 /// a `#[cors(..)]` of its own would not.
-const SHOP: CorsPolicy = CorsPolicy::origins_at_run_time("shop")
-    .within(&["http://localhost:*"])
-    .credentials()
-    .build();
+const SHOP: CorsPolicy =
+    CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
 #[derive(Serialize)]
 struct Profile {

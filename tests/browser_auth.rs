@@ -6,10 +6,16 @@
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
+#[path = "browser_auth/accounts.rs"]
+mod accounts;
 #[path = "browser_auth/cookies.rs"]
 mod cookies;
+#[path = "support/example.rs"]
+mod example;
 #[path = "browser_auth/forgery.rs"]
 mod forgery;
+#[path = "browser_auth/pages.rs"]
+mod pages;
 #[path = "browser_auth/sharing.rs"]
 mod sharing;
 #[path = "browser_auth/shop.rs"]

@@ -74,7 +74,10 @@ async fn page(State(service): State<Service>) -> impl IntoResponse {
          connect-src {service}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     let html = include_str!("page.html").replace("{{service}}", service);
-    ([("content-type", "text/html; charset=utf-8".to_owned()), ("content-security-policy", csp)], html)
+    (
+        [("content-type", "text/html; charset=utf-8".to_owned()), ("content-security-policy", csp)],
+        html,
+    )
 }
 
 #[get("/page.js")]

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A form of the shown page, sent as if the user had: the whole window goes there.
-fn submit(browser: &Browser, url: &str) -> Result<(), Failure> {
+pub(crate) fn submit(browser: &Browser, url: &str) -> Result<(), Failure> {
     const SUBMIT: &str = "
         const form = document.createElement('form');
         form.method = 'post';

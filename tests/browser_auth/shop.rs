@@ -2,8 +2,6 @@
 //! every request that reaches the API.
 
 use std::{
-    collections::HashMap,
-    net::Ipv4Addr,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -12,21 +10,14 @@ use std::{
 };
 
 use axum::{
-    extract::{Query as AxumQuery, State as AxumState, WebSocketUpgrade, ws::Message},
+    extract::{State as AxumState, WebSocketUpgrade, ws::Message},
     middleware::{Next, from_fn_with_state},
     response::{Html, Redirect},
 };
 use http_body_util::BodyExt;
 use policy_core::cors::CorsConfig;
-use policy_server::{
-    Body, Request,
-    http::{HeaderMap, Uri, header::SET_COOKIE},
-    session::Settings,
-};
-use tokio::{
-    net::TcpListener,
-    runtime::{Builder, Runtime},
-};
+use policy_server::{Body, Request, http::HeaderMap, session::Settings};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{tls::TlsFront, *};
 
@@ -168,11 +159,10 @@ impl Shop {
             let api = app.bind("127.0.0.1:0").await?;
             front.forward("api.shop.example", api.local_addr());
             tokio::spawn(api.run());
-            let pages = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+            let pages = pages::serve().await?;
             for host in ["app.shop.example", "partner.test", "evil.test"] {
-                front.forward(host, pages.local_addr()?);
+                front.forward(host, pages);
             }
-            tokio::spawn(axum::serve(pages, axum::Router::new().fallback(foreign)).into_future());
             Ok::<_, Failure>(front)
         })?;
         Ok(Self { front, bank, arrivals, _runtime: runtime })
@@ -326,18 +316,6 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
         .map(|value| String::from_utf8_lossy(value.as_bytes()))
         .collect();
     (!values.is_empty()).then(|| values.join("; "))
-}
-
-/// Pages of sites that are not ours: blank, or sending on to `to`, or setting `cookie`.
-async fn foreign(uri: Uri, AxumQuery(query): AxumQuery<HashMap<String, String>>) -> Response {
-    if let Some(to) = query.get("to") {
-        return Redirect::temporary(to).into_response();
-    }
-    let page = Html(format!("<!doctype html><title>{}</title><body>", uri.path()));
-    match query.get("cookie") {
-        Some(cookie) => ([(SET_COOKIE, cookie.clone())], page).into_response(),
-        None => page.into_response(),
-    }
 }
 
 /// A `fetch()` with cookies from the page that the browser shows: status and body, or the name of

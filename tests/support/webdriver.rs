@@ -86,6 +86,20 @@ impl Browser {
         self.post("url", &json!({ "url": url })).map(drop)
     }
 
+    /// The address of the page.
+    pub(crate) fn url(&self) -> Result<String, Failure> {
+        text(&self.get("url")?)
+    }
+
+    /// Waits until an expression of the page is true.
+    pub(crate) fn wait_for(&self, expression: &str) -> Result<(), Failure> {
+        let wait = format!(
+            "while (!({expression})) await new Promise(resolve => setTimeout(resolve, 20));"
+        );
+        let waited = self.run(&wait, &Value::Null);
+        waited.map(drop).map_err(|error| format!("waiting for `{expression}`: {error}").into())
+    }
+
     /// The title of the page.
     pub(crate) fn title(&self) -> Result<String, Failure> {
         text(&self.get("title")?)
