@@ -1,9 +1,7 @@
 //! The accounts example and its page.
 
 use std::{
-    fs,
-    path::PathBuf,
-    process, thread,
+    fs, process, thread,
     time::{Duration, Instant},
 };
 
@@ -22,16 +20,29 @@ struct Accounts {
     service: String,
     page: String,
     example: Option<Example>,
-    folder: PathBuf,
+    folder: String,
 }
 
 impl Accounts {
     fn start(test: &str) -> Result<Self, Failure> {
         let folder = format!("{}/accounts-{test}-{}", env!("CARGO_TARGET_TMPDIR"), process::id());
-        let variables = [("POLICY_ACCOUNTS_PORTS", "0,0"), ("POLICY_ACCOUNTS_FOLDER", &*folder)];
-        let (example, [service, page]) =
-            Example::start("accounts", &variables, ["service:", "page:"])?;
-        Ok(Self { service, page, example: Some(example), folder: folder.into() })
+        let (example, [service, page]) = Self::example(&folder)?;
+        Ok(Self { service, page, example: Some(example), folder })
+    }
+
+    /// Ends it in order and starts it again, at other ports.
+    fn restart(&mut self) -> Result<(), Failure> {
+        if let Some(example) = self.example.take() {
+            example.stop()?;
+        }
+        let (example, [service, page]) = Self::example(&self.folder)?;
+        (self.service, self.page, self.example) = (service, page, Some(example));
+        Ok(())
+    }
+
+    fn example(folder: &str) -> Result<(Example, [String; 2]), Failure> {
+        let variables = [("POLICY_ACCOUNTS_PORTS", "0,0"), ("POLICY_ACCOUNTS_FOLDER", folder)];
+        Example::start("accounts", &variables, ["service:", "page:"])
     }
 }
 
@@ -173,6 +184,20 @@ fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Cookies know no ports, so the browser has the same one for the service at its new port.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
+    let mut accounts = Accounts::start("restart")?;
+    let browser = Browser::start()?;
+    let user = User::opens(&browser, &accounts)?;
+    assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
+    let page = accounts.page.clone();
+    accounts.restart()?;
+    assert_ne!(accounts.page, page);
+    User::opens(&browser, &accounts)?.is_shown("ada")
+}
+
 /// The example runs without TLS, so its cookie is `Lax`: it comes along from another port of the
 /// same host, which is the same site, and not from another site.
 #[test]
@@ -196,6 +221,7 @@ fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
         while browser.url()? != target && Instant::now() < until {
             thread::sleep(Duration::from_millis(20));
         }
+        assert_eq!(browser.url()?, target, "nothing was said against it");
         let shown = browser.run("return document.body.innerText", &Value::Null)?;
         let problem: Value = serde_json::from_str(shown.as_str().unwrap_or_default())?;
         assert_eq!((&problem["status"], &problem["code"]), (&json!(status), &json!(code)));
