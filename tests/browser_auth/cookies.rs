@@ -114,6 +114,17 @@ fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
     Ok(())
 }
 
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure> {
+    let shop = Shop::with(Sessions::memory().login_page("/"))?;
+    let browser = shop.browser()?;
+    browser.goto(&format!("{}/me?a=b", shop.api()))?;
+    assert_eq!(browser.url()?, format!("{}/?next=%2Fme%3Fa%3Db", shop.api()));
+    assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
+    Ok(())
+}
+
 /// The header with the anti-forgery token of the session.
 pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
     let answer = call(browser, shop, "GET", "/csrf")?;

@@ -33,6 +33,15 @@ async fn page() -> Html<&'static str> {
     Html("<!doctype html><title>api</title>")
 }
 
+/// A form of our own, on a page that does not say where its visitors come from.
+#[get("/form")]
+#[auth(session)]
+async fn form(token: CsrfToken) -> impl IntoResponse {
+    let form =
+        format!("<!doctype html><form method=post action=/transfer>{}</form>", token.field());
+    ([("referrer-policy", "no-referrer")], Html(form))
+}
+
 #[post("/login/{user}")]
 #[auth(public)]
 async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
@@ -110,8 +119,8 @@ async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
     })
 }
 
-/// The API at `api.shop.example`, a page of the same site at `app.shop.example`, one of another
-/// site that the API grants at `partner.test`, and one that it does not know at `evil.test`.
+/// The API at `api.shop.example`. It grants `app.shop.example`, of the same site, and
+/// `partner.test`, of another; it does not grant `blog.shop.example` and `evil.test`.
 pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
@@ -131,8 +140,8 @@ impl Shop {
         let bank = Bank::default();
         let arrivals = Arrivals::default();
         let front = runtime.block_on(async {
-            let hosts = ["api.shop.example", "app.shop.example", "partner.test", "evil.test"];
-            let front = TlsFront::start(&hosts).await?;
+            let foreign = ["app.shop.example", "blog.shop.example", "partner.test", "evil.test"];
+            let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
             let granted = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
             let app = App::new(Arc::clone(&bank))
                 .public_origin(front.origin("api.shop.example"))
@@ -144,6 +153,7 @@ impl Shop {
                 })
                 .routes(routes![
                     page,
+                    form,
                     login,
                     logout,
                     visit,
@@ -160,7 +170,7 @@ impl Shop {
             front.forward("api.shop.example", api.local_addr());
             tokio::spawn(api.run());
             let pages = pages::serve().await?;
-            for host in ["app.shop.example", "partner.test", "evil.test"] {
+            for host in foreign {
                 front.forward(host, pages);
             }
             Ok::<_, Failure>(front)
@@ -204,6 +214,10 @@ impl Shop {
 
     pub(crate) fn app(&self) -> String {
         self.front.origin("app.shop.example")
+    }
+
+    pub(crate) fn blog(&self) -> String {
+        self.front.origin("blog.shop.example")
     }
 
     pub(crate) fn partner(&self) -> String {
