@@ -8,6 +8,8 @@
 
 #[path = "browser_auth/accounts.rs"]
 mod accounts;
+#[path = "browser_auth/arrivals.rs"]
+mod arrivals;
 #[path = "browser_auth/cookies.rs"]
 mod cookies;
 #[path = "support/example.rs"]

@@ -1,28 +1,24 @@
-//! An API with sessions as it is deployed, pages of its own and of other sites, and a note of
-//! every request that reaches the API.
+//! An API with sessions as it is deployed, and pages of its own and of other sites.
 
-use std::{
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use axum::{
-    extract::{State as AxumState, WebSocketUpgrade, ws::Message},
-    middleware::{Next, from_fn_with_state},
+    extract::{WebSocketUpgrade, ws::Message},
+    middleware::from_fn_with_state,
     response::{Html, Redirect},
 };
-use http_body_util::BodyExt;
 use policy_core::cors::CorsConfig;
-use policy_server::{Body, Request, http::HeaderMap, session::Settings};
+use policy_server::session::Settings;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{tls::TlsFront, *};
-
-/// How long anything may take before a test gives up, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::{
+    arrivals::{Arrival, Arrivals, note},
+    tls::TlsFront,
+    *,
+};
 
 /// Calls of state-changing handlers.
 type Bank = Arc<AtomicUsize>;
@@ -165,7 +161,7 @@ impl Shop {
                     moved,
                     socket,
                 ])
-                .layer(from_fn_with_state(Arc::clone(&arrivals), note));
+                .layer(from_fn_with_state(arrivals.clone(), note));
             let api = app.bind("127.0.0.1:0").await?;
             front.forward("api.shop.example", api.local_addr());
             tokio::spawn(api.run());
@@ -235,19 +231,12 @@ impl Shop {
 
     /// The first request for this path and query, once it was answered.
     pub(crate) fn arrival(&self, target: &str) -> Arrival {
-        let list = self.arrivals.list.lock().expect("a lock");
-        let is_missing = |list: &mut Vec<Arrival>| !list.iter().any(|one| one.target == target);
-        let waited = self.arrivals.news.wait_timeout_while(list, PATIENCE, is_missing);
-        let (list, _) = waited.expect("a lock");
-        let found = list.iter().find(|one| one.target == target).cloned();
-        found.unwrap_or_else(|| panic!("nothing arrived for `{target}`: {list:#?}"))
+        self.arrivals.first(target)
     }
 
     /// The methods that arrived for a path and query so far.
     pub(crate) fn methods(&self, target: &str) -> Vec<String> {
-        let list = self.arrivals.list.lock().expect("a lock");
-        let those = list.iter().filter(|one| one.target == target);
-        those.map(|one| one.method.clone()).collect()
+        self.arrivals.methods(target)
     }
 }
 
@@ -256,80 +245,6 @@ impl Shop {
 pub(crate) enum ThirdPartyCookies {
     Allowed,
     Blocked,
-}
-
-/// A request that reached the API, and what became of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) method: String,
-    /// Path and query.
-    pub(crate) target: String,
-    pub(crate) origin: Option<String>,
-    pub(crate) fetch_site: Option<String>,
-    /// Every Cookie field.
-    pub(crate) cookies: String,
-    pub(crate) status: u16,
-    /// The code of the problem; empty where there was none.
-    pub(crate) code: String,
-}
-
-impl Arrival {
-    fn of(request: &Request) -> Self {
-        let header = |name| text(request.headers(), name);
-        Self {
-            method: request.method().to_string(),
-            target: request.uri().to_string(),
-            origin: header("origin"),
-            fetch_site: header("sec-fetch-site"),
-            cookies: header("cookie").unwrap_or_default(),
-            status: 0,
-            code: String::new(),
-        }
-    }
-
-    pub(crate) fn has_session_cookie(&self) -> bool {
-        self.cookies.contains("__Host-sid=")
-    }
-
-    pub(crate) fn refused_with(&self) -> (u16, &str) {
-        (self.status, &self.code)
-    }
-}
-
-type Arrivals = Arc<Noted>;
-
-#[derive(Default)]
-struct Noted {
-    list: Mutex<Vec<Arrival>>,
-    news: Condvar,
-}
-
-/// Notes a request when it was answered, before the answer leaves.
-async fn note(AxumState(arrivals): AxumState<Arrivals>, request: Request, next: Next) -> Response {
-    let mut arrival = Arrival::of(&request);
-    let mut response = next.run(request).await;
-    arrival.status = response.status().as_u16();
-    let media_type = text(response.headers(), "content-type").unwrap_or_default();
-    if media_type.starts_with("application/problem+json") {
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.expect("a whole problem").to_bytes();
-        let problem: Value = serde_json::from_slice(&body).expect("a problem");
-        arrival.code = problem["code"].as_str().unwrap_or_default().to_owned();
-        response = Response::from_parts(parts, Body::from(body));
-    }
-    arrivals.list.lock().expect("a lock").push(arrival);
-    arrivals.news.notify_all();
-    response
-}
-
-/// All fields of a name.
-fn text(headers: &HeaderMap, name: &str) -> Option<String> {
-    let values: Vec<_> = headers
-        .get_all(name)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()))
-        .collect();
-    (!values.is_empty()).then(|| values.join("; "))
 }
 
 /// A `fetch()` with cookies from the page that the browser shows: status and body, or the name of
