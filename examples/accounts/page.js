@@ -48,7 +48,11 @@ async function load() {
   byId("signed-out").hidden = user !== null;
   byId("signed-in").hidden = user === null;
   byId("user").textContent = user ?? "";
+  for (const field of document.querySelectorAll(".username")) field.value = user ?? "";
+  // The form that was in use is gone: whoever uses a keyboard goes on here.
+  const before = document.body.dataset.user;
   document.body.dataset.user = user ?? "";
+  if (before !== undefined && before !== document.body.dataset.user) byId(user ? "signed-in-title" : "name").focus();
   if (user === null) {
     listen(false);
   } else {
@@ -77,29 +81,23 @@ async function showSessions() {
 
 // News of the account. `EventSource` sends the cookie if it is told to.
 function listen(on) {
-  if (on && stream) return;
+  if (on && stream) return showStream();
   stream?.close();
   stream = on ? new EventSource(`${service}/news`, { withCredentials: true }) : null;
   showStream();
   if (!on) return;
   stream.onopen = showStream;
   stream.onmessage = ({ data }) => byId("news").append(element("li", data));
-  // The server closed it: by a logout somewhere else, perhaps.
-  stream.onerror = () => {
-    stream?.close();
-    stream = null;
-    showStream();
-    act(load);
-  };
+  // The browser tries again by itself. But perhaps the session ended, here or somewhere else.
+  stream.onerror = () => act(load);
 }
 
 function showStream() {
-  const states = ["connecting", "open", "closed"];
-  byId("stream").textContent = states[stream?.readyState ?? 2];
+  byId("stream").textContent = ["connecting", "open", "closed"][stream?.readyState ?? EventSource.CLOSED];
 }
 
 function showTokens() {
-  const words = (tokens) => (tokens ? `an access token (…${tokens.access_token.slice(-8)}) and a refresh token` : "no token");
+  const words = (tokens) => (tokens ? `…${tokens.access_token.slice(-8)}` : "no token");
   byId("token-mine").textContent = words(mine);
   byId("token-copied").textContent = words(copy);
   for (const id of ["token-use", "token-refresh", "token-drop", "token-logout"]) byId(id).disabled = !mine;

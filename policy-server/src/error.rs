@@ -188,6 +188,16 @@ impl From<io::Error> for Error {
 }
 
 /// So that `main` can write `Tokens::hs256(keys)?`.
+///
+/// ```
+/// use policy_server::{Error, policy_core::token::Key, tokens::Tokens};
+///
+/// fn no_keys() -> Result<(), Error> {
+///     Tokens::hs256(Vec::<Key>::new())?;
+///     Ok(())
+/// }
+/// assert!(no_keys().unwrap_err().to_string().contains("tokens: "));
+/// ```
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
         Self::Start(vec![StartProblem::setting("tokens", error.to_string())])

@@ -77,6 +77,15 @@ pub struct SessionKey(pub [u8; 32]);
 
 /// The public name of a session, by which its user sees and ends it. It stays the same while the
 /// session's id changes, and gives access to nothing.
+///
+/// ```
+/// use policy_core::session::Handle;
+///
+/// let handle: Handle = "AAECAwQFBgcICQoLDA0ODw".parse()?;
+/// assert_eq!(handle.to_string(), "AAECAwQFBgcICQoLDA0ODw");
+/// assert!("AAECAwQFBgcICQoLDA0OD".parse::<Handle>().is_err());
+/// # Ok::<(), policy_core::session::HandleError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub [u8; 16]);
 
