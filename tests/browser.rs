@@ -4,8 +4,6 @@
 //! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them and runs these tests too.
 
-#[path = "support/example.rs"]
-mod example;
 #[path = "support/quickstart.rs"]
 mod quickstart;
 #[path = "support/webdriver.rs"]

@@ -12,7 +12,7 @@ mod accounts;
 mod arrivals;
 #[path = "browser_auth/cookies.rs"]
 mod cookies;
-#[path = "support/example.rs"]
+#[path = "support/accounts.rs"]
 mod example;
 #[path = "browser_auth/forgery.rs"]
 mod forgery;

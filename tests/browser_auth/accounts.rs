@@ -1,65 +1,29 @@
 //! The accounts example and its page.
 
 use std::{
-    fs, process, thread,
+    thread,
     time::{Duration, Instant},
 };
 
 use tokio::runtime::Builder;
 
 use super::{
-    example::{Example, LIMIT},
+    example::{Accounts, Folder},
     forgery::submit,
     *,
 };
 
+/// How long a page may take to load.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 const PASSWORD: &str = "correct horse battery";
-
-/// The running example, with files of its own.
-struct Accounts {
-    service: String,
-    page: String,
-    example: Option<Example>,
-    folder: String,
-}
-
-impl Accounts {
-    fn start(test: &str) -> Result<Self, Failure> {
-        let folder = format!("{}/accounts-{test}-{}", env!("CARGO_TARGET_TMPDIR"), process::id());
-        let (example, [service, page]) = Self::example(&folder)?;
-        Ok(Self { service, page, example: Some(example), folder })
-    }
-
-    /// Ends it in order and starts it again, at other ports.
-    fn restart(&mut self) -> Result<(), Failure> {
-        if let Some(example) = self.example.take() {
-            example.stop()?;
-        }
-        let (example, [service, page]) = Self::example(&self.folder)?;
-        (self.service, self.page, self.example) = (service, page, Some(example));
-        Ok(())
-    }
-
-    fn example(folder: &str) -> Result<(Example, [String; 2]), Failure> {
-        let variables = [("POLICY_ACCOUNTS_PORTS", "0,0"), ("POLICY_ACCOUNTS_FOLDER", folder)];
-        Example::start("accounts", &variables, ["service:", "page:"])
-    }
-}
-
-impl Drop for Accounts {
-    fn drop(&mut self) {
-        // Before its files.
-        self.example = None;
-        let _removed = fs::remove_dir_all(&self.folder);
-    }
-}
 
 /// A browser that shows the page.
 struct User<'a>(&'a Browser);
 
 impl<'a> User<'a> {
     fn opens(browser: &'a Browser, accounts: &Accounts) -> Result<Self, Failure> {
-        browser.goto(&accounts.page)?;
+        browser.goto(accounts.page())?;
         let user = Self(browser);
         user.waits()?;
         Ok(user)
@@ -109,7 +73,8 @@ impl<'a> User<'a> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure> {
-    let accounts = Accounts::start("sessions")?;
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
     let (laptop, phone) = (Browser::start()?, Browser::start()?);
     let (laptop, phone) = (User::opens(&laptop, &accounts)?, User::opens(&phone, &accounts)?);
     laptop.is_shown("")?;
@@ -155,7 +120,8 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
     const GOOD: &str = "The token is good.";
-    let accounts = Accounts::start("tokens")?;
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
     let browser = Browser::start()?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
@@ -188,13 +154,13 @@ fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
-    let mut accounts = Accounts::start("restart")?;
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
     let browser = Browser::start()?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
-    let page = accounts.page.clone();
-    accounts.restart()?;
-    assert_ne!(accounts.page, page);
+    accounts.stop()?;
+    let accounts = Accounts::start(&folder)?;
     User::opens(&browser, &accounts)?.is_shown("ada")
 }
 
@@ -203,21 +169,22 @@ fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
-    let accounts = Accounts::start("forgery")?;
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let pages = runtime.block_on(pages::serve())?.port();
     let flag = "--host-resolver-rules=MAP evil.test 127.0.0.1".to_owned();
     let browser = Browser::with(&[flag], &json!({}))?;
     let user = User::opens(&browser, &accounts)?;
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
-    let target = format!("{}/logout/everywhere", accounts.service);
+    let target = format!("{}/logout/everywhere", accounts.service());
     for (page, status, code) in [
         (format!("http://localhost:{pages}"), 403, "csrf.origin"),
         (format!("http://evil.test:{pages}"), 401, "auth.credentials-missing"),
     ] {
         browser.goto(&page)?;
         submit(&browser, &target)?;
-        let until = Instant::now() + LIMIT;
+        let until = Instant::now() + PATIENCE;
         while browser.url()? != target && Instant::now() < until {
             thread::sleep(Duration::from_millis(20));
         }
