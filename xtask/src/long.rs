@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, GIT, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, GIT, VALGRIND},
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -76,7 +76,7 @@ fn laws(arguments: &[&str]) -> Outcome {
 }
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {
-    setup::require(&[GIT])?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, GIT])?;
     let selection = match arguments {
         [] => faults::Selection::All,
         [filter] => faults::Selection::Matching(filter),
