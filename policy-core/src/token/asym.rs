@@ -13,6 +13,7 @@ use super::{
 };
 
 /// A public key, and the private one where it signs.
+#[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "a ring has few keys, and they are boxed")]
 pub(super) enum AsymmetricKey {
     Es256(ecdsa::VerifyingKey, Option<ecdsa::SigningKey>),
