@@ -65,7 +65,7 @@ fn with_programs() -> Command {
 /// The workspace is built without this feature, whose libraries take long to build.
 fn asym() -> Command {
     let packages = ["--package", "policy-core", "--package", "policy-workspace"];
-    let tests = ["--test", "tokens", "--test", "interop"];
+    let tests = ["--test", "tokens", "--test", "interop", "--test", "fuzz"];
     let rest = ["--features", "asym", "--no-fail-fast", "--", "--include-ignored"];
     cargo(&[&["test"], &packages[..], &tests, &rest].concat())
 }
