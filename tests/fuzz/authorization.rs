@@ -76,6 +76,7 @@ fn an_authorization_field_is_that_of_a_second_reading() {
             b"`",
             b"{",
         ],
+        max_len: 400,
         check,
     }
     .run();

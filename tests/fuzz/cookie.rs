@@ -129,6 +129,7 @@ fn the_cookies_of_a_request_are_those_of_a_second_reading() {
             b"%3B",
             b"$Version=1; ",
         ],
+        max_len: 17_000,
         check,
     }
     .run();

@@ -25,6 +25,8 @@ pub(super) struct Target {
     pub(super) corpus: &'static str,
     /// Pieces that matter to it.
     pub(super) dictionary: &'static [&'static [u8]],
+    /// The longest input: a little more than what the parser takes.
+    pub(super) max_len: usize,
     /// Fails by a panic.
     pub(super) check: fn(&[u8]) -> Seen,
 }
@@ -103,7 +105,8 @@ impl Target {
             // Often one of the corpus, which is known to be worth it.
             let end = if random.below(2) == 0 { corpus } else { pool.len() };
             let from = random.below(end);
-            let input = changed(&mut random, &pool[from], &pool, self.dictionary);
+            let mut input = changed(&mut random, &pool[from], &pool, self.dictionary);
+            input.truncate(self.max_len);
             let seen = self.checked(&input, seed);
             executions += 1;
             deep += u64::from(seen.went_deep);

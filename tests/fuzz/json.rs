@@ -94,6 +94,7 @@ fn claims_get_the_verdict_of_a_second_reading() {
             b"1799999970",
             b"{\"alg\":\"HS256\",\"typ\":\"at+jwt\",\"kid\":\"a\"}\x00",
         ],
+        max_len: 3_100,
         check,
     }
     .run();

@@ -100,6 +100,7 @@ fn a_set_of_keys_has_only_keys_that_it_may_have() {
             b"\"\"",
             b"{},",
         ],
+        max_len: 4_000,
         check,
     }
     .run();

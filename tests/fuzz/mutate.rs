@@ -2,9 +2,6 @@
 
 use crate::random::Random;
 
-/// The longest input.
-const MAX_LEN: usize = 20_000;
-
 /// Numbers at the limits of something.
 const NUMBERS: &[&[u8]] = &[
     b"0",
@@ -34,7 +31,6 @@ pub(super) fn changed(
     for _ in 0..=random.below(4) {
         change(random, &mut input, pool, dictionary);
     }
-    input.truncate(MAX_LEN);
     input
 }
 

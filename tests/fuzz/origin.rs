@@ -90,6 +90,7 @@ fn origins_and_patterns_are_those_of_a_second_reading() {
             b"1e",
             b"ffff:",
         ],
+        max_len: 1_000,
         check,
     }
     .run();

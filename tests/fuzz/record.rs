@@ -56,6 +56,7 @@ fn a_row_that_is_read_is_written_and_read_again() {
             b"\xc3\xa9",
             b"{\"a\":1}",
         ],
+        max_len: 1_000,
         check,
     }
     .run();

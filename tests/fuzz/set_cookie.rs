@@ -126,6 +126,7 @@ fn a_cookie_that_is_set_is_the_cookie_that_a_browser_reads() {
             b"\x7f",
             b"\x00",
         ],
+        max_len: 5_000,
         check,
     }
     .run();

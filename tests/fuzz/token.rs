@@ -72,6 +72,7 @@ fn a_token_gets_the_verdict_of_a_second_reading() {
             b"\x00",
             b"A",
         ],
+        max_len: 4_200,
         check,
     }
     .run();
