@@ -7,7 +7,7 @@ use crate::{
     command::cargo,
     faults, project,
     run::{Run, with_env},
-    setup::{self, CHROMEDRIVER, CHROMIUM, GIT},
+    setup::{self, CHROMEDRIVER, CHROMIUM, GIT, NODE, NPM, PYTHON},
 };
 
 /// Runs every step up to the first that fails, and closes with the counts.
@@ -23,11 +23,15 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn steps(run: &mut Run) -> Outcome {
-    run.step("set-up", |_| setup::require(&[CHROMIUM, CHROMEDRIVER, GIT]))?;
+    run.step("set-up", |_| {
+        setup::require(&[CHROMIUM, CHROMEDRIVER, GIT, PYTHON, NODE, NPM])?;
+        setup::peers()
+    })?;
     run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;
     run.commands("lints", lints()?)?;
     run.commands("tests", [everything(cargo(&["test", "--workspace", "--no-fail-fast"]))])?;
     run.commands("tests that need programs", [everything(with_programs())])?;
+    run.commands("tests of the feature `asym`", [everything(asym())])?;
     run.commands("documentation", [documentation()])?;
     run.step("seeded faults, a short selection", |totals| {
         let verdicts = faults::run(faults::Selection::Short)?;
@@ -56,6 +60,14 @@ fn clippy(arguments: &[&str]) -> Command {
 /// the reason, so that it lists them as left out. Here they run, and fail if it is not there.
 fn with_programs() -> Command {
     cargo(&["test", "--workspace", "--tests", "--no-fail-fast", "--", "--ignored"])
+}
+
+/// The workspace is built without this feature, whose libraries take long to build.
+fn asym() -> Command {
+    let packages = ["--package", "policy-core", "--package", "policy-workspace"];
+    let tests = ["--test", "tokens", "--test", "interop", "--test", "fuzz"];
+    let rest = ["--features", "asym", "--no-fail-fast", "--", "--include-ignored"];
+    cargo(&[&["test"], &packages[..], &tests, &rest].concat())
 }
 
 /// For tests that decide by a variable whether they may leave something out.
