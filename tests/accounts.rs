@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use accounts::{Accounts, Folder};
-use http::{Answer, Connection};
+use http::{Answer, Connection, soon};
 
 const PASSWORD: &str = "correct horse";
 
@@ -344,7 +344,7 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!(phone.get("/profile").await.status, 200);
     ada.post("/logout/everywhere", &Value::Null).await;
     // It breaks off, without the chunk that would say that it was complete.
-    news.closed().await;
+    soon(news.closed()).await;
 }
 
 #[tokio::test]
