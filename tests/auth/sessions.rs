@@ -77,6 +77,12 @@ async fn revoke(handle: String, sessions: Sessions) -> Result<String, Problem> {
     Ok(sessions.revoke(handle).await?.to_string())
 }
 
+#[post("/remember/{user}")]
+#[auth(public)]
+async fn remember(user: String, sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login_remembered(user.as_str()).await?)
+}
+
 #[get("/sessions")]
 #[auth(session)]
 async fn list(sessions: Sessions) -> Result<String, Problem> {
@@ -138,6 +144,7 @@ fn all() -> Vec<Route<All>> {
         revoke_others,
         revoke_all,
         revoke,
+        remember,
         list,
         slow,
         slow_elevate,
@@ -429,4 +436,23 @@ async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
     assert_ne!(cookie_of(&answer), format!("__Host-sid={}", "A".repeat(43)));
     let alone = world.client.get("/planted").send().await;
     assert_eq!(alone.header_all("set-cookie"), ["other=1; Path=/", "__Host-sid2=1"]);
+}
+
+#[tokio::test]
+async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
+    let world = World::new(all()).await;
+    let login = world.client.post("/remember/ada").origin(OWN).send().await;
+    let line = login.header("set-cookie").unwrap();
+    let (pair, attributes) = line.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax");
+    let me = || world.client.get("/me").header("cookie", pair).send();
+    // Unused for less than 14 days, and 30 days in all.
+    for _ in 0..2 {
+        world.advance(14 * 86_400 - 1);
+        assert_eq!(me().await.text(), "ada");
+    }
+    world.advance(2 * 86_400 + 1);
+    assert_eq!(me().await.text(), "ada");
+    world.advance(1);
+    assert!(removes_cookie(&me().await));
 }

@@ -133,6 +133,25 @@ async fn revoke_others(sessions: Sessions) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Says goodbye piece by piece.
+#[post("/logout/page")]
+#[auth(session)]
+async fn logout_page(session: Session) -> policy_server::Body {
+    session.logout();
+    page()
+}
+
+#[post("/public/login/{user}")]
+#[auth(public)]
+async fn login_page(user: String, sessions: Sessions) -> Result<policy_server::Body, Problem> {
+    sessions.login(user.as_str()).await?;
+    Ok(page())
+}
+
+fn page() -> policy_server::Body {
+    policy_server::Body::from_stream(stream::iter(["a ", "page"].map(Ok::<_, Infallible>)))
+}
+
 #[post("/elevate")]
 #[auth(session)]
 async fn elevate(session: Session) -> Result<(), Problem> {
@@ -158,6 +177,8 @@ fn all() -> Vec<Route<All>> {
         by_ticket,
         revoke_others,
         elevate,
+        logout_page,
+        login_page,
     ]
 }
 
@@ -435,4 +456,38 @@ async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
     site.post("/logout", &ada, "").await;
     let answer = site.send(&format!("GET /by-ticket?ticket={ticket}"), &[]).await;
     assert_eq!(answer.problem(), (401, "auth.ticket-invalid".to_owned()));
+}
+
+/// The answer that tells of the end of a session is not cut off by it.
+#[tokio::test]
+async fn the_page_that_says_goodbye_is_whole() {
+    let site = Site::new().await;
+    let (ada, eve) = (site.login("ada").await, site.login("eve").await);
+    assert_eq!(site.post("/logout/page", &ada, "").await.text(), "a page");
+    assert_eq!(site.post("/public/login/ada", &eve, "").await.text(), "a page");
+    assert_eq!(site.send("GET /me", &[&eve[0]]).await.status, 401);
+}
+
+/// Over HTTP/2 the stream is reset, and the connection goes on.
+#[tokio::test]
+async fn a_stream_of_http_2_ends_too() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let stream = soon(tokio::net::TcpStream::connect(site.server.address)).await.unwrap();
+    let (mut client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
+    let _connection = tokio::spawn(connection);
+    let mut open = async |path: &str| {
+        let cookie = ada[0].strip_prefix("cookie: ").unwrap();
+        let request = policy_server::http::Request::get(format!("http://api.example{path}"));
+        let request = request.header("cookie", cookie).body(()).unwrap();
+        let (response, _) = client.send_request(request, true).unwrap();
+        soon(response).await.unwrap()
+    };
+    let mut events = open("/events").await.into_body();
+    assert_eq!(open("/me").await.status(), 200);
+    site.shared.ticks.send_modify(|ticks| *ticks += 1);
+    assert!(soon(events.data()).await.unwrap().is_ok());
+    site.post("/logout", &ada, "").await;
+    assert!(soon(events.data()).await.is_some_and(|end| end.is_err()), "it ends in order");
+    assert_eq!(open("/me").await.status(), 401);
 }

@@ -213,8 +213,14 @@ impl RequestAuth {
             headers.append(SET_COOKIE, cookie);
         }
         cache::finish(happened, headers);
-        let session = self.session.get().and_then(|session| session.record());
-        lasting::tie(&self.guard, self.principal(), session, response)
+        let session = self.session.get();
+        let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
+        // The answer that tells of the end of its own session is not cut off by it.
+        if is_of_session && session.is_some_and(|session| session.was_left()) {
+            return response;
+        }
+        let record = session.and_then(|session| session.record());
+        lasting::tie(&self.guard, self.principal(), record, response)
     }
 }
 

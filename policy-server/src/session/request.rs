@@ -130,6 +130,13 @@ impl RequestSession {
         self.work_so_far().is_some_and(|work| work.effects.ends() || !work.revocations.is_empty())
     }
 
+    /// Whether the handler ended the session, or began another.
+    pub(crate) fn was_left(&self) -> bool {
+        self.work_so_far().is_some_and(|work| {
+            work.effects.ends() || matches!(work.effects.granted(), Some(Grant::Login { .. }))
+        })
+    }
+
     /// What was loaded, without asking the store: no session where nobody loaded it.
     pub(crate) fn record(&self) -> Option<&Arc<Record>> {
         self.live().map(|live| &live.record)
