@@ -8,4 +8,6 @@ mod effects;
 mod faults_of_tokens;
 mod formula;
 mod house;
+mod pages;
 mod sequences;
+mod site;
