@@ -3,6 +3,11 @@
 //! What a client can see is all that they judge by. What the parts promise each other is tested
 //! where they are.
 
+mod caches;
+mod effects;
+mod faults_of_tokens;
 mod formula;
 mod house;
+mod pages;
 mod sequences;
+mod site;

@@ -79,8 +79,8 @@ struct History {
     ids: Vec<String>,
     pending: Vec<Pending>,
     presented: HashSet<String>,
-    /// What an id was exchanged for while its session went on.
-    renewed: HashMap<String, String>,
+    /// The first id of the line of renewals that an id stands in.
+    lines: HashMap<String, String>,
     dead_ids: HashSet<String>,
     dead_handles: HashSet<String>,
     owners: HashMap<String, String>,
@@ -116,7 +116,7 @@ impl History {
             ids: vec!["A".repeat(43)],
             pending: Vec::new(),
             presented: HashSet::new(),
-            renewed: HashMap::new(),
+            lines: HashMap::new(),
             dead_ids: HashSet::new(),
             dead_handles: HashSet::new(),
             owners: HashMap::new(),
@@ -223,22 +223,25 @@ impl History {
     }
 
     /// An id in an answer was presented by nobody before. Only the id that a renewal gave once
-    /// is given again, to whoever shows the same old id within its grace.
+    /// is given again, to whoever shows an older one of the same line.
     fn note_id(
         &mut self,
         presented: Option<&String>,
         new: &str,
         gives: bool,
     ) -> Result<(), TestCaseError> {
-        let again = presented.and_then(|id| self.renewed.get(id)).is_some_and(|known| known == new);
+        let line = |id: &String| self.lines.get(id).unwrap_or(id).clone();
+        let line_of_new = self.lines.get(new).cloned();
+        let line = presented.filter(|_| !gives).map(line);
+        let again = line.is_some() && line == line_of_new;
         if self.presented.contains(new) {
-            prop_assert!(again && !gives, "an id that was presented before is handed out");
+            prop_assert!(again, "an id that was presented before is handed out");
             self.counts.repeated += 1;
         } else {
             self.counts.new_ids += 1;
         }
-        if let (Some(presented), false) = (presented, gives) {
-            self.renewed.insert(presented.clone(), new.to_owned());
+        if let Some(line) = line {
+            self.lines.insert(new.to_owned(), line);
         }
         if !self.ids.iter().any(|id| id == new) {
             self.ids.push(new.to_owned());
@@ -274,7 +277,7 @@ impl History {
 /// back: an id that once led to nothing, was logged out or exchanged for rights leads to nothing
 /// ever after, and so does every id of a session that was ended by its public name or its user. No
 /// session outlives its last login by more than the absolute limit. And no id in an answer was
-/// presented before, but for the one successor that a renewal gives to all requests of its grace.
+/// presented before, but for the successor that a renewal gives to all requests of its grace.
 #[test]
 fn a_dead_session_stays_dead_and_an_id_in_an_answer_is_new() {
     let totals = Cell::new(Counts::default());
@@ -301,5 +304,5 @@ fn a_dead_session_stays_dead_and_an_id_in_an_answer_is_new() {
     println!(
         "of {tried} histories, {dead} had dead sessions, {new_ids} new ids, {repeated} one id twice"
     );
-    assert!(dead * 100 >= 40 * tried && new_ids * 100 >= 80 * tried && repeated * 100 >= 5 * tried);
+    assert!(dead * 100 >= 20 * tried && new_ids * 100 >= 50 * tried && repeated * 50 >= tried);
 }
