@@ -10,6 +10,10 @@ use crate::{
     setup::{self, CHROMEDRIVER, CHROMIUM, GIT, NODE, NPM, PYTHON},
 };
 
+/// What is off by default and tested with all else: a feature only adds, and one build for all
+/// tests costs less than one more for some. The lints see it off.
+const FEATURES: [&str; 2] = ["--features", "policy-core/asym,policy-server/asym"];
+
 /// Runs every step up to the first that fails, and closes with the counts.
 pub(crate) fn run() -> Outcome {
     let mut run = Run::new();
@@ -29,7 +33,10 @@ fn steps(run: &mut Run) -> Outcome {
     })?;
     run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;
     run.commands("lints", lints()?)?;
-    run.commands("tests", [everything(cargo(&["test", "--workspace", "--no-fail-fast"]))])?;
+    run.commands(
+        "tests",
+        [everything(with_features(&["test", "--workspace", "--no-fail-fast"], &[]))],
+    )?;
     run.commands("tests that need programs", [everything(with_programs())])?;
     run.commands("tests of the feature `asym`", [everything(asym())])?;
     run.commands("documentation", [documentation()])?;
@@ -41,7 +48,11 @@ fn steps(run: &mut Run) -> Outcome {
 }
 
 fn lints() -> Outcome<Vec<Command>> {
-    let mut runs = vec![clippy(&["--workspace", "--all-targets"])];
+    let workspace = ["--workspace", "--all-targets"];
+    let mut runs = vec![
+        clippy(&[&workspace[..], &FEATURES].concat()),
+        clippy(&["--package", "policy-server", "--all-targets"]),
+    ];
     // The workspace build unites the features of all its members; users do not.
     let package = "policy-core";
     runs.push(clippy(&["--package", package, "--all-targets", "--no-default-features"]));
@@ -59,7 +70,12 @@ fn clippy(arguments: &[&str]) -> Command {
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with
 /// the reason, so that it lists them as left out. Here they run, and fail if it is not there.
 fn with_programs() -> Command {
-    cargo(&["test", "--workspace", "--tests", "--no-fail-fast", "--", "--ignored"])
+    with_features(&["test", "--workspace", "--tests", "--no-fail-fast"], &["--", "--ignored"])
+}
+
+/// A command of cargo with the features, before what is behind them.
+fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
+    cargo(&[arguments, &FEATURES, behind].concat())
 }
 
 /// The workspace is built without this feature, whose libraries take long to build.
@@ -76,5 +92,6 @@ fn everything(command: Command) -> Command {
 }
 
 fn documentation() -> Command {
-    with_env(cargo(&["doc", "--workspace", "--no-deps"]), "RUSTDOCFLAGS", "--deny warnings")
+    let doc = with_features(&["doc", "--workspace", "--no-deps"], &[]);
+    with_env(doc, "RUSTDOCFLAGS", "--deny warnings")
 }

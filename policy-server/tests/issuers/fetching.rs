@@ -54,7 +54,7 @@ async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
                 tokio::task::yield_now().await;
             }
         };
-        if timeout(Duration::from_secs(1), asked).await.is_ok() {
+        if timeout(Duration::from_millis(200), asked).await.is_ok() {
             return;
         }
     }

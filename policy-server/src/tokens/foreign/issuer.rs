@@ -17,6 +17,12 @@ use crate::{Clock, Random};
 /// RS256, and used for tokens of this issuer alone. Everything else has a default: access tokens
 /// (RFC 9068) for the audience of this app, 30 seconds of leeway, at most an hour of lifetime.
 ///
+/// A token is of the issuer only where its header names one of these keys and the algorithm of
+/// that key, the signature is that key's, and the claims name this issuer and this audience. A
+/// key of one issuer is never used for another, nor for another algorithm: not where both have a
+/// key of the same id, nor where one publishes the key of the other. Whose key is asked is
+/// decided by the id alone; an id that is not there is not looked for elsewhere.
+///
 /// What such a token says of scopes and roles is believed as if this app had said it, and its
 /// `sub` is a user of that issuer: `ada` of one issuer is not `ada` of another. Where both call
 /// the same routes, name a user by `Principal::issuer` and `Principal::subject` together.

@@ -193,3 +193,26 @@ fn tell(address: &str, SkippedJwk { id, fault }: &SkippedJwk) {
         _ => tracing::debug!(address, %id, ?fault, "a key of an issuer is not used"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::foreign::fetch::Address;
+
+    /// Keys of nobody, whose random numbers are all this byte.
+    fn drawing(byte: u8) -> Published {
+        let address = Address::parse("https://id.example/keys", false).unwrap();
+        let random = Random::from_fn(move |bytes| bytes.fill(byte));
+        Published::new(Document::new(address, None).unwrap(), Clock::at(0), random)
+    }
+
+    #[test]
+    fn pauses_double_up_to_ten_minutes_and_differ_by_up_to_a_half() {
+        let (least, most) = (drawing(0), drawing(0xff));
+        for (failures, seconds) in [(1, 10), (2, 20), (3, 40), (6, 320), (7, 600), (40, 600)] {
+            let whole = Duration::from_secs(seconds);
+            assert_eq!((least.pause(failures), most.pause(failures)), (whole / 2, whole));
+        }
+        assert_eq!(most.pause(u32::MAX), LAST_RETRY);
+    }
+}
