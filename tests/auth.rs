@@ -1,7 +1,16 @@
 //! Sessions, tokens, own schemes and anti-forgery over the whole server, as somebody meets them
 //! who looks for a way in. Time is moved, never waited for.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
-#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test fails where something is missing"
+)]
 
 #[path = "auth/attacks.rs"]
 mod attacks;

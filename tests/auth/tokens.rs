@@ -93,8 +93,17 @@ async fn a_token_expires_when_it_says() {
     assert_problem(&answer, 401, "auth.token-expired");
 }
 
-/// What was issued while logged in ends with what logged in where it says so, and lives on
-/// otherwise: a logout ends the session, and the client drops its tokens.
+/// A logout ends the session; whoever has a token that was issued in it drops that (only the
+/// list of revocations ends it early).
+#[tokio::test]
+async fn a_token_outlives_the_session_that_it_was_issued_in() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let token = ada.post("/session/issue").send().await.text();
+    assert_eq!(ada.post("/logout").send().await.status(), 200);
+    assert_eq!(world.status(&token).await, 200);
+}
+
 #[tokio::test]
 async fn a_change_of_any_character_of_a_token_is_refused() {
     let world = World::new(all()).await;
