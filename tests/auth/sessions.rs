@@ -106,6 +106,17 @@ async fn slow_elevate(session: Session, State(shared): State<All>) -> Result<(),
     Ok(session.elevate()?)
 }
 
+#[post("/slow-login/{user}")]
+#[auth(public)]
+async fn slow_login(
+    user: String,
+    sessions: Sessions,
+    State(shared): State<All>,
+) -> Result<(), Problem> {
+    shared.wait().await;
+    Ok(sessions.login(user.as_str()).await?)
+}
+
 #[post("/count")]
 #[auth(session)]
 async fn count(session: Session) -> Result<(), Problem> {
@@ -148,6 +159,7 @@ fn all() -> Vec<Route<All>> {
         list,
         slow,
         slow_elevate,
+        slow_login,
         count,
         planted,
         planted_alone,
@@ -455,4 +467,44 @@ async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
     assert_eq!(me().await.text(), "ada");
     world.advance(1);
     assert!(removes_cookie(&me().await));
+}
+
+/// Both came with the same cookie, and each gets a session of its own; the one before is dead.
+#[tokio::test]
+async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let logins = ["ada", "eve"]
+        .map(|user| (user, tokio::spawn(ada.post(&format!("/slow-login/{user}")).send())));
+    for _ in &logins {
+        world.shared.waiting.pass().await;
+    }
+    for _ in &logins {
+        world.shared.gate.open();
+    }
+    let mut cookies = BTreeSet::from([ada.cookie.clone()]);
+    for (user, login) in logins {
+        let new = Visitor { cookie: cookie_of(&login.await.unwrap()), ..ada.clone() };
+        assert_eq!(new.who().await.as_deref(), Some(user));
+        assert!(cookies.insert(new.cookie));
+    }
+    assert_eq!(ada.who().await, None);
+}
+
+/// Another device ends the session while it asks for more rights, or writes.
+#[tokio::test]
+async fn what_another_device_ended_gets_no_more_rights() {
+    let world = World::new(all()).await;
+    for (path, status) in [("/slow-elevate", 409), ("/slow/a", 200)] {
+        let (ada, phone) = (world.login("ada").await, world.login("ada").await);
+        let request = tokio::spawn(ada.post(path).send());
+        world.shared.waiting.pass().await;
+        assert_eq!(phone.post("/revoke-others/200").send().await.text(), "1");
+        world.shared.gate.open();
+        let answer = request.await.unwrap();
+        assert_eq!(answer.status(), status);
+        assert!(leaves_cookie(&answer), "{answer:?}");
+        assert_eq!((ada.who().await, phone.who().await.as_deref()), (None, Some("ada")));
+        phone.post("/logout").send().await;
+    }
 }
