@@ -4,6 +4,14 @@
 //! As a test it is killed three times; `cargo xtask long crash` does it a hundred times. What the
 //! system kept of the file survives such a kill; that a lost sync loses nothing is shown beside
 //! the store itself.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "what a test cannot do without fails it"
+)]
 
 #[path = "support/process.rs"]
 mod process;

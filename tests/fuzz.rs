@@ -6,6 +6,13 @@
 //! input did, and an input that did something new is kept and changed further. As a test each
 //! target runs the same few thousand inputs; `cargo xtask long fuzz` runs others for as long as it
 //! is told to.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "what a test cannot do without fails it"
+)]
 
 /// The rows of the embedded store, which no other test can read from outside.
 #[path = "../policy-server/src/store/embedded/codec.rs"]

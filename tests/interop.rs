@@ -3,6 +3,12 @@
 //!
 //! They need Python, Node and packages, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them below `target/interop` and runs these tests too.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what a test cannot do without fails it"
+)]
 
 #[path = "support/http.rs"]
 mod http;

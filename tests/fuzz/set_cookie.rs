@@ -6,9 +6,11 @@ use policy_server::policy_core::cookie::{CookieSpec, SameSite};
 
 use super::engine::{Seen, Target, bounded, magnitude};
 
+type Attributes<'a> = Vec<(String, &'a str)>;
+
 /// What a browser makes of a `Set-Cookie` field (RFC 6265bis 5.6): the pair, and the attributes
 /// in lower case. Browsers drop the field at a control character, and what is over their limits.
-fn parsed(field: &str) -> Option<(&str, &str, Vec<(String, &str)>)> {
+fn parsed(field: &str) -> Option<(&str, &str, Attributes<'_>)> {
     let is_control = |byte: u8| (byte < 0x20 && byte != b'\t') || byte == 0x7f;
     if field.bytes().any(is_control) {
         return None;

@@ -225,10 +225,10 @@ pub(super) fn verdict(token: &[u8]) -> Option<Verdict> {
         Ok(claims) => claims,
         Err(code) => return Some(Err(code)),
     };
-    read_claims(&claims, String::from_utf8(payload).expect("JSON is UTF-8"))
+    read_claims(&claims, str::from_utf8(&payload).expect("JSON is UTF-8"))
 }
 
-fn read_claims(claims: &Json, payload: String) -> Option<Verdict> {
+fn read_claims(claims: &Json, payload: &str) -> Option<Verdict> {
     for name in ["iss", "aud", "sub", "iat", "exp", "jti"] {
         if claims.claim(name).is_none() {
             return refuse(&format!("claim_missing:{name}"));
