@@ -3,19 +3,22 @@
 //!
 //! `peer PORT [--threads N] [--tpc] ..`: one work-stealing runtime with N threads.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        RwLock,
-        atomic::{AtomicU64, Ordering},
+use policy_server::{
+    Settings,
+    policy_core::{
+        secret::SecretKey,
+        session::{Handle, Record, SessionKey},
+        time::Timestamp,
     },
+    prelude::*,
+    store::{MemoryStore, SessionStore},
 };
 
-use http::{
-    HeaderMap, HeaderValue,
-    header::{COOKIE, SET_COOKIE},
-};
-use policy_server::{Settings, prelude::*};
+/// What every peer verifies tokens with.
+const SECRET: [u8; 32] = *b"an-hs256-secret-of-exactly-32-by";
+
+/// How many sessions there are besides the one that is measured.
+const SESSIONS: u32 = 10_000;
 
 const APPS: CorsPolicy = CorsPolicy::origins(&[
     "https://app.example.com",
@@ -28,16 +31,6 @@ const APPS: CorsPolicy = CorsPolicy::origins(&[
 .expose(&["x-request-id"])
 .max_age(600)
 .build();
-
-/// The sessions of the page that logs in. They are the peer's own until the library has some, so
-/// the figures of `/session` say nothing about it.
-#[derive(Default)]
-struct Sessions {
-    users: RwLock<HashMap<u64, u64>>,
-    next: AtomicU64,
-}
-
-type Shared = std::sync::Arc<Sessions>;
 
 #[get("/plain")]
 #[auth(public)]
@@ -59,30 +52,24 @@ struct Login {
 
 #[post("/login")]
 #[auth(public)]
-async fn login(
-    State(sessions): State<Shared>,
-    Query(login): Query<Login>,
-) -> Result<(StatusCode, [(http::HeaderName, HeaderValue); 1]), Problem> {
-    let id = sessions.next.fetch_add(1, Ordering::Relaxed);
-    sessions
-        .users
-        .write()
-        .map_err(|error| Problem::internal(error.to_string()))?
-        .insert(id, login.user);
-    let cookie = format!("sid={id}; HttpOnly; SameSite=Lax; Path=/");
-    let cookie = HeaderValue::from_str(&cookie).map_err(Problem::internal)?;
-    Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]))
+#[csrf(exempt = "the client that measures is no browser")]
+async fn login(sessions: Sessions, Query(login): Query<Login>) -> Result<StatusCode, Problem> {
+    sessions.login(login.user).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[get("/session")]
 #[cors(APPS)]
-#[auth(public)]
-async fn session(State(sessions): State<Shared>, headers: HeaderMap) -> Result<String, Problem> {
-    let cookie = headers.get(COOKIE).and_then(|cookie| cookie.to_str().ok());
-    let id = cookie.and_then(|cookie| cookie.strip_prefix("sid=")?.parse().ok());
-    let users = sessions.users.read().map_err(|error| Problem::internal(error.to_string()))?;
-    let user = id.and_then(|id: u64| users.get(&id));
-    user.map(u64::to_string).ok_or_else(Problem::unauthorized)
+#[auth(session)]
+async fn session(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/token")]
+#[cors(APPS)]
+#[auth(token)]
+async fn token(me: Principal) -> String {
+    me.subject().to_owned()
 }
 
 #[get("/health")]
@@ -200,6 +187,34 @@ async fn two_parameters(id: String, item: String) -> String {
     [&id, ":", &item].concat()
 }
 
+/// A store that has sessions already.
+async fn filled() -> Result<MemoryStore, std::io::Error> {
+    let (store, now) = (MemoryStore::new(), Timestamp::from_seconds(1_800_000_000));
+    for number in 0..SESSIONS {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&number.wrapping_mul(0x9E37_79B9).to_le_bytes());
+        let record = Record {
+            handle: Handle([0; 16]),
+            identity: Some(Identity::new(number)),
+            epoch: 0,
+            version: 0,
+            created: now,
+            authenticated: Some(now),
+            rotated: now,
+            last_seen: now,
+            idle_deadline: Timestamp::MAX,
+            absolute_deadline: Timestamp::MAX,
+            idle: hours(1),
+            is_remembered: false,
+            binding: [0; 32],
+            data: Box::default(),
+        };
+        let created = store.create(&SessionKey(key), record, None, now).await;
+        created.map_err(std::io::Error::other)?;
+    }
+    Ok(store)
+}
+
 fn main() -> Result<(), Error> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let port = arguments.first().map_or("8080", String::as_str);
@@ -210,9 +225,13 @@ fn main() -> Result<(), Error> {
         .enable_all()
         .build()?
         .block_on(async {
-            let app = App::new(Shared::default())
+            let secret = SecretKey::drawn(SECRET);
+            let tokens = Tokens::hs256([("k", secret)]).map_err(std::io::Error::other)?;
+            let app = App::new(())
                 .settings(Settings::default())
-                .routes(routes![plain, cors_route, login, session])
+                .sessions(Sessions::store(filled().await?).cookie_name("sid"))
+                .tokens(tokens.issuer("i").audience("a"))
+                .routes(routes![plain, cors_route, login, session, token])
                 .routes(routes![no_parameter, one_parameter, two_parameters]);
             let server = app.bind(format!("127.0.0.1:{port}")).await?;
             // On a worker's own thread, as the peers do.

@@ -5,6 +5,8 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 #![expect(clippy::print_stdout, reason = "laws say how often they were put to the test")]
 
+#[path = "laws/auth/mod.rs"]
+mod auth;
 #[path = "support/browser.rs"]
 mod browser;
 #[path = "support/config.rs"]

@@ -18,6 +18,8 @@
 
 pub mod auth;
 #[cfg(feature = "engine")]
+mod base64url;
+#[cfg(feature = "engine")]
 pub mod cache;
 mod catalogue;
 mod const_text;
@@ -40,6 +42,8 @@ pub mod session;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+#[cfg(feature = "engine")]
+mod vary;
 
 pub use catalogue::{Refusal, Rule, Severity};
 pub use const_text::ConstText;

@@ -147,8 +147,10 @@ impl<'a> Endpoint<'a> {
     }
 
     fn description(&self, policy: &TokenStream) -> TokenStream {
-        let Self { sig, routes, .. } = self;
+        let Self { sig, routes, arguments, .. } = self;
         let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
+        let (extracts, takes_session) =
+            (!arguments.extractors.is_empty(), arguments.take_session());
         let handler = format!("::{}", sig.ident.unraw());
         // Spanned at the handler, whose place they tell.
         let (file, line) = (
@@ -159,6 +161,8 @@ impl<'a> Endpoint<'a> {
             __policy::Description {
                 routes: &[#(#routes),*],
                 #policy
+                extracts: #extracts,
+                takes_session: #takes_session,
                 handler: ::core::concat!(::core::module_path!(), #handler),
                 file: #file,
                 line: #line,

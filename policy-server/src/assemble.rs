@@ -59,6 +59,8 @@ pub(crate) struct AssembledRoute<S> {
     pub(crate) methods: Vec<Method>,
     pub(crate) cors: Option<(Arc<Cors>, Level)>,
     pub(crate) guard: RouteGuard,
+    /// Whether the handler may ask who calls.
+    extracts: bool,
     pub(crate) target: Target<S>,
 }
 
@@ -79,8 +81,9 @@ impl<S> Assembled<S> {
 
     /// What a route asks of its callers, if there is anybody to ask.
     pub(crate) fn guard_of(&self, route: usize) -> Option<&RouteGuard> {
-        let guard = &self.routes.get(route)?.guard;
-        (guard.auth != AuthPolicy::Public || self.guard.is_needed()).then_some(guard)
+        let route = self.routes.get(route)?;
+        let may_ask = route.extracts && self.guard.is_needed();
+        (route.guard.auth != AuthPolicy::Public || may_ask).then_some(&route.guard)
     }
 
     pub(crate) fn routes(&self) -> &[AssembledRoute<S>] {
@@ -255,6 +258,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         let place = "App::sessions".to_owned();
         StartProblem::Rule { place, rule, value }
     }));
+    problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
@@ -437,6 +441,7 @@ impl Assembler<'_> {
                 methods,
                 cors: cors.clone(),
                 guard: guard.clone(),
+                extracts: description.extracts,
                 target: Target::Handler(route.call),
             });
         }
@@ -460,20 +465,23 @@ impl Assembler<'_> {
     fn guard(&mut self, place: &str, description: &Description) -> RouteGuard {
         let RoutePolicy { auth, csrf, .. } = description.policy;
         let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
-        if let AuthPolicy::Required(policy) = &auth {
+        let policy = match &auth {
+            AuthPolicy::Required(policy) => *policy,
+            _ => Requirement::NONE,
+        };
+        let takes_sessions = policy.session || description.takes_session;
+        let missing = [
+            (takes_sessions && !self.known.sessions, Rule::SessionsMissing),
+            ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
+            (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
+        ];
+        for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
             let routes: Vec<_> = description
                 .routes
                 .iter()
                 .map(|(method, path)| format!("{method} {path}"))
                 .collect();
-            let missing = [
-                (policy.session && !self.known.sessions, Rule::SessionsMissing),
-                ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
-                (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
-            ];
-            for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
-                self.rule(place, rule, &routes.join(", "));
-            }
+            self.rule(place, rule, &routes.join(", "));
         }
         RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app does not start.
@@ -517,6 +525,7 @@ impl Assembler<'_> {
             methods: mount.methods,
             cors,
             guard: RouteGuard::public(),
+            extracts: false,
             target: Target::Service(mount.service),
         });
     }

@@ -26,7 +26,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
-    guard::RequestAuth,
+    guard::{Denied, RequestAuth},
     handler::{BoxFuture, Call},
     mount::SharedService,
     parameters::Values,
@@ -66,53 +66,90 @@ where
     let (body, progress) = body::limit(body, app.limits.body);
     let request = Request::from_parts(parts, body);
     // The parameters of a path are parsed right here, by code of the user's.
-    let answer = catch_unwind(AssertUnwindSafe(|| match (&auth, answerer) {
-        (Some(auth), Answerer::Route(route, values))
-            if auth.asks(app.guard_of(route), request.headers()) =>
-        {
-            admitted_by_guard(app, auth, route, values, request, peer)
+    let answer = catch_unwind(AssertUnwindSafe(|| match (auth, &answerer) {
+        (Some(auth), Answerer::Route(route, values)) => {
+            guarded(app, auth, *route, *values, request, peer)
         }
-        (_, answerer) => answerer.start(app, request, peer, auth.as_ref()),
+        _ => (answerer.start(app, request, peer, None), None),
     }));
-    let answer = answer.unwrap_or_else(|panic| Box::pin(ready(panicked(&*panic))));
+    let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, auth, progress, app.limits.timeout, span))
 }
 
 /// Gates 7 to 9, and the handler behind them.
-fn admitted_by_guard<S: Send + Sync + 'static>(
+fn guarded<S: Send + Sync + 'static>(
     app: &Arc<Assembled<S>>,
-    auth: &Arc<RequestAuth>,
+    mut auth: RequestAuth,
     route: usize,
     values: Values,
     request: Request<Body>,
     peer: Option<SocketAddr>,
-) -> BoxFuture {
-    let (app, auth) = (Arc::clone(app), Arc::clone(auth));
-    Box::pin(async move {
-        let (parts, mut body) = request.into_parts();
-        let Some(guard) = app.guard_of(route) else {
-            return Problem::from(Refusal::Internal).into_response();
-        };
-        match auth.admit(guard, &parts, &mut body).await {
-            Ok(()) => {
-                let request = Request::from_parts(parts, body);
-                Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
-            }
-            Err(denied) => {
-                let origin = Single::of(&parts.headers, &ORIGIN);
-                let (refusal, reason) = (denied.refusal(), denied.reason());
-                app.refusals.refused(refusal, reason, &parts.method, parts.uri.path(), origin);
-                denied.into_response()
-            }
+) -> (BoxFuture, Option<Arc<RequestAuth>>) {
+    let Some(guard) = app.guard_of(route) else {
+        return (answered(Problem::from(Refusal::Internal).into_response()), None);
+    };
+    let admitted = auth.admit_now(guard, &request);
+    let auth = Arc::new(auth);
+    let answer = match admitted {
+        Some(Ok(())) => Answerer::Route(route, values).start(app, request, peer, Some(&auth)),
+        Some(Err(denied)) => {
+            let (method, path) = (request.method(), request.uri().path());
+            answered(deny(app, method, path, request.headers(), denied))
         }
-    })
+        None => Box::pin(admitted_later(
+            Arc::clone(app),
+            Arc::clone(&auth),
+            (route, values),
+            request,
+            peer,
+        )),
+    };
+    (answer, Some(auth))
+}
+
+/// Gates 7 to 9 where a store, a scheme or a body is to be waited for.
+async fn admitted_later<S: Send + Sync + 'static>(
+    app: Arc<Assembled<S>>,
+    auth: Arc<RequestAuth>,
+    (route, values): (usize, Values),
+    request: Request<Body>,
+    peer: Option<SocketAddr>,
+) -> Response {
+    let (parts, mut body) = request.into_parts();
+    let Some(guard) = app.guard_of(route) else {
+        return Problem::from(Refusal::Internal).into_response();
+    };
+    match auth.admit(guard, &parts, &mut body).await {
+        Ok(()) => {
+            let request = Request::from_parts(parts, body);
+            Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
+        }
+        Err(denied) => deny(&app, &parts.method, parts.uri.path(), &parts.headers, denied),
+    }
+}
+
+fn answered(response: Response) -> BoxFuture {
+    Box::pin(ready(response))
+}
+
+/// Gates 7 to 9 say no.
+fn deny<S>(
+    app: &Assembled<S>,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    denied: Denied,
+) -> Response {
+    let origin = Single::of(headers, &ORIGIN);
+    app.refusals.refused(denied.refusal(), denied.reason(), method, path, origin);
+    denied.into_response()
 }
 
 /// What the gates before the handler say.
 enum Admission<'a> {
     /// Let this answer, if whoever asks may, and write the policy onto it.
-    Admitted(Answerer<'a>, Finish, Option<Arc<RequestAuth>>),
+    Admitted(Answerer<'a>, Finish, Option<RequestAuth>),
     /// A gate has answered, with the policy.
     Answered(Response),
 }
@@ -185,7 +222,12 @@ fn admit_to<'a, S>(
         Refusal::BodyTooLarge
     } else {
         let auth = request_auth(app, head, headers, &answerer, cors, &grant);
-        return Admission::Admitted(answerer, Finish::new(head.method, cors, grant), auth);
+        let finish = Finish::new(head.method, cors, grant);
+        let finish = match &auth {
+            None if app.guard.sessions.is_some() => finish.keeping_cookie(&app.guard),
+            _ => finish,
+        };
+        return Admission::Admitted(answerer, finish, auth);
     };
     Admission::Answered(refuse(app, head, refusal, cors, grant))
 }
@@ -198,13 +240,11 @@ fn request_auth<S>(
     answerer: &Answerer<'_>,
     cors: Option<&Arc<Cors>>,
     grant: &Grant,
-) -> Option<Arc<RequestAuth>> {
+) -> Option<RequestAuth> {
     let Answerer::Route(route, _) = answerer else { return None };
     let route = app.guard_of(*route)?;
     let cors = cors.map(Arc::as_ref);
-    let auth =
-        RequestAuth::new(&app.guard, route.csrf, &app.own_origin, head, headers, cors, grant);
-    Some(Arc::new(auth))
+    Some(RequestAuth::new(&app.guard, route, &app.own_origin, head, headers, cors, grant))
 }
 
 /// Gate 4: the answer to a preflight. No handler, no extractor, no body.

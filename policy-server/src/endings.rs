@@ -16,6 +16,8 @@ pub(crate) enum Ended {
     TokensOf { user: Box<str>, before: u64 },
     /// Tokens whose `iat` is before this second.
     AllTokens { before: u64 },
+    /// Everything: the server stops.
+    Service,
 }
 
 /// Tells open streams of this process which credentials ended.

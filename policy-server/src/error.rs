@@ -2,9 +2,9 @@
 
 use std::{fmt, io};
 
-use policy_core::{Rule, cors::PolicyError};
+use policy_core::{Rule, cors::PolicyError, token::KeyError};
 
-use crate::store::StoreError;
+use crate::{store::StoreError, tokens::KeyFileError};
 
 /// Why an app does not start, or stopped.
 ///
@@ -184,5 +184,28 @@ impl std::error::Error for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+/// So that `main` can write `Tokens::hs256(keys)?`.
+///
+/// ```
+/// use policy_server::{Error, policy_core::token::Key, tokens::Tokens};
+///
+/// fn no_keys() -> Result<(), Error> {
+///     Tokens::hs256(Vec::<Key>::new())?;
+///     Ok(())
+/// }
+/// assert!(no_keys().unwrap_err().to_string().contains("tokens: "));
+/// ```
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Self {
+        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
+    }
+}
+
+impl From<KeyFileError> for Error {
+    fn from(error: KeyFileError) -> Self {
+        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
     }
 }

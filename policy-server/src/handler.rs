@@ -47,6 +47,10 @@ pub struct Description {
     pub policy: RoutePolicy,
     /// The type in `#[auth(scheme = ..)]`.
     pub scheme: Option<fn() -> TypeId>,
+    /// Whether it takes anything of the request but parameters of the path.
+    pub extracts: bool,
+    /// Whether that is `Session` or `Sessions`, which its macro knows by name.
+    pub takes_session: bool,
     /// The path of the function.
     pub handler: &'static str,
     /// The file of the function.

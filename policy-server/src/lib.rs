@@ -33,9 +33,74 @@
 //!   handlers.
 //! - Arguments of handlers are path parameters ([`FromParam`]) and axum-core's extractors:
 //!   those in [`extract`], axum's and axum-extra's.
+//! - [`Principal`] is who sent a request, [`Session`] what is kept of them between requests;
+//!   [`Sessions`] and [`Tokens`] log in and out, [`extract::CsrfToken`] is what a page sends back.
+//!   [`session`], [`tokens`] and [`store`] have their settings, keys and stores, [`Scheme`] is for
+//!   credentials of one's own.
 //! - [`Problem`] is how a request fails, [`Error`] how a start fails.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`policy_core`] is the engine.
+//!
+//! # Who may call
+//!
+//! Every route says it by [`#[auth(..)]`](macro@auth); one that does not is a compile error.
+//!
+//! | word | lets in |
+//! |---|---|
+//! | `public` | everybody, and nobody is asked who they are |
+//! | `session` | who is logged in by the cookie of a session |
+//! | `token` | who sends a good `Authorization: Bearer` |
+//! | `ticket` | who sends `?ticket=` that [`Tokens::ticket`](Tokens#method.ticket) made, once, within 30 seconds |
+//! | <code>session \| token</code> | either; where a bearer token is sent, it alone decides |
+//! | `scheme = ApiKeys` | whom a [`Scheme`] of the application recognises |
+//! | `optional` | also who has no credential, as nobody; a bad token is refused |
+//! | `scopes = [..]` | who was granted all of these |
+//! | `roles = [..]` | who has one of these |
+//! | `fresh = "10m"` | who proved within this time who they are: by a login or [`Session::elevate`] |
+//!
+//! It is asked before anything of the handler runs, and never on a preflight. A handler gets the
+//! outcome as [`Principal`], which nothing but this gate makes.
+//!
+//! | answer | when |
+//! |---|---|
+//! | 401 | no credential, a bad or expired one, or a login that is too old |
+//! | 400 | an `Authorization` that is malformed, or repeated |
+//! | 403 | scopes or roles are missing; `csrf.origin` and `csrf.token`: see below |
+//! | 503 | the credential cannot be checked now: nobody is logged out for it |
+//! | 303 | in place of 401, to a browser that opens a page, if there is a [`login_page`](Sessions#method.login_page) |
+//!
+//! All of them carry the route's CORS headers, and no cache keeps them. They do not say which rule
+//! a token broke, but for `auth.token-expired`: refresh then, and only then.
+//!
+//! **Deviation:** a 401 carries `WWW-Authenticate`, as RFC 9110 15.5.2 asks, where a route takes
+//! tokens, or a scheme that has a [challenge](Scheme::challenge). Where a session is the only way
+//! in there is none: no registered scheme means a cookie, and `Basic` would open a dialog of the
+//! browser.
+//!
+//! ## Forged requests
+//!
+//! A browser sends the cookie of a session whoever asks it to. So what changes something by a
+//! session, or asks for [`Session`] or [`Sessions`], has to come from a page of this origin or of
+//! one that the route's [`cors`](macro@cors) grants with `credentials` (403 `csrf.origin`), and
+//! where there is a session, bring its token back, as `x-csrf-token` or as the form field
+//! `csrf_token` (403 `csrf.token`). It holds on `public` routes too. Pages get the token by
+//! [`extract::CsrfToken`]: a route that gives it is one line. Bearer tokens need none of it.
+//! [`#[csrf(..)]`](macro@csrf) is for the exceptions.
+//!
+//! ## What ends when
+//!
+//! - A session ends 15 minutes after its last use and 8 hours after its login, unless
+//!   [told otherwise](Sessions#method.idle); by `logout` and `revoke..` at once. A login always
+//!   gives it a new id. What takes rights away is stored whatever becomes of the answer; what
+//!   gives them, only if its status is below 400.
+//! - An access token ends after 5 minutes, and nobody has to ask a store about it. That a client
+//!   drops its copy ends nothing: whoever has another one goes on. Only
+//!   [revocations](Tokens#method.revoke_user) end it early.
+//! - A refresh token is good for once. A second use, later than a grace of 10 seconds, ends
+//!   everything of its login.
+//! - Event streams, WebSockets and other lasting answers end with the credential that opened them.
+//!
+//! `cargo run --example accounts` shows all of it.
 //!
 //! # Paths
 //!

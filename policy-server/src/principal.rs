@@ -1,6 +1,6 @@
 //! Who a request comes from.
 
-use std::{fmt, sync::Arc};
+use std::{error::Error, fmt, str::FromStr, sync::Arc};
 
 use policy_core::{
     Refusal,
@@ -13,6 +13,7 @@ use policy_core::{
 #[cfg(feature = "asym")]
 use crate::tokens::foreign_issuer_of;
 use crate::{
+    problem::Problem,
     store::Ticket,
     tokens::{Caller, Verified},
 };
@@ -92,6 +93,15 @@ impl Principal {
             Kind::Token(token) => token.claims().subject(),
             _ => self.identity().map_or("", |identity| &identity.subject),
         }
+    }
+
+    /// The user as the application's own type, such as a number.
+    ///
+    /// # Errors
+    ///
+    /// 500: somebody was logged in by another kind of name.
+    pub fn id<T: FromStr<Err: Error + Send + Sync + 'static>>(&self) -> Result<T, Problem> {
+        self.subject().parse().map_err(|error: T::Err| Problem::internal(error))
     }
 
     /// What proved it.
@@ -211,7 +221,11 @@ impl Principal {
     }
 
     /// Gate 9: whether they are what the policy asks beyond a valid credential.
-    pub(crate) fn satisfies(&self, policy: &Requirement, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn satisfies(
+        &self,
+        policy: &Requirement,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<(), Refusal> {
         let has_scopes = policy.scopes.iter().all(|scope| self.has_scope(scope));
         let has_role =
             policy.roles.is_empty() || policy.roles.iter().any(|role| self.has_role(role));
@@ -221,7 +235,7 @@ impl Principal {
         // A scheme of the application's own asks for its credential every time.
         let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
             (Kind::Own(_), _) => true,
-            (_, Some(at)) => now.since(at).as_secs() < u64::from(limit),
+            (_, Some(at)) => now().since(at).as_secs() < u64::from(limit),
             (_, None) => false,
         };
         if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }

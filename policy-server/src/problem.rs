@@ -9,7 +9,7 @@ use axum_core::{
 use bytes::Bytes;
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -245,7 +245,8 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let is_worth_a_retry = matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable));
+        let is_worth_a_retry =
+            matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable | Refusal::SessionStore));
         let (status, body) = match self.0 {
             Kind::Listed(refusal) => (status_of(refusal), listed_body(refusal)),
             Kind::Own(own) => (own.status, own.body()),
@@ -255,7 +256,9 @@ impl IntoResponse for Problem {
         let media_type = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, media_type);
         if is_worth_a_retry {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            let headers = response.headers_mut();
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
         response
     }

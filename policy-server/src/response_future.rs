@@ -29,7 +29,7 @@ use tracing::Span;
 
 use crate::{
     body::BodyProgress,
-    guard::{RequestAuth, Settled},
+    guard::{Guard, RequestAuth, Settled},
     handler::BoxFuture,
     problem::Problem,
     session::Outcome,
@@ -213,14 +213,25 @@ pub(crate) struct Finish {
     cors: Option<Arc<Cors>>,
     grant: Grant,
     is_head: bool,
+    /// Where nobody settles the session of the request, and a handler could set its cookie.
+    guard: Option<Arc<Guard>>,
 }
 
 impl Finish {
     pub(crate) fn new(method: &Method, cors: Option<&Arc<Cors>>, grant: Grant) -> Self {
-        Self { cors: cors.map(Arc::clone), grant, is_head: method == Method::HEAD }
+        Self { cors: cors.map(Arc::clone), grant, is_head: method == Method::HEAD, guard: None }
+    }
+
+    /// Keeps the handler's hands off the cookie of the sessions.
+    pub(crate) fn keeping_cookie(mut self, guard: &Arc<Guard>) -> Self {
+        self.guard = Some(Arc::clone(guard));
+        self
     }
 
     pub(crate) fn apply(self, mut response: Response) -> Response {
+        if let Some(guard) = &self.guard {
+            guard.keep_cookie(response.headers_mut());
+        }
         match &self.cors {
             Some(cors) => cors.finish(self.grant, response.headers_mut()),
             None => finish_without_cors(response.headers_mut()),

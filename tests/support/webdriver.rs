@@ -1,6 +1,7 @@
 //! A browser that a test drives: headless Chromium through chromedriver (W3C WebDriver).
 //!
 //! Speaks plain HTTP/1.1 over a blocking socket, which is all that WebDriver needs.
+#![allow(dead_code, reason = "every test uses a part of it")]
 #![expect(
     clippy::indexing_slicing,
     reason = "an index into a JSON value gives null where there is nothing"
@@ -54,23 +55,17 @@ pub(crate) struct Browser {
 impl Browser {
     /// Starts a browser with a fresh profile.
     pub(crate) fn start() -> Result<Self, Failure> {
-        Self::with_flags(&[])
+        Self::with(&[], &json!({}))
     }
 
-    /// Starts a browser that finds hosts by these rules and not in the DNS, such as
-    /// `MAP *.example 127.0.0.1`.
-    #[expect(dead_code, reason = "for tests that need names of hosts")]
-    pub(crate) fn with_hosts(rules: &str) -> Result<Self, Failure> {
-        Self::with_flags(&[format!("--host-resolver-rules={rules}")])
-    }
-
-    fn with_flags(more: &[String]) -> Result<Self, Failure> {
+    /// Starts a browser with more flags, and with preferences in its profile.
+    pub(crate) fn with(more: &[String], preferences: &Value) -> Result<Self, Failure> {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         flags.push(format!("--user-data-dir={}", profile.0.display()));
         flags.extend_from_slice(more);
-        let mut options = json!({ "args": flags });
+        let mut options = json!({ "args": flags, "prefs": preferences });
         if let Some(binary) = binary("CHROMIUM", &["chromium", "chromium-browser", "google-chrome"])
         {
             options["binary"] = json!(binary);
@@ -89,6 +84,20 @@ impl Browser {
     /// Loads a page and waits until it is complete.
     pub(crate) fn goto(&self, url: &str) -> Result<(), Failure> {
         self.post("url", &json!({ "url": url })).map(drop)
+    }
+
+    /// The address of the page.
+    pub(crate) fn url(&self) -> Result<String, Failure> {
+        text(&self.get("url")?)
+    }
+
+    /// Waits until an expression of the page is true.
+    pub(crate) fn wait_for(&self, expression: &str) -> Result<(), Failure> {
+        let wait = format!(
+            "while (!({expression})) await new Promise(resolve => setTimeout(resolve, 20));"
+        );
+        let waited = self.run(&wait, &Value::Null);
+        waited.map(drop).map_err(|error| format!("waiting for `{expression}`: {error}").into())
     }
 
     /// The title of the page.
@@ -111,6 +120,28 @@ impl Browser {
             Some(error) => Err(format!("the page threw {error}").into()),
             None => Ok(answer["value"].take()),
         }
+    }
+
+    /// Runs a script that may leave the page, and does not wait for where it leads.
+    pub(crate) fn leave(&self, script: &str, input: &Value) -> Result<(), Failure> {
+        let script = format!("const input = arguments[0]; {script}");
+        self.post("execute/sync", &json!({ "script": script, "args": [input] })).map(drop)
+    }
+
+    /// The cookies that the page's own requests carry, those that its scripts cannot see too.
+    pub(crate) fn cookies(&self) -> Result<Vec<Value>, Failure> {
+        Ok(self.get("cookie")?.as_array().ok_or("no cookies")?.clone())
+    }
+
+    /// Gives the page's host a cookie, whatever its prefix asks for.
+    pub(crate) fn add_cookie(&self, cookie: &Value) -> Result<(), Failure> {
+        self.post("cookie", &json!({ "cookie": cookie })).map(drop)
+    }
+
+    /// Forgets the cookies that the page's requests carry.
+    pub(crate) fn forget_cookies(&self) -> Result<(), Failure> {
+        let path = format!("/session/{}/cookie", self.session);
+        self.driver.call("DELETE", &path, None).map(drop)
     }
 
     /// What a reader sees of the first element that the selector finds.

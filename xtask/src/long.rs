@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, GIT, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, GIT, VALGRIND},
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -22,6 +22,18 @@ const RUNS: &[Long] = &[
         purpose: "property tests with 100,000 cases each",
         duration: "15 min",
         run: laws,
+    },
+    Long {
+        name: "fuzz",
+        purpose: "random inputs to the parsers of what strangers send; [TARGET] [--seconds N]",
+        duration: "5 min",
+        run: fuzz,
+    },
+    Long {
+        name: "crash",
+        purpose: "a server killed at random moments keeps what it acknowledged; [ROUNDS]",
+        duration: "5 min",
+        run: crash,
     },
     Long {
         name: "faults",
@@ -75,8 +87,47 @@ fn laws(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(cargo(&[&test, arguments].concat()), "PROPTEST_CASES", "100000"))
 }
 
+/// The modules of `tests/fuzz` that have a corpus.
+const TARGETS: &[&str] =
+    &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record"];
+
+/// The time is split over the targets.
+fn fuzz(arguments: &[&str]) -> Outcome {
+    let (target, seconds) = match arguments {
+        [] => (None, "300"),
+        ["--seconds", seconds] => (None, *seconds),
+        [target] => (Some(*target), "300"),
+        [target, "--seconds", seconds] => (Some(*target), *seconds),
+        _ => return Err(Failure::new("`fuzz` takes a target at most, and `--seconds N`")),
+    };
+    let seconds: f64 =
+        seconds.parse().map_err(|_number| Failure::new("`--seconds` takes a number"))?;
+    let (filter, each) = match target {
+        None => ("fuzz::".to_owned(), seconds / TARGETS.len() as f64),
+        Some(target) if TARGETS.contains(&target) => (format!("fuzz::{target}::"), seconds),
+        Some(target) => {
+            let all = TARGETS.join(", ");
+            return Err(Failure::new(format!("no target is named `{target}`: there are {all}")));
+        }
+    };
+    let test = ["test", "--release", "--features", "asym", "--test", "fuzz", "--", &filter];
+    let shown = ["--nocapture", "--test-threads=1"];
+    let command = cargo(&[&test[..], &shown].concat());
+    command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
+}
+
+fn crash(arguments: &[&str]) -> Outcome {
+    let rounds = match arguments {
+        [] => "100",
+        [rounds] => rounds,
+        _ => return Err(Failure::new("`crash` takes the number of rounds at most")),
+    };
+    let test = cargo(&["test", "--test", "crash", "--", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
+}
+
 fn seeded_faults(arguments: &[&str]) -> Outcome {
-    setup::require(&[GIT])?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, GIT])?;
     let selection = match arguments {
         [] => faults::Selection::All,
         [filter] => faults::Selection::Matching(filter),
@@ -128,4 +179,20 @@ fn no_arguments(name: &str, arguments: &[&str]) -> Outcome {
         return Ok(());
     }
     Err(Failure::new(format!("`{name}` takes no arguments")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs};
+
+    use super::*;
+
+    #[test]
+    fn every_corpus_is_that_of_a_target() {
+        let folder = project::root().join("tests/fuzz/corpus");
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace(".txt", "");
+        let found: BTreeSet<String> =
+            fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
+        assert_eq!(found, TARGETS.iter().map(|target| (*target).to_owned()).collect());
+    }
 }

@@ -1,10 +1,11 @@
 //! What the tests need beside cargo: found, or installed where that is possible.
 
-use std::{path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use crate::{
     Failure, Outcome,
     command::{self, answers, cargo, program},
+    project,
 };
 
 /// A program and where it comes from.
@@ -26,6 +27,15 @@ pub(crate) const CHROMEDRIVER: Tool =
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
+pub(crate) const PYTHON: Tool =
+    Tool { names: &["python3"], package: "python3", purpose: "peers of tokens and cookies" };
+pub(crate) const NODE: Tool =
+    Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens and cookies" };
+pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
+
+/// The libraries of others that tokens and cookies are tested against, and what they stand on.
+const PYTHON_PACKAGES: &[&str] = &["PyJWT==2.15.1", "cryptography==50.0.2"];
+const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 
 impl Tool {
     fn is_there(&self) -> bool {
@@ -56,6 +66,40 @@ pub(crate) fn require(tools: &[Tool]) -> Outcome {
         return Ok(());
     }
     Err(not_there(&missing, &packages, " after installing packages"))
+}
+
+/// Installs the libraries of others below `target/interop`, from where the machine gets packages.
+///
+/// # Errors
+///
+/// The packages cannot be installed.
+pub(crate) fn peers() -> Outcome {
+    let folder = project::target().join("interop");
+    let stamp = folder.join("installed");
+    let wanted = [PYTHON_PACKAGES, NODE_PACKAGES].concat().join("\n");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    // Half of an installation, or another one.
+    let _none = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(Failure::with_path("create", &folder))?;
+    let (python, node) = (folder.join("python"), folder.join("node"));
+    let environment = python.to_string_lossy();
+    if !answers(&mut program("python3", &["-m", "venv", &environment])) {
+        // Debian has it in a package of its own.
+        if may_install() {
+            apt_get(&["update", "--quiet"])?;
+            apt_get(&["install", "--yes", "--quiet", "--no-install-recommends", "python3-venv"])?;
+        }
+        command::run(&mut program("python3", &["-m", "venv", "--clear", &environment]))?;
+    }
+    let pip = python.join("bin/pip");
+    let install = ["install", "--quiet", "--disable-pip-version-check"];
+    command::run(&mut program(&pip.to_string_lossy(), &[&install, PYTHON_PACKAGES].concat()))?;
+    let prefix = node.to_string_lossy();
+    let install = ["install", "--no-audit", "--no-fund", "--prefix", &prefix];
+    command::run(&mut program("npm", &[&install, NODE_PACKAGES].concat()))?;
+    fs::write(&stamp, wanted).map_err(Failure::with_path("write", &stamp))
 }
 
 /// Formatter and linter come with the toolchain, but not with each way to install it.

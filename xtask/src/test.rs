@@ -7,12 +7,13 @@ use crate::{
     command::cargo,
     faults, project,
     run::{Run, with_env},
-    setup::{self, CHROMEDRIVER, CHROMIUM, GIT},
+    setup::{self, CHROMEDRIVER, CHROMIUM, GIT, NODE, NPM, PYTHON},
 };
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
 /// tests costs less than one more for some. The lints see it off.
-const FEATURES: [&str; 2] = ["--features", "policy-core/asym,policy-server/asym"];
+const FEATURES: [&str; 2] =
+    ["--features", "policy-core/asym,policy-server/asym,policy-workspace/asym"];
 
 /// Runs every step up to the first that fails, and closes with the counts.
 pub(crate) fn run() -> Outcome {
@@ -27,7 +28,10 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn steps(run: &mut Run) -> Outcome {
-    run.step("set-up", |_| setup::require(&[CHROMIUM, CHROMEDRIVER, GIT]))?;
+    run.step("set-up", |_| {
+        setup::require(&[CHROMIUM, CHROMEDRIVER, GIT, PYTHON, NODE, NPM])?;
+        setup::peers()
+    })?;
     run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;
     run.commands("lints", lints()?)?;
     run.commands(

@@ -2,10 +2,9 @@
 
 mod directives;
 
-use http::{
-    HeaderMap, HeaderValue,
-    header::{CACHE_CONTROL, Entry, VARY},
-};
+use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
+
+use crate::vary;
 
 /// What happened while an answer was made, as far as caches have to know.
 ///
@@ -67,30 +66,10 @@ pub fn finish(happened: Happened, headers: &mut HeaderMap) {
         headers.remove(name);
     }
     if happened.cookie_set || happened.csrf_token_rendered || happened.session_read {
-        add_vary_cookie(headers);
+        vary::add(headers, vary::Token::Cookie);
     }
 }
 
 // As constants, since `from_static` looks at every byte.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
-const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
-
-/// Adds `cookie` to the tokens that are there, over all lines, unless it or `*` is among them
-/// (RFC 9110 12.5.5).
-fn add_vary_cookie(headers: &mut HeaderMap) {
-    let is = |token: &[u8]| token.eq_ignore_ascii_case(b"cookie") || token == b"*";
-    let has = |value: &HeaderValue| {
-        value.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
-    };
-    match headers.entry(VARY) {
-        Entry::Vacant(entry) => {
-            entry.insert(COOKIE);
-        }
-        Entry::Occupied(mut entry) => {
-            if !entry.iter().any(has) {
-                entry.append(COOKIE);
-            }
-        }
-    }
-}

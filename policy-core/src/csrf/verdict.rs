@@ -177,9 +177,9 @@ impl Provenance {
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 
-    /// Whether the request may change something, and a page could give it a token.
+    /// Whether the request may change something, and a token of a page could let it.
     pub fn may_carry_token(self) -> bool {
-        self.reach == Reach::Change
+        self.reach == Reach::Change && self.verdict != OriginVerdict::Refused
     }
 
     /// Decides whether a request may act with an ambient credential, or get one. `token` is asked
@@ -247,6 +247,17 @@ mod tests {
     fn facts(method: &Method, is_upgrade: bool) -> OriginFacts<'_> {
         let (origin, sec_fetch_site, referer) = <(Single<'_>, Single<'_>, Single<'_>)>::default();
         OriginFacts { method, is_upgrade, origin, sec_fetch_site, referer }
+    }
+
+    /// What becomes of a request with these facts, had its origin been judged so.
+    fn admit(
+        policy: CsrfPolicy,
+        facts: &OriginFacts<'_>,
+        verdict: OriginVerdict,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        let found = Provenance::of(facts, |_| false, |_| false);
+        Provenance { verdict, ..found }.admit(policy, token)
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The names of a session: the secret one, the stored one and the public one.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
+
+use crate::base64url;
 
 /// The secret that a cookie carries: 32 random bytes, as 43 characters of base64url.
 ///
@@ -33,13 +35,7 @@ impl SessionId {
 
     /// Reads the one canonical text of an id; `None` for everything else.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        if text.len() != Self::LEN {
-            return None;
-        }
-        let mut bytes = [0; 32];
-        // Strict: no padding, and no set bits behind the last byte.
-        BASE64URL_NOPAD.decode_mut(text, &mut bytes).ok()?;
-        Some(Self(bytes))
+        base64url::decode_exact(text).map(Self)
     }
 
     /// The text that the cookie carries.
@@ -77,20 +73,45 @@ pub struct SessionKey(pub [u8; 32]);
 
 /// The public name of a session, by which its user sees and ends it. It stays the same while the
 /// session's id changes, and gives access to nothing.
+///
+/// ```
+/// use policy_core::session::Handle;
+///
+/// let handle: Handle = "AAECAwQFBgcICQoLDA0ODw".parse()?;
+/// assert_eq!(handle.to_string(), "AAECAwQFBgcICQoLDA0ODw");
+/// assert!("AAECAwQFBgcICQoLDA0OD".parse::<Handle>().is_err());
+/// # Ok::<(), policy_core::session::HandleError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub [u8; 16]);
 
 impl Handle {
     /// Reads the text of a handle.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0; 16];
-        if text.len() != 22 {
-            return None;
-        }
-        BASE64URL_NOPAD.decode_mut(text.as_bytes(), &mut bytes).ok()?;
-        Some(Self(bytes))
+        base64url::decode_exact(text.as_bytes()).map(Self)
     }
 }
+
+/// So that a handler can take one from its path.
+impl FromStr for Handle {
+    type Err = HandleError;
+
+    fn from_str(text: &str) -> Result<Self, HandleError> {
+        Self::parse(text).ok_or(HandleError)
+    }
+}
+
+/// A text that is no [`Handle`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandleError;
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the name of a session")
+    }
+}
+
+impl std::error::Error for HandleError {}
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ mod timings;
 
 pub use commit::{Draft, Effects, Grant, Outcome, Plan, Row, plan};
 pub use data::{Change, Data, DataError};
-pub use id::{Handle, SessionId, SessionKey};
+pub use id::{Handle, HandleError, SessionId, SessionKey};
 pub use record::{Identity, Record};
 pub use successor::SuccessorKey;
 pub use timings::{Lifetime, Renewal, Timings};

@@ -8,9 +8,10 @@ use p256::{
 };
 
 use super::{
-    Algorithm, Key, KeyError, base64url,
+    Algorithm, Key, KeyError,
     key::{Material, SignatureFault, exact},
 };
+use crate::base64url;
 
 /// A public key, and the private one where it signs.
 #[derive(Clone)]

@@ -1,10 +1,10 @@
 //! The header of a token that does not begin as ours do.
 
 use super::{
-    Algorithm, Key, KeyRing, TokenError, base64url,
+    Algorithm, Key, KeyRing, TokenError,
     json::{Malformed, Scanner},
 };
-use crate::time::Timestamp;
+use crate::{base64url, time::Timestamp};
 
 /// What counts of a header. Keys and addresses of keys that it carries (`jwk`, `jku`, `x5c`,
 /// `x5u`) are never looked at.

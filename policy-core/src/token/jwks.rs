@@ -5,7 +5,8 @@ use p256::ecdsa;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::{Key, KeyError, asym::AsymmetricKey, base64url};
+use super::{Key, KeyError, asym::AsymmetricKey};
+use crate::base64url;
 
 /// The public keys of an issuer.
 ///
@@ -94,7 +95,9 @@ impl Jwks {
     ///
     /// [`KeyError::Encoding`] where it is no set of keys, or a larger one than is read.
     pub fn parse(document: &[u8]) -> Result<Self, KeyError> {
-        if document.len() > Self::MAX_LEN {
+        // serde takes the members of a struct from an array too, by their places.
+        let is_object = document.trim_ascii_start().starts_with(b"{");
+        if document.len() > Self::MAX_LEN || !is_object {
             return Err(KeyError::Encoding);
         }
         let document: Document =
@@ -115,6 +118,9 @@ impl Jwks {
     }
 
     fn key(&self, entry: Value) -> Result<Key, JwkFault> {
+        if !entry.is_object() {
+            return Err(JwkFault::Malformed);
+        }
         let jwk: Jwk = serde_json::from_value(entry).map_err(|_json| JwkFault::Malformed)?;
         let is_for_signatures = jwk.r#use.as_deref().is_none_or(|it| it == "sig");
         let verifies = jwk

@@ -1,7 +1,8 @@
 //! The signature layer: three segments, a header, a key (RFC 7515). What the payload means is
 //! the business of the claims.
 
-use super::{Algorithm, KeyRing, TokenError, base64url, header::Header, key::SignatureFault};
+use super::{Algorithm, KeyRing, TokenError, header::Header, key::SignatureFault};
+use crate::base64url;
 use crate::time::Timestamp;
 
 /// What a signature is about.

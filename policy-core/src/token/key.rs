@@ -4,7 +4,8 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
-use super::{KeyError, base64url, hmac::HmacKey, profile::ACCESS_TOKEN};
+use super::{KeyError, hmac::HmacKey, profile::ACCESS_TOKEN};
+use crate::base64url;
 use crate::secret::SecretKey;
 
 /// How a token is signed. There is no `none`.

@@ -30,7 +30,6 @@
 
 #[cfg(feature = "asym")]
 mod asym;
-mod base64url;
 mod claims;
 mod error;
 mod header;

@@ -1,10 +1,10 @@
 //! Holds tokens against a profile.
 
 use super::{
-    Algorithm, Claims, KeyRing, Profile, Token, TokenError, base64url, claims::Fields,
-    header::Header, jws::Segments, key::Key, profile::ACCESS_TOKEN,
+    Algorithm, Claims, KeyRing, Profile, Token, TokenError, claims::Fields, header::Header,
+    jws::Segments, key::Key, profile::ACCESS_TOKEN,
 };
-use crate::time::Timestamp;
+use crate::{base64url, time::Timestamp};
 
 /// Holds tokens against a [`Profile`].
 #[derive(Debug)]

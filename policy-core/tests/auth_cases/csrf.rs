@@ -4,7 +4,7 @@ use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderName, Method, Request};
 use policy_core::{
     Refusal,
-    csrf::{self, CsrfKey, CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict},
+    csrf::{CsrfKey, CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
     gate::Head,
     secret::SecretKey,
     session::SessionId,

@@ -93,6 +93,11 @@ fn only_keys_that_verify_what_they_say_are_taken_from_a_set() {
         // 1024 bits.
         (rsa("_".repeat(171), "AQAB"), Some(JwkFault::Value)),
         (json!("a text"), Some(JwkFault::Malformed)),
+        // The members of a key without their names.
+        (
+            json!(["OKP", "k", null, null, null, "Ed25519", point, null, null, null, null, null]),
+            Some(JwkFault::Malformed),
+        ),
     ];
     for (jwk, fault) in cases {
         let document = json!({ "keys": [jwk] }).to_string();
@@ -109,7 +114,7 @@ fn only_keys_that_verify_what_they_say_are_taken_from_a_set() {
 fn a_set_that_is_none_or_too_large_is_refused() {
     let many = json!({ "keys": vec![0; 65] }).to_string();
     let long = format!("{{\"keys\":[]{}}}", " ".repeat(Jwks::MAX_LEN));
-    for document in ["", "[]", r#"{"keys":{}}"#, &many, &long] {
+    for document in ["", "[]", "[[]]", r#"{"keys":{}}"#, &many, &long] {
         assert_eq!(Jwks::parse(document.as_bytes()).expect_err("no set"), KeyError::Encoding);
     }
 }

@@ -12,7 +12,11 @@ use axum_core::{BoxError, body::Body, response::Response};
 use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use policy_core::{session::Handle, time::Timestamp, token::Names};
+use policy_core::{
+    session::{Handle, Record},
+    time::Timestamp,
+    token::Names,
+};
 use tokio::{select, sync::broadcast::error::RecvError};
 
 use super::Guard;
@@ -48,14 +52,24 @@ pub(crate) struct UntilEnded(
     Arc<std::sync::Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>,
 );
 
-/// Ties an answer to the credential of the one who asked for it.
-pub(super) fn tie(guard: &Arc<Guard>, principal: &Principal, response: Response) -> Response {
+/// Ties an answer to the credential of the one who asked for it: where the gate asked nobody, to
+/// the session that the handler took.
+pub(super) fn tie(
+    guard: &Arc<Guard>,
+    principal: Option<&Principal>,
+    session: Option<&Arc<Record>>,
+    response: Response,
+) -> Response {
     let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     // What is there already is sent at once.
     if !is_upgrade && response.body().size_hint().exact().is_some() {
         return response;
     }
-    let Some(credential) = Credential::of(principal) else { return response };
+    let credential = match principal {
+        Some(principal) => Credential::of(principal),
+        None => session.and_then(|record| Credential::of_session(record)),
+    };
+    let Some(credential) = credential else { return response };
     let ended = Box::pin(credential.ended(Arc::clone(guard)));
     if is_upgrade {
         let mut response = response;
@@ -97,6 +111,11 @@ impl Credential {
         Some(Self { subject: principal.subject().into(), session, token: None })
     }
 
+    /// A session in which somebody is logged in.
+    fn of_session(record: &Record) -> Option<Self> {
+        Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
+    }
+
     async fn ended(self, guard: Arc<Guard>) {
         // News first: nothing that happens after the look is missed.
         let mut news = guard.endings.subscribe();
@@ -132,6 +151,7 @@ impl Credential {
             }
             Ended::TokensOf { user, before } => is_mine(user) && was_issued(*before),
             Ended::AllTokens { before } => was_issued(*before),
+            Ended::Service => true,
         }
     }
 
@@ -153,10 +173,7 @@ impl Credential {
         let (Some(handle), Some(sessions)) = (self.session, &guard.sessions) else {
             return self.session.is_none();
         };
-        match sessions.store().list(&self.subject, usize::MAX, now).await {
-            Ok(living) => living.iter().any(|session| session.handle == handle),
-            Err(_) => true,
-        }
+        sessions.lives(&self.subject, handle).await.unwrap_or(true)
     }
 }
 

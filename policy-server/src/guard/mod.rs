@@ -4,6 +4,7 @@ mod authenticate;
 mod denied;
 mod form_token;
 mod lasting;
+mod own_cookie;
 mod request_auth;
 mod upkeep;
 
@@ -77,6 +78,12 @@ impl RouteGuard {
     /// Anybody.
     pub(crate) const fn public() -> Self {
         Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
+    }
+
+    /// Whether the scheme that the policy names is ambient.
+    fn is_ambient(&self) -> bool {
+        let AuthPolicy::Required(policy) = &self.auth else { return false };
+        policy.scheme.is_some_and(|own| own.ambient)
     }
 
     fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {

@@ -6,12 +6,14 @@ use std::sync::{
 };
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, header::SET_COOKIE};
+use http::{
+    HeaderMap, HeaderName,
+    header::{COOKIE, SET_COOKIE},
+};
 use policy_core::{
     Refusal,
-    auth::AuthPolicy,
     cache::{self, Happened},
-    cookie::presented,
+    cookie::{Presented, presented},
     cors::{Cors, Grant},
     csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
@@ -34,6 +36,9 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 pub(crate) struct RequestAuth {
     guard: Arc<Guard>,
     csrf: CsrfPolicy,
+    /// Whether a scheme of the application's own looks at what browsers send by themselves,
+    /// which may be a cookie.
+    is_ambient: bool,
     provenance: Provenance,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
@@ -47,7 +52,7 @@ impl RequestAuth {
     /// What the head of a request says. `grant` is that of the route's CORS policy.
     pub(crate) fn new(
         guard: &Arc<Guard>,
-        csrf: CsrfPolicy,
+        route: &RouteGuard,
         own: &OwnOrigin,
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -65,7 +70,8 @@ impl RequestAuth {
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
-            csrf,
+            csrf: route.csrf,
+            is_ambient: route.is_ambient(),
             provenance,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
@@ -88,11 +94,32 @@ impl RequestAuth {
         if let Some(session) = self.session.get() {
             return Ok(session);
         }
+        let session = self.presented(headers)?;
+        Ok(self.session.get_or_init(|| session))
+    }
+
+    /// The same while nobody else looks at it, which is cheaper.
+    pub(super) fn prepare_session(&mut self, headers: &HeaderMap) {
+        // What fails here fails again where the session is asked for.
+        if let Ok(session) = self.presented(headers) {
+            self.session = OnceLock::from(session);
+        }
+    }
+
+    /// Whether whoever is known showed a credential that no browser sends by itself: then it
+    /// alone counts, and what the browser sends as well does not.
+    fn is_explicit(&self) -> bool {
+        self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
+    }
+
+    fn presented(&self, headers: &HeaderMap) -> Result<Arc<RequestSession>, Denied> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
-        let presented =
-            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?;
-        let session = || Arc::new(RequestSession::new(Arc::clone(service), presented));
-        Ok(self.session.get_or_init(session))
+        let presented = if self.is_explicit() {
+            Presented::Absent
+        } else {
+            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
+        };
+        Ok(Arc::new(RequestSession::new(Arc::clone(service), presented)))
     }
 
     /// The session, loaded, where this request may use it: gate 8 for handlers that take the
@@ -114,6 +141,9 @@ impl RequestAuth {
         headers: &HeaderMap,
         session: Option<&Record>,
     ) -> Result<(), Denied> {
+        if self.is_explicit() {
+            return Ok(());
+        }
         let admitted = self.provenance.admit(self.csrf, || {
             let binding = &session?.binding;
             let key = self.guard.sessions.as_ref()?.csrf();
@@ -127,17 +157,12 @@ impl RequestAuth {
         admitted.map_err(Denied::from)
     }
 
-    /// Whether anything is to be asked before the handler.
-    pub(crate) fn asks(&self, route: Option<&RouteGuard>, headers: &HeaderMap) -> bool {
-        let is_public = route.is_none_or(|route| route.auth == AuthPolicy::Public);
-        !is_public || self.form(headers).is_some()
-    }
-
     /// The form, which nobody has read yet, that may carry the anti-forgery token.
     pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
         let may_be = self.provenance.may_carry_token()
             && self.csrf == CsrfPolicy::Token
             && self.guard.sessions.is_some()
+            && headers.contains_key(COOKIE)
             && !headers.contains_key(&CSRF_TOKEN);
         if may_be { Form::of(headers) } else { None }
     }
@@ -179,18 +204,23 @@ impl RequestAuth {
             credential_issued: self.has_issued.load(Ordering::Relaxed),
             // A refusal has said so itself.
             refused: false,
-            session_read: committed.was_read,
+            session_read: committed.was_read || self.is_ambient,
             bearer,
         };
         let headers = response.headers_mut();
+        self.guard.keep_cookie(headers);
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
         }
         cache::finish(happened, headers);
-        match self.principal() {
-            Some(principal) => lasting::tie(&self.guard, principal, response),
-            None => response,
+        let session = self.session.get();
+        let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
+        // The answer that tells of the end of its own session is not cut off by it.
+        if is_of_session && session.is_some_and(|session| session.was_left()) {
+            return response;
         }
+        let record = session.and_then(|session| session.record());
+        lasting::tie(&self.guard, self.principal(), record, response)
     }
 }
 

@@ -18,6 +18,7 @@ pub use settings::Settings;
 
 use crate::{
     app::App,
+    endings::Ended,
     error::{Error, StartProblem},
     report::{notices, report},
     service::AppService,
@@ -92,6 +93,8 @@ impl<S: Send + Sync + 'static> Server<S> {
         drop((listener, alive));
         tracing::info!(%address, "shutting down");
         shutdown.begin();
+        // What lasts for as long as somebody is logged in would never be finished.
+        service.app().guard.endings.publish(Ended::Service);
         let all_ended = async { all_ended.recv().await.unwrap_or(()) };
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
             tracing::warn!(%address, "requests in flight were cut off");

@@ -21,7 +21,7 @@ pub use policy_core::{
     cookie::SameSite,
     session::{Handle, Identity},
 };
-pub(crate) use request::RequestSession;
+pub(crate) use request::{Load, RequestSession};
 pub(crate) use service::SessionService;
 pub use sessions::InRequest;
 pub use settings::{Sessions, Settings};

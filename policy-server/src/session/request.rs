@@ -27,7 +27,8 @@ pub(crate) type Load<'a> = Result<Option<&'a Arc<Record>>, &'a StoreError>;
 pub(crate) struct RequestSession {
     pub(super) service: Arc<SessionService>,
     presented: Presented,
-    presented_key: OnceLock<SessionKey>,
+    /// What the presented id is stored under.
+    presented_key: Option<SessionKey>,
     pub(super) found: OnceLock<Found>,
     /// Made when a handler first asks for a value or changes something.
     work: OnceLock<Mutex<Work>>,
@@ -77,16 +78,25 @@ pub(super) enum Revocation {
 }
 
 impl RequestSession {
+    /// The session that a request presents: loaded, if the store can answer at once.
     pub(crate) fn new(service: Arc<SessionService>, presented: Presented) -> Self {
-        Self {
+        let presented_key = match &presented {
+            Presented::Candidate(id) => Some(id.key()),
+            _ => None,
+        };
+        let mut session = Self {
             service,
             presented,
-            presented_key: OnceLock::new(),
+            presented_key,
             found: OnceLock::new(),
             work: OnceLock::new(),
             is_token_rendered: AtomicBool::new(false),
             is_committed: AtomicBool::new(false),
-        }
+        };
+        // Made filled: filling it later costs more than the look into a store in memory.
+        let found = session.ask().ok();
+        session.found = found.map_or_else(OnceLock::new, OnceLock::from);
+        session
     }
 
     /// What the sessions of this app share.
@@ -94,21 +104,25 @@ impl RequestSession {
         &self.service
     }
 
-    /// The session, if the store can answer at once; otherwise ask [`load`](Self::load).
+    /// The session, if the store has answered; otherwise ask [`load`](Self::load).
     pub(crate) fn load_now(&self) -> Option<Load<'_>> {
-        self.ask().ok()
+        self.found.get().map(Found::load)
     }
 
     /// The session. The store is asked once in a request, and not at all where no id is
     /// presented.
     pub(crate) async fn load(&self) -> Load<'_> {
-        match self.ask() {
-            Ok(load) => load,
+        if let Some(load) = self.load_now() {
+            return load;
+        }
+        let found = match self.ask() {
+            Ok(found) => found,
             Err((answer, at)) => {
                 let result = answer.await;
-                self.keep(result, at)
+                self.found(result, at)
             }
-        }
+        };
+        self.found.get_or_init(|| found).load()
     }
 
     /// Whether somebody loses rights by what the handler did so far.
@@ -116,8 +130,15 @@ impl RequestSession {
         self.work_so_far().is_some_and(|work| work.effects.ends() || !work.revocations.is_empty())
     }
 
+    /// Whether the handler ended the session, or began another.
+    pub(crate) fn was_left(&self) -> bool {
+        self.work_so_far().is_some_and(|work| {
+            work.effects.ends() || matches!(work.effects.granted(), Some(Grant::Login { .. }))
+        })
+    }
+
     /// What was loaded, without asking the store: no session where nobody loaded it.
-    pub(super) fn record(&self) -> Option<&Arc<Record>> {
+    pub(crate) fn record(&self) -> Option<&Arc<Record>> {
         self.live().map(|live| &live.record)
     }
 
@@ -128,26 +149,21 @@ impl RequestSession {
         }
     }
 
-    fn ask(&self) -> Result<Load<'_>, (Answer<'_, Option<Loaded>>, Timestamp)> {
-        if let Some(found) = self.found.get() {
-            return Ok(found.load());
-        }
-        if !matches!(self.presented, Presented::Candidate(_)) {
+    fn ask(&self) -> Result<Found, (Answer<'_, Option<Loaded>>, Timestamp)> {
+        let Some(key) = &self.presented_key else {
             // Of two different cookies one was planted, and removing the name would remove the
             // other too.
-            let forget = matches!(self.presented, Presented::Malformed);
-            return Ok(self.found.get_or_init(|| Found::Nobody { forget }).load());
-        }
-        let Some(key) = self.presented_key() else { return Ok(Ok(None)) };
+            return Ok(Found::Nobody { forget: matches!(self.presented, Presented::Malformed) });
+        };
         let at = self.service.clock.now();
         match self.service.store.load(key, at).now() {
-            Ok(result) => Ok(self.keep(result, at)),
+            Ok(result) => Ok(self.found(result, at)),
             Err(answer) => Err((answer, at)),
         }
     }
 
-    fn keep(&self, result: Result<Option<Loaded>, StoreError>, at: Timestamp) -> Load<'_> {
-        let found = match result {
+    fn found(&self, result: Result<Option<Loaded>, StoreError>, at: Timestamp) -> Found {
+        match result {
             Ok(Some(loaded)) => self.live_of(loaded, at).map_or(
                 // A cookie of before a change of rights whose grace the store did not end: the
                 // browser may have the new one already.
@@ -159,8 +175,7 @@ impl RequestSession {
                 tracing::error!(%error, "a session could not be loaded");
                 Found::Unavailable(error)
             }
-        };
-        self.found.get_or_init(|| found).load()
+        }
     }
 
     /// A loaded session; none if the presented id leads to it in a way that no renewal makes.
@@ -181,8 +196,7 @@ impl RequestSession {
     }
 
     pub(super) fn presented_key(&self) -> Option<&SessionKey> {
-        let id = self.presented_id()?;
-        Some(self.presented_key.get_or_init(|| id.key()))
+        self.presented_key.as_ref()
     }
 
     /// What the handler did, if it did or asked anything.

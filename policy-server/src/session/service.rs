@@ -71,6 +71,12 @@ impl SessionService {
         self.login_page.as_deref()
     }
 
+    /// Whether a session of a user lives.
+    pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        let living = self.store.list(user, usize::MAX, self.clock.now()).await?;
+        Ok(living.iter().any(|session| session.handle == handle))
+    }
+
     pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {
         &self.store
     }

@@ -192,7 +192,9 @@ impl Sessions<Settings> {
         if let Some(page) = &self.0.login_page
             && (!page.starts_with('/')
                 || page.starts_with("//")
-                || !page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\'))
+                || !page
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'#')))
         {
             found.push((Rule::SessionLoginPage, page.clone().into_owned()));
         }

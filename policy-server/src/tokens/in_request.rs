@@ -95,8 +95,8 @@ impl Tokens<InRequest> {
     /// # Errors
     ///
     /// 500 as [`issue`](Self::issue); 503 while the store does not answer.
-    pub async fn login(&self, identity: Identity) -> Result<Issued, Problem> {
-        self.0.service.login(identity).await
+    pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, Problem> {
+        self.0.service.login(identity.into()).await
     }
 
     /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).

@@ -35,7 +35,7 @@ const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 /// The longest token: what is longer does not fit into the header fields of many servers.
-const MAX_LEN: usize = 4096;
+pub(super) const MAX_LEN: usize = 4096;
 
 /// Issues, refreshes, revokes and verifies the tokens of one app.
 pub(crate) struct TokenService {

@@ -12,7 +12,7 @@ use policy_core::token::Key;
 
 #[cfg(feature = "asym")]
 use super::Issuer;
-use super::{IntoKeys, TokenKeys, Tokens};
+use super::{IntoKeys, TokenKeys, Tokens, service::MAX_LEN};
 use crate::{error::StartProblem, store::TokenStore};
 
 /// The longest time for which a used refresh token may be accepted once more.
@@ -209,6 +209,11 @@ impl Tokens<Settings> {
     pub(crate) fn in_memory(mut self) -> Self {
         self.0.store = None;
         self
+    }
+
+    /// Everything that is wrong with them under this origin.
+    pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
+        self.0.profile(own_origin, MAX_LEN).err().unwrap_or_default()
     }
 }
 

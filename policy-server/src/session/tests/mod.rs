@@ -1,8 +1,9 @@
 //! Sessions as handlers and the server use them, on a store that can be watched.
 
+mod commits;
+mod handlers;
 mod laws;
 mod scenarios;
-mod unit;
 mod watched;
 
 use std::{
@@ -137,4 +138,18 @@ fn set_id(committed: &Committed) -> Option<String> {
 fn is_removal(committed: &Committed) -> bool {
     let Some(header) = &committed.set_cookie else { return false };
     set_id(committed).is_none() && header.to_str().unwrap().contains("Max-Age=0")
+}
+
+fn default() -> World {
+    World::new(|sessions| sessions)
+}
+
+fn calls(world: &World) -> Vec<&'static str> {
+    world.store.take_calls()
+}
+
+fn session_request(world: &World, id: &str) -> Arc<RequestSession> {
+    let request = world.request(Some(id));
+    wait(request.load()).unwrap();
+    request
 }

@@ -45,7 +45,12 @@ impl Write {
         match self {
             Self::Bytes(at, bytes) => {
                 let at = usize::try_from(*at).unwrap();
-                image[at..at + bytes.len()].copy_from_slice(bytes);
+                let end = at + bytes.len();
+                // The growth of the file may be what was lost.
+                if image.len() < end {
+                    image.resize(end, 0);
+                }
+                image[at..end].copy_from_slice(bytes);
             }
             Self::Length(length) => {
                 let length = usize::try_from(*length).unwrap();

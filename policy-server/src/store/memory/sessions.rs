@@ -1,11 +1,8 @@
 //! The sessions' half of the store.
 
-use std::{
-    ops::ControlFlow,
-    sync::{
-        Arc, MutexGuard,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, MutexGuard,
+    atomic::{AtomicU64, Ordering},
 };
 
 use policy_core::{
@@ -146,13 +143,8 @@ impl SessionStore for MemoryStore {
     /// Looks at everything, a thousandth at a time, and lets others run in between.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(async move {
-            let mut purged = 0;
-            let step = |sessions: MutexGuard<'_, Sessions>| {
-                purged += self.0.purge(sessions, now, limit - purged);
-                if purged < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            };
-            self.0.sessions.sweep(step).await;
-            Ok(purged)
+            let step = |sessions: MutexGuard<'_, Sessions>, most| self.0.purge(sessions, now, most);
+            Ok(self.0.sessions.sweep(limit, step).await)
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
-    ops::ControlFlow,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -15,6 +14,9 @@ pub(super) type Shard<K, V, S = BuildHasherDefault<KeyHasher>> = HashMap<K, V, S
 
 /// Enough that a step over a whole part of a million rows takes a tenth of a millisecond.
 const SHARDS: usize = 1024;
+
+/// The most rows that are removed in one step.
+const STEP: usize = 128;
 
 /// A map that is locked a thousandth at a time. Its keys are hashes already, unless told
 /// otherwise.
@@ -51,18 +53,30 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
         Two { is_swapped: a > b, low, high: (a != b).then(|| self.at(a.max(b))) }
     }
 
-    /// Goes over the parts, from where the last sweep ended, until a step says that it is enough.
-    /// In between others run.
+    /// Removes up to `limit` rows, a few a step, from where the last sweep ended: `step` is given a
+    /// part and how many it may remove, and says how many it did. In between others run.
     pub(super) async fn sweep(
         &self,
-        mut step: impl FnMut(MutexGuard<'_, Shard<K, V, S>>) -> ControlFlow<()>,
-    ) {
+        limit: usize,
+        mut step: impl FnMut(MutexGuard<'_, Shard<K, V, S>>, usize) -> usize,
+    ) -> usize {
+        let mut removed = 0;
         for _ in 0..SHARDS {
-            if step(self.at(self.cursor.fetch_add(1, Ordering::Relaxed) % SHARDS)).is_break() {
-                return;
+            let number = self.cursor.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            loop {
+                let most = STEP.min(limit - removed);
+                let count = step(self.at(number), most);
+                removed += count;
+                if removed >= limit {
+                    return removed;
+                }
+                tokio::task::yield_now().await;
+                if count < most {
+                    break;
+                }
             }
-            tokio::task::yield_now().await;
         }
+        removed
     }
 
     /// By other bits of the hash than those that the map of a part goes by.

@@ -2,7 +2,6 @@
 //! nobody fills it.
 
 use std::{
-    ops::ControlFlow,
     sync::{Arc, Barrier, mpsc},
     thread,
     time::Duration,
@@ -62,13 +61,13 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 /// The rows, the entries of users and the anonymous ones that are counted.
 fn sizes(store: &Inner) -> (usize, usize, usize) {
     let (mut rows, mut of_users) = (0, 0);
-    run(store.sessions.sweep(|shard| {
+    run(store.sessions.sweep(usize::MAX, |shard, _| {
         rows += shard.values().filter(|row| matches!(row, Row::Session { .. })).count();
-        ControlFlow::Continue(())
+        0
     }));
-    run(store.users.sweep(|shard| {
+    run(store.users.sweep(usize::MAX, |shard, _| {
         of_users += shard.values().map(|user| user.sessions.len()).sum::<usize>();
-        ControlFlow::Continue(())
+        0
     }));
     (rows, of_users, store.anonymous.count())
 }
@@ -191,9 +190,9 @@ fn a_purge_of_tokens_leaves_nothing_behind() {
         assert_eq!(TokenStore::purge(&store, END, 60).await.unwrap(), 60);
         assert_eq!(TokenStore::purge(&store, END, usize::MAX).await.unwrap(), 90);
         let mut left = 0;
-        let families = store.0.families.sweep(|families| {
+        let families = store.0.families.sweep(usize::MAX, |families, _| {
             left += families.len();
-            ControlFlow::Continue(())
+            0
         });
         families.await;
         assert_eq!(left, 0, "no user is left");

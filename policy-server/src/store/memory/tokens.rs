@@ -2,11 +2,19 @@
 //!
 //! The order of its locks: `families`, then the chain of a family, then `tokens`.
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, MutexGuard},
+    time::Duration,
+};
 
 use policy_core::time::Timestamp;
 
-use super::{Inner, MemoryStore, families::FamilyRow, first, shards::lock};
+use super::{
+    Inner, MemoryStore,
+    families::FamilyRow,
+    first,
+    shards::{Shard, lock},
+};
 use crate::store::{
     Answer, Family, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
     TokenStore,
@@ -126,23 +134,26 @@ impl Inner {
     }
 
     async fn purge_tokens(&self, now: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let mut purged = 0;
-        let tickets = self.tickets.sweep(|mut tickets| {
-            tickets.retain(|_, ticket| is_kept(ticket.expires > now, &mut purged, limit));
-            ControlFlow::Continue(())
-        });
-        tickets.await;
-        let tokens = self.tokens.sweep(|mut tokens| {
-            tokens.retain(|_, row| is_kept(row.family.expires > now, &mut purged, limit));
-            ControlFlow::Continue(())
-        });
-        tokens.await;
-        let families = self.families.sweep(|mut families| {
+        let tickets = |mut tickets: MutexGuard<'_, Shard<_, Ticket>>, most| {
+            let mut purged = 0;
+            tickets.retain(|_, ticket| is_kept(ticket.expires > now, &mut purged, most));
+            purged
+        };
+        let mut purged = self.tickets.sweep(limit, tickets).await;
+        let tokens = |mut tokens: MutexGuard<'_, Shard<_, Arc<FamilyRow>>>, most| {
+            let mut purged = 0;
+            tokens.retain(|_, row| is_kept(row.family.expires > now, &mut purged, most));
+            purged
+        };
+        purged += self.tokens.sweep(limit - purged, tokens).await;
+        // What users have is no rows of its own: it does not count.
+        let families = self.families.sweep(usize::MAX, |mut families, most| {
+            let mut purged = 0;
             families.retain(|_, rows| {
-                rows.retain(|row| row.family.expires > now);
+                rows.retain(|row| is_kept(row.family.expires > now, &mut purged, most));
                 !rows.is_empty()
             });
-            ControlFlow::Continue(())
+            purged
         });
         families.await;
         let mut from = Some(0);

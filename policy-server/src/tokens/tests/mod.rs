@@ -139,9 +139,18 @@ impl Remote {
         self.0.is_down.store(is_down, Ordering::SeqCst);
     }
 
-    /// Whether refreshes wait before they reach the store.
+    /// Whether refreshes and ends of families wait before they reach the store.
     fn hold(&self, is_held: bool) {
         self.0.is_held.store(is_held, Ordering::SeqCst);
+    }
+
+    async fn pass(&self) {
+        std::future::poll_fn(|_context| match self.0.is_held.load(Ordering::SeqCst) {
+            // Whoever holds it polls again.
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        })
+        .await;
     }
 
     /// How many refreshes reached the store.
@@ -179,12 +188,7 @@ impl TokenStore for Remote {
         now: Timestamp,
     ) -> Answer<'_, Refreshed> {
         Answer::later(async move {
-            std::future::poll_fn(|_context| match self.0.is_held.load(Ordering::SeqCst) {
-                // Whoever holds it polls again.
-                true => Poll::Pending,
-                false => Poll::Ready(()),
-            })
-            .await;
+            self.pass().await;
             self.0.refreshes.fetch_add(1, Ordering::SeqCst);
             self.ask(move |store| store.refresh(token, successor, grace, now)).await
         })
@@ -195,7 +199,10 @@ impl TokenStore for Remote {
     }
 
     fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        self.ask(move |store| store.end_families(user))
+        Answer::later(async move {
+            self.pass().await;
+            self.ask(move |store| store.end_families(user)).await
+        })
     }
 
     fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {

@@ -175,6 +175,24 @@ fn a_ticket_ends_with_what_it_was_made_with() {
 }
 
 #[test]
+fn what_is_refreshed_while_its_user_is_revoked_is_revoked_too() {
+    let clock = Clock::at(START);
+    let store = Remote::default();
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let tokens = instance.tokens();
+    let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
+    store.hold(true);
+    let mut revoking = pin!(tokens.revoke_user("ada"));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(revoking.as_mut().poll(&mut context).is_pending());
+    store.hold(false);
+    let between = wait(tokens.refresh(&text)).unwrap();
+    assert_eq!(wait(revoking).unwrap(), 1);
+    assert_eq!(instance.verify(&between.access_token), Err(TokenError::Revoked));
+}
+
+#[test]
 fn a_refresh_token_ends_with_its_family() {
     let (instance, clock) = instance();
     let mut text = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();

@@ -39,7 +39,7 @@ fn decoded_len(len: usize) -> Option<usize> {
 /// Replaces what `into` holds by the bytes that `text` stands for; `None` for text that is not
 /// the canonical one of any bytes.
 #[inline]
-pub(super) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
     into.clear();
     into.resize(decoded_len(text.len())?, 0);
     decode_into(text, into)
@@ -47,7 +47,7 @@ pub(super) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
 
 /// The bytes that `text` stands for, where they are exactly `N`.
 #[inline]
-pub(super) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+pub(crate) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     if decoded_len(text.len()) != Some(N) {
         return None;
@@ -103,7 +103,7 @@ fn spill(bits: u32) -> u32 {
 }
 
 /// Appends the text of `bytes`.
-pub(super) fn append(bytes: &[u8], text: &mut String) {
+pub(crate) fn append(bytes: &[u8], text: &mut String) {
     BASE64URL_NOPAD.encode_append(bytes, text);
 }
 

@@ -1,0 +1,217 @@
+// A page of the shop: what it does with the service, any page of yours can do.
+"use strict";
+
+const service = document.querySelector("meta[name=service]").content;
+const byId = (id) => document.getElementById(id);
+
+// What the session wants to see with everything that changes something.
+let csrf = null;
+// The tokens of this page, and a copy that somebody else made of them.
+let mine = null;
+let copy = null;
+let stream = null;
+
+// One call of the service: by the session, which the browser sends along, or by a token.
+async function call(method, path, { body, bearer, cookies = true } = {}) {
+  const headers = {};
+  if (body) headers["content-type"] = "application/json";
+  if (bearer) headers.authorization = `Bearer ${bearer}`;
+  const proves = cookies && method !== "GET" && csrf;
+  if (proves) headers["x-csrf-token"] = csrf;
+  const response = await fetch(service + path, {
+    method, headers, body: body && JSON.stringify(body), credentials: cookies ? "include" : "omit",
+  });
+  const text = await response.text();
+  const answer = { ok: response.ok, status: response.status, ...(text && { body: JSON.parse(text) }) };
+  const credentials = bearer ? "a token" : proves ? "cookie, x-csrf-token" : cookies ? "cookie" : "nothing";
+  note(`${method} ${path}`, credentials, answer);
+  return answer;
+}
+
+// The same for a change by the session. Its token changes at a login, also at one in another tab.
+async function change(method, path, body) {
+  const answer = await call(method, path, { body });
+  if (answer.body?.code !== "csrf.token") return answer;
+  await renewCsrf();
+  return call(method, path, { body });
+}
+
+async function renewCsrf() {
+  csrf = (await call("GET", "/csrf")).body?.token ?? null;
+}
+
+// Finds out who is logged in, and shows it.
+async function load() {
+  await renewCsrf();
+  const answer = csrf ? await call("GET", "/profile") : null;
+  const user = answer?.ok ? answer.body.name : null;
+  byId("signed-out").hidden = user !== null;
+  byId("signed-in").hidden = user === null;
+  byId("user").textContent = user ?? "";
+  for (const field of document.querySelectorAll(".username")) field.value = user ?? "";
+  // The form that was in use is gone: whoever uses a keyboard goes on here.
+  const before = document.body.dataset.user;
+  document.body.dataset.user = user ?? "";
+  if (before !== undefined && before !== document.body.dataset.user) byId(user ? "signed-in-title" : "name").focus();
+  if (user === null) {
+    listen(false);
+  } else {
+    await showSessions();
+    listen(true);
+  }
+}
+
+async function showSessions() {
+  const { ok, body } = await call("GET", "/sessions");
+  if (!ok) return;
+  byId("sessions").replaceChildren(...body.map(({ handle, name, last_seen, is_this }) => {
+    const row = document.createElement("tr");
+    row.dataset.handle = handle;
+    row.dataset.this = is_this;
+    const end = element("button", is_this ? "End (this one)" : "End");
+    end.addEventListener("click", () => act(async () => {
+      const answer = await change("DELETE", `/sessions/${handle}`);
+      say(answer, "The session ended.");
+      await load();
+    }));
+    row.append(cell(name), cell(new Date(last_seen).toLocaleTimeString()), cell(end));
+    return row;
+  }));
+}
+
+// News of the account. `EventSource` sends the cookie if it is told to.
+function listen(on) {
+  if (on && stream) return showStream();
+  stream?.close();
+  stream = on ? new EventSource(`${service}/news`, { withCredentials: true }) : null;
+  showStream();
+  if (!on) return;
+  stream.onopen = showStream;
+  stream.onmessage = ({ data }) => byId("news").append(element("li", data));
+  // The browser tries again by itself. But perhaps the session ended, here or somewhere else.
+  stream.onerror = () => act(load);
+}
+
+function showStream() {
+  byId("stream").textContent = ["connecting", "open", "closed"][stream?.readyState ?? EventSource.CLOSED];
+}
+
+function showTokens() {
+  const words = (tokens) => (tokens ? `…${tokens.access_token.slice(-8)}` : "no token");
+  byId("token-mine").textContent = words(mine);
+  byId("token-copied").textContent = words(copy);
+  for (const id of ["token-use", "token-refresh", "token-drop", "token-logout"]) byId(id).disabled = !mine;
+  for (const id of ["copy-use", "copy-refresh"]) byId(id).disabled = !copy;
+}
+
+const useToken = async (tokens) =>
+  say(await call("GET", "/profile", { bearer: tokens.access_token, cookies: false }), "The token is good.");
+
+async function refreshToken(tokens) {
+  const body = { refresh_token: tokens.refresh_token };
+  const answer = await call("POST", "/token/refresh", { body, cookies: false });
+  say(answer, "A new pair of tokens; the refresh token of before is used up.");
+  return answer.ok ? answer.body : tokens;
+}
+
+// Every button and form, by its id.
+const actions = {
+  "login-form": async (event) => {
+    const path = event.submitter?.value === "signup" ? "/signup" : "/login";
+    const answer = await change("POST", path, { name: byId("name").value, password: byId("password").value });
+    say(answer, "Welcome.");
+    if (!answer.ok) return;
+    byId("token-name").value = byId("name").value;
+    byId("login-form").reset();
+    await load();
+  },
+  "logout": async () => {
+    say(await change("POST", "/logout"), "Logged out.");
+    await load();
+  },
+  "logout-everywhere": async () => {
+    say(await change("POST", "/logout/everywhere"), "Logged out everywhere; all tokens are revoked.");
+    await load();
+  },
+  "reload-sessions": showSessions,
+  "password-form": async () => {
+    const answer = await change("POST", "/password", { password: byId("new-password").value });
+    byId("confirm-form").hidden = answer.body?.code !== "auth.login-too-old";
+    say(answer, "The password was changed, and everybody else is out.");
+    if (!answer.ok) return;
+    byId("password-form").reset();
+    await load();
+  },
+  "confirm-form": async () => {
+    const answer = await change("POST", "/confirm", { password: byId("confirm-password").value });
+    say(answer, "Thank you. Now change the password.");
+    byId("confirm-form").reset();
+    byId("confirm-form").hidden = answer.ok;
+  },
+  "token-form": async () => {
+    const body = { name: byId("token-name").value, password: byId("token-password").value };
+    const answer = await call("POST", "/token", { body, cookies: false });
+    say(answer, "Two tokens, and somebody made a copy of them.");
+    if (!answer.ok) return;
+    byId("token-form").reset();
+    mine = copy = answer.body;
+  },
+  "token-use": () => useToken(mine),
+  "copy-use": () => useToken(copy),
+  "token-refresh": async () => { mine = await refreshToken(mine); },
+  "copy-refresh": async () => { copy = await refreshToken(copy); },
+  "token-drop": async () => {
+    mine = null;
+    say({ ok: true }, "Dropped. The service knows nothing of it.");
+  },
+  "token-logout": async () => {
+    const body = { refresh_token: mine.refresh_token };
+    const answer = await call("POST", "/token/logout", { body, cookies: false });
+    say(answer, "The service refuses these tokens from now on.");
+    if (answer.ok) mine = null;
+  },
+};
+
+// One action at a time; whoever waits for the page looks at `aria-busy`.
+let last = Promise.resolve();
+function act(action) {
+  document.body.setAttribute("aria-busy", "true");
+  const done = last.then(action).catch((error) => say({ ok: false, body: { detail: String(error) } }));
+  last = done.then(() => {
+    showTokens();
+    if (last === settled) document.body.setAttribute("aria-busy", "false");
+  });
+  const settled = last;
+}
+
+function say({ ok, body }, words) {
+  byId("status").className = ok ? "good" : "bad";
+  byId("status").textContent = ok ? words : `${body?.detail ?? body?.title}${body?.code ? ` (${body.code})` : ""}`;
+}
+
+function note(request, credentials, { ok, status, body }) {
+  const row = document.createElement("tr");
+  const answer = element("span", body?.code ? `${status} ${body.code}` : String(status), ok ? "mono good" : "mono bad");
+  row.append(cell(element("span", request, "mono")), cell(credentials), cell(answer));
+  byId("calls").prepend(row);
+}
+
+function element(name, text, className = "") {
+  return Object.assign(document.createElement(name), { textContent: text, className });
+}
+
+function cell(child) {
+  const cell = document.createElement("td");
+  cell.append(child);
+  return cell;
+}
+
+for (const [id, action] of Object.entries(actions)) {
+  const event = byId(id) instanceof HTMLFormElement ? "submit" : "click";
+  byId(id).addEventListener(event, (event) => {
+    event.preventDefault();
+    act(() => action(event));
+  });
+}
+byId("origin").textContent = location.origin;
+act(load);

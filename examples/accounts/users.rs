@@ -1,0 +1,129 @@
+//! Who has an account: names, and what is left of their passwords, in a file.
+
+use std::{io, path::Path, sync::Arc};
+
+use policy_server::prelude::*;
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use serde::Deserialize;
+
+use crate::passwords::Passwords;
+
+/// The hashes of passwords, by the names of their users.
+const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");
+
+/// What somebody says to be let in. It has no `Debug`: no log shows it.
+#[derive(Deserialize)]
+pub(crate) struct Credentials {
+    pub(crate) name: String,
+    pub(crate) password: String,
+}
+
+/// All users. A name never changes hands here, so that it can stand for its user in sessions and
+/// tokens; where accounts are renamed or removed, an id does.
+#[derive(Clone)]
+pub(crate) struct Users {
+    database: Arc<Database>,
+    passwords: Passwords,
+}
+
+impl Users {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let database = Database::create(path).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => io::Error::other(format!(
+                "another process has `{}` open: one process at a time",
+                path.display()
+            )),
+            error => io::Error::other(error),
+        })?;
+        // From here on the table exists.
+        let prepare = || -> Result<(), redb::Error> {
+            let change = database.begin_write()?;
+            change.open_table(USERS)?;
+            Ok(change.commit()?)
+        };
+        prepare().map_err(io::Error::other)?;
+        Ok(Self { database: Arc::new(database), passwords: Passwords::new()? })
+    }
+
+    /// Adds a user, and gives the name.
+    pub(crate) async fn add(&self, new: Credentials) -> Result<String, Problem> {
+        let Credentials { name, password } = new;
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if !(2..=32).contains(&name.len()) || !name.bytes().all(is_name) {
+            return Err(Problem::unprocessable()
+                .code("accounts.name")
+                .detail("a name has 2 to 32 small letters and digits"));
+        }
+        check(&password)?;
+        let users = self.clone();
+        let is_new = self.passwords.run(move |passwords| {
+            let hash = passwords.hash(&password)?;
+            Ok(users.put_new(&name, &hash)?.then_some(name))
+        });
+        // Whoever wants to know whether a name is taken learns it here. Where that must not be,
+        // sign-up answers everybody alike and sends the rest by mail.
+        let taken = || Problem::conflict().code("accounts.name-taken").detail("the name is taken");
+        is_new.await?.ok_or_else(taken)
+    }
+
+    /// The name, if the password is right.
+    pub(crate) async fn verify(&self, credentials: Credentials) -> Result<String, Problem> {
+        let users = self.clone();
+        let verified = self.passwords.run(move |passwords| {
+            let Credentials { name, password } = credentials;
+            let hash = users.find(&name)?;
+            Ok(passwords.verify(&password, hash.as_deref()).then_some(name))
+        });
+        let wrong = || {
+            Problem::forbidden().code("accounts.wrong").detail("the name or the password is wrong")
+        };
+        verified.await?.ok_or_else(wrong)
+    }
+
+    pub(crate) async fn set_password(&self, name: &str, password: String) -> Result<(), Problem> {
+        check(&password)?;
+        let (users, name) = (self.clone(), name.to_owned());
+        self.passwords
+            .run(move |passwords| {
+                let hash = passwords.hash(&password)?;
+                Ok(users.put(&name, &hash)?)
+            })
+            .await
+    }
+
+    fn find(&self, name: &str) -> Result<Option<String>, redb::Error> {
+        let users = self.database.begin_read()?.open_table(USERS)?;
+        Ok(users.get(name)?.map(|hash| hash.value().to_owned()))
+    }
+
+    /// On disk before it answers.
+    fn put(&self, name: &str, hash: &str) -> Result<(), redb::Error> {
+        let change = self.database.begin_write()?;
+        change.open_table(USERS)?.insert(name, hash)?;
+        Ok(change.commit()?)
+    }
+
+    /// The same, unless there is a user of this name already. Says whether there was none.
+    fn put_new(&self, name: &str, hash: &str) -> Result<bool, redb::Error> {
+        let change = self.database.begin_write()?;
+        let is_new = {
+            let mut users = change.open_table(USERS)?;
+            let is_new = users.get(name)?.is_none();
+            if is_new {
+                users.insert(name, hash)?;
+            }
+            is_new
+        };
+        change.commit()?;
+        Ok(is_new)
+    }
+}
+
+/// Length is what makes a password good; the upper limit is for the one who writes a novel.
+fn check(password: &str) -> Result<(), Problem> {
+    if (10..=200).contains(&password.chars().count()) {
+        return Ok(());
+    }
+    let problem = Problem::unprocessable().code("accounts.password");
+    Err(problem.detail("a password has 10 to 200 characters"))
+}

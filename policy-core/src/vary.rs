@@ -1,0 +1,86 @@
+//! `Vary` (RFC 9110 12.5.5), to which several policies add.
+
+use http::{
+    HeaderMap, HeaderValue,
+    header::{Entry, VARY},
+};
+
+/// A request field that an answer depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// `Origin`
+    Origin,
+    /// `Cookie`
+    Cookie,
+}
+
+// As constants, since `from_static` looks at every byte.
+const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
+const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
+/// What most answers of a session to a page of another origin have.
+const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
+
+impl Token {
+    const fn value(self) -> HeaderValue {
+        match self {
+            Self::Origin => ORIGIN,
+            Self::Cookie => COOKIE,
+        }
+    }
+
+    fn is_in(self, line: &HeaderValue) -> bool {
+        let name = match self {
+            Self::Origin => b"origin",
+            Self::Cookie => b"cookie",
+        };
+        let is = |token: &[u8]| token.eq_ignore_ascii_case(name) || token == b"*";
+        line.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
+    }
+}
+
+/// Adds a token to those that are there, over all lines, unless it or `*` is among them.
+pub(crate) fn add(headers: &mut HeaderMap, token: Token) {
+    match headers.entry(VARY) {
+        Entry::Vacant(entry) => {
+            entry.insert(token.value());
+        }
+        Entry::Occupied(mut entry) => {
+            if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
+                entry.insert(BOTH);
+            } else if !entry.iter().any(|line| token.is_in(line)) {
+                entry.append(token.value());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(before: &[&'static str], token: Token) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        for line in before {
+            headers.append(VARY, HeaderValue::from_static(line));
+        }
+        add(&mut headers, token);
+        headers.get_all(VARY).iter().map(|line| line.to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn vary_keeps_its_lines_and_gains_one_token() {
+        let origin = |before| added(before, Token::Origin);
+        assert_eq!(origin(&[]), ["origin"]);
+        assert_eq!(
+            origin(&["accept", "cookie, accept-encoding"]),
+            ["accept", "cookie, accept-encoding", "origin"]
+        );
+        assert_eq!(origin(&["accept, Origin"]), ["accept, Origin"]);
+        assert_eq!(origin(&["*"]), ["*"]);
+        assert_eq!(origin(&["original"]), ["original", "origin"]);
+        assert_eq!(origin(&["cookie"]), ["cookie, origin"]);
+        assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
+        assert_eq!(added(&["origin"], Token::Cookie), ["origin", "cookie"]);
+        assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
+    }
+}

@@ -1,0 +1,38 @@
+//! The cookie of the sessions is the engine's own.
+
+use http::{
+    HeaderMap, HeaderValue,
+    header::{Entry, SET_COOKIE},
+};
+
+use super::Guard;
+
+impl Guard {
+    /// Removes what a handler says about the cookie of the sessions: it cannot know an id, so it
+    /// would plant one, or log its user out.
+    pub(crate) fn keep_cookie(&self, headers: &mut HeaderMap) {
+        if let Some(sessions) = &self.sessions
+            && headers.contains_key(SET_COOKIE)
+        {
+            remove(headers, sessions.cookie_name());
+        }
+    }
+}
+
+fn remove(headers: &mut HeaderMap, name: &str) {
+    let is_of_session = |line: &HeaderValue| {
+        let pair = line.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        let own = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        own.trim_ascii() == name.as_bytes()
+    };
+    let Entry::Occupied(lines) = headers.entry(SET_COOKIE) else { return };
+    if !lines.iter().any(is_of_session) {
+        return;
+    }
+    tracing::error!(cookie = name, "a handler set the cookie of the sessions itself");
+    let (name, lines) = lines.remove_entry_mult();
+    let others: Vec<_> = lines.filter(|line| !is_of_session(line)).collect();
+    for line in others {
+        headers.append(name.clone(), line);
+    }
+}

@@ -1,0 +1,442 @@
+//! Requests that somebody made by hand.
+
+use axum_core::response::IntoResponse;
+use policy_server::{
+    AuthError, Mount, Scheme, SchemeRequest,
+    http::{HeaderValue, Method, Request},
+    store::LimitPolicy,
+};
+use tokio::net::TcpStream;
+
+use super::*;
+use crate::http::{Running, request, soon};
+
+struct Panics;
+
+impl Scheme for Panics {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        // As a panic, but for the message on standard error.
+        std::panic::resume_unwind(Box::new("the scheme panics"))
+    }
+}
+
+#[get("/panics")]
+#[auth(scheme = Panics, optional)]
+async fn panics(State(shared): State<All>) {
+    shared.called();
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn token(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/either")]
+#[auth(session | token)]
+async fn either(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/items/{id}")]
+#[auth(session)]
+async fn item(id: u64) -> String {
+    id.to_string()
+}
+
+#[options("/options")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(session)]
+async fn own_options(State(shared): State<All>) -> &'static str {
+    shared.called();
+    "own"
+}
+
+#[delete("/thing")]
+#[auth(session)]
+async fn remove(State(shared): State<All>) {
+    shared.called();
+}
+
+#[get("/thing")]
+#[auth(session)]
+async fn thing() -> &'static str {
+    "thing"
+}
+
+#[post("/count")]
+#[auth(public)]
+async fn count(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.list_user("ada").await?.len().to_string())
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![token, either, item, own_options, remove, thing, count]
+}
+
+/// `session_cookie_pick` over the whole server, with an id that lives.
+#[tokio::test]
+async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
+    const GOOD: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+    const OTHER: &str = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA";
+    let mut seen = [0; 4];
+    for case in section("session_cookie_pick", 11) {
+        let world = World::new(all()).await;
+        let (ada, eve) = (world.login("ada").await, world.login("eve").await);
+        let before = world.store.calls();
+        let mut request = world.client.get("/me");
+        for line in case["headers"].as_array().unwrap() {
+            let line = line.as_str().unwrap();
+            // Only whole ids: what is no id stays as it is.
+            let id = |visitor: &Visitor| visitor.cookie.replace("__Host-sid=", "");
+            let line = match case["expect"] == "malformed" {
+                true => line.to_owned(),
+                false => line.replace(GOOD, &id(&ada)).replace(OTHER, &id(&eve)),
+            };
+            request = request.header("cookie", line);
+        }
+        let answer = request.send().await;
+        let asked = world.store.calls() - before;
+        match case["expect"].as_str().unwrap() {
+            "candidate" => {
+                assert_eq!((&*answer.text(), asked), ("ada", 1), "{case}");
+                seen[0] += 1;
+            }
+            expected => {
+                assert_problem(&answer, 401, "auth.credentials-missing");
+                assert_eq!(asked, 0, "{case}");
+                // Of two one may be good: neither is taken away.
+                assert_eq!(removes_cookie(&answer), expected == "malformed", "{case}");
+                seen[["absent", "ambiguous", "malformed"]
+                    .iter()
+                    .position(|one| *one == expected)
+                    .unwrap()
+                    + 1] += 1;
+            }
+        }
+    }
+    assert_eq!(seen, [3, 1, 1, 6]);
+}
+
+/// Another host of the same site plants a session beside the victim's (cookie tossing).
+#[tokio::test]
+async fn a_planted_cookie_is_not_taken_in_place_of_another() {
+    let world = World::new(all()).await;
+    let (ada, mallory) = (world.login("ada").await, world.login("mallory").await);
+    let planted = format!("{}; {}", mallory.cookie, ada.cookie);
+    for lines in [vec![planted], vec![ada.cookie.clone(), mallory.cookie.clone()]] {
+        let with = |mut request: TestRequest| {
+            for line in &lines {
+                request = request.header("cookie", line);
+            }
+            request
+        };
+        assert_eq!(with(world.client.get("/me")).send().await.status(), 401);
+        let change = with(world.client.post("/set/a/1")).origin(OWN);
+        assert_eq!(change.header("x-csrf-token", &ada.csrf).send().await.status(), 401);
+        // A login makes an end of it.
+        let login = with(world.client.post("/login/ada")).origin(OWN).send().await;
+        assert!(set_cookie(&login).is_some());
+    }
+    assert_eq!((ada.who().await.is_some(), mallory.who().await.is_some()), (true, true));
+}
+
+#[tokio::test]
+async fn cookies_without_end_are_an_error_that_changes_nothing() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let long = format!("a={}; {}", "x".repeat(20_000), ada.cookie);
+    let many = format!("{}{}", "a=b; ".repeat(100), ada.cookie);
+    let before = world.store.calls();
+    for line in [&long, &many] {
+        let get = |path: &str| world.client.get(path).header("cookie", line);
+        for path in ["/me", "/either", "/csrf"] {
+            let answer = get(path).send().await;
+            assert_problem(&answer, 400, "cookie.request-too-large");
+            assert!(leaves_cookie(&answer));
+        }
+        let post = world.client.post("/login/ada").origin(OWN).header("cookie", line);
+        assert_problem(&post.send().await, 400, "cookie.request-too-large");
+        // Nobody looks at them where a token decides.
+        for path in ["/token", "/either"] {
+            let answer = get(path).header("authorization", bearer(&good_token())).send().await;
+            assert_eq!(answer.text(), "user-1");
+        }
+    }
+    assert_eq!(world.store.calls(), before);
+}
+
+#[tokio::test]
+async fn of_two_authorization_lines_none_is_taken() {
+    let (app, _shared) = app(&Store::default(), &Clock::at(START), all());
+    let server = Running::start(app).await;
+    let good = format!("authorization: Bearer {}", good_token());
+    for other in ["authorization: Bearer x", "Authorization: Basic YTpi", "AUTHORIZATION:", &good] {
+        for lines in [[&*good, other], [other, &*good]] {
+            for path in ["/token", "/either"] {
+                let text = request(&format!("GET {path}"), &lines);
+                let answer = server.answer(text.replacen("localhost", "api.example", 1)).await;
+                let problem = answer.problem();
+                assert_eq!(problem, (400, "auth.authorization-malformed".to_owned()), "{lines:?}");
+            }
+        }
+    }
+    // A folded line is none (RFC 9112 5.2).
+    let text = request("GET /token", &[&good, " more"]);
+    let answer = server.answer(text.replacen("localhost", "api.example", 1)).await;
+    assert_eq!(answer.status, 400);
+}
+
+/// RFC 9113 8.2.3: a client may split the field at every cookie.
+#[tokio::test]
+async fn crumbs_of_cookies_over_http_2_are_one_field() {
+    let (app, _shared) = app(&Store::default(), &Clock::at(START), all());
+    let server = Running::start(app).await;
+    let stream = soon(TcpStream::connect(server.address)).await.unwrap();
+    let (client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
+    let _connection = tokio::spawn(connection);
+    let send = async |method: &str, path: &str, fields: &[(&str, &str)]| {
+        let mut request =
+            Request::builder().method(method).uri(format!("http://api.example{path}"));
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        let mut client = soon(client.clone().ready()).await.unwrap();
+        let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+        let (head, mut body) = soon(response).await.unwrap().into_parts();
+        let mut text = Vec::new();
+        while let Some(data) = soon(body.data()).await {
+            text.extend_from_slice(&data.unwrap());
+        }
+        (head.status.as_u16(), head.headers, String::from_utf8(text).unwrap())
+    };
+    let login = async |user: &str| {
+        let (_, headers, _) = send("POST", &format!("/login/{user}"), &[("origin", OWN)]).await;
+        let line = headers["set-cookie"].to_str().unwrap();
+        line.split(';').next().unwrap().to_owned()
+    };
+    let (ada, eve) = (login("ada").await, login("eve").await);
+    for crumbs in [
+        vec![("cookie", "a=b"), ("cookie", &*ada), ("cookie", "c=d")],
+        vec![("cookie", &*ada), ("cookie", &*ada)],
+    ] {
+        let (status, _, text) = send("GET", "/me", &crumbs).await;
+        assert_eq!((status, &*text), (200, "ada"));
+    }
+    let both = [("cookie", &*ada), ("cookie", "a=b"), ("cookie", &*eve)];
+    assert_eq!(send("GET", "/me", &both).await.0, 401);
+    let two = [("authorization", "Bearer a"), ("authorization", "Bearer b")];
+    assert_eq!(send("GET", "/token", &two).await.0, 400);
+}
+
+#[tokio::test]
+async fn no_field_and_no_parameter_changes_the_method() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    for name in ["x-http-method-override", "x-http-method", "x-method-override"] {
+        let answer = ada.get("/thing?_method=DELETE").header(name, "DELETE").send().await;
+        assert_eq!(answer.text(), "thing");
+        let answer = ada.post("/thing").header(name, "DELETE").form(&[("_method", "DELETE")]);
+        assert_problem(&answer.send().await, 405, "route.method-not-allowed");
+        // And none makes a change look like a question.
+        let change = ada.bare("/set/a/1").origin(OWN).header(name, "GET").send().await;
+        assert_problem(&change, 403, "csrf.token");
+    }
+    assert_eq!(world.shared.calls(), 0);
+}
+
+#[tokio::test]
+async fn head_asks_for_the_same_credential_and_tells_no_more() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let head = world.client.head("/me").send().await;
+    assert_eq!((head.status().as_u16(), head.bytes().len()), (401, 0));
+    let stale = world.client.head("/me").header("cookie", "__Host-sid=x").send().await;
+    assert!(removes_cookie(&stale));
+    let get = ada.get("/me").send().await;
+    let head = world.client.head("/me").header("cookie", &ada.cookie).send().await;
+    assert_eq!((head.status(), head.bytes().len()), (get.status(), 0));
+    let kept = |answer: &TestResponse| {
+        let mut headers = answer.headers().clone();
+        headers.remove("content-length");
+        headers
+    };
+    assert_eq!(kept(&head), kept(&get));
+}
+
+#[tokio::test]
+async fn an_own_answer_to_options_is_behind_the_gate_and_preflights_are_not() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let own = world.client.options("/options");
+    assert_problem(&own.send().await, 401, "auth.credentials-missing");
+    let own = world.client.options("/options").header("cookie", &ada.cookie).send().await;
+    assert_eq!(own.text(), "own");
+    let preflight = |origin: &str| {
+        let request = world.client.options("/options").origin(origin);
+        request.header("access-control-request-method", "OPTIONS").header("cookie", &ada.cookie)
+    };
+    assert_eq!(preflight(SPA).send().await.status(), 204);
+    assert_eq!(preflight(EVIL).send().await.status(), 403);
+    // Without a method it is none.
+    let plain = world.client.options("/options").origin(SPA).send().await;
+    assert_problem(&plain, 401, "auth.credentials-missing");
+    // Where there is no handler nothing is asked.
+    let automatic = world.client.options("/me").send().await;
+    assert_eq!(
+        (automatic.status().as_u16(), automatic.header("allow")),
+        (204, Some("GET, HEAD, OPTIONS"))
+    );
+    assert_eq!(world.shared.calls(), 1);
+}
+
+#[tokio::test]
+async fn parameters_are_read_behind_the_gate() {
+    let world = World::new(all()).await;
+    let answer = world.client.get("/items/x").send().await;
+    assert_problem(&answer, 401, "auth.credentials-missing");
+    let ada = world.login("ada").await;
+    assert_problem(&ada.get("/items/x").send().await, 400, "request.parameter-invalid");
+}
+
+#[tokio::test]
+async fn a_scheme_that_panics_lets_nobody_in() {
+    let world = World::with(routes![panics], |app| app.scheme(Panics)).await;
+    assert_problem(&world.client.get("/panics").send().await, 500, "handler.failed");
+    assert_eq!(world.shared.calls(), 0);
+}
+
+/// A store that hangs: the request ends in time, and the user is still logged in.
+#[tokio::test]
+async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
+    let world = World::with(all(), |app| app.timeout(Duration::from_millis(50))).await;
+    let ada = world.login("ada").await;
+    world.store.hold();
+    let answer = ada.get("/me").send().await;
+    assert_problem(&answer, 503, "handler.timed-out");
+    assert!(leaves_cookie(&answer));
+    world.store.release();
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    assert_eq!(world.shared.calls(), 1);
+}
+
+/// What stands beside the routes: a service below a prefix, the fallback, a layer.
+#[tokio::test]
+async fn services_and_layers_open_no_way_around_a_gate() {
+    let service = tower::service_fn(async |request: policy_server::Request| {
+        let cookie = request.headers().get("cookie").is_some();
+        let planted = ("set-cookie", "__Host-sid=planted; Path=/; Secure");
+        Ok::<_, std::convert::Infallible>(([planted], cookie.to_string()).into_response())
+    });
+    let world = World::with(all(), |app| {
+        app.mount("/files", Mount::new(service))
+            .fallback(async |_request| ([("set-cookie", "__Host-sid=planted; Path=/")], "fallback"))
+            .layer(tower::util::MapRequestLayer::new(|mut request: policy_server::Request| {
+                request.headers_mut().insert("x-layer", HeaderValue::from_static("1"));
+                request
+            }))
+    })
+    .await;
+    let ada = world.login("ada").await;
+    for path in ["/files", "/files/", "/files/me", "/files/../me", "/FILES/me"] {
+        let answer = ada.get(path).send().await;
+        assert_ne!(answer.text(), "ada", "{path}");
+        assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
+    }
+    for path in ["/nowhere", "/me/", "//me", "/ME", "/me/x"] {
+        let answer = world.client.get(path).send().await;
+        assert_eq!(answer.text(), "fallback", "{path}");
+        assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
+    }
+    assert_eq!(world.client.get("/me").send().await.status(), 401);
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    assert_eq!(world.client.get("/%6de").send().await.text(), "fallback");
+}
+
+/// Many devices at once: as many sessions as allowed live afterwards, and no more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
+    for policy in [LimitPolicy::EvictOldest, LimitPolicy::Deny] {
+        let limited = |app: App<All>| app.sessions(Sessions::memory().limit_per_user(5, policy));
+        let world = World::with(all(), limited).await;
+        let logins: Vec<_> = (0..2000)
+            .map(|_| tokio::spawn(world.client.post("/login/ada").origin(OWN).send()))
+            .collect();
+        let mut cookies = Vec::new();
+        for login in logins {
+            let answer = login.await.unwrap();
+            match answer.status().as_u16() {
+                200 => cookies.push(cookie_of(&answer)),
+                _ => assert_problem(&answer, 409, "session.limit-reached"),
+            }
+        }
+        let allowed = if policy == LimitPolicy::Deny { 5 } else { 2000 };
+        assert_eq!(cookies.len(), allowed);
+        let mut living = 0;
+        for cookie in cookies {
+            let answer = world.client.get("/me").header("cookie", cookie).send().await;
+            living += usize::from(answer.status() == 200);
+        }
+        let listed = world.client.post("/count").origin(OWN).send().await.text();
+        assert_eq!((living, &*listed), (5, "5"), "{policy:?}");
+    }
+}
+
+/// While developing there is no TLS: a name and attributes that browsers take there.
+#[tokio::test]
+async fn without_a_public_origin_sessions_are_for_this_machine() {
+    let app = App::new(All::default())
+        .clock(Clock::at(START))
+        .sessions(Sessions::memory())
+        .routes(routes![login, me]);
+    let server = Running::start(app).await;
+    let port = server.address.port();
+    let login = async |host: &str, origin: &str| {
+        let fields = [&*format!("origin: {origin}"), "content-length: 0"];
+        let text = request("POST /login/ada", &fields).replacen("localhost", host, 1);
+        server.answer(text).await
+    };
+    let local = format!("localhost:{port}");
+    let answer = login(&local, &format!("http://{local}")).await;
+    let line = answer.header("set-cookie").unwrap().to_owned();
+    let (pair, attributes) = line.split_once("; ").unwrap();
+    assert!(pair.starts_with("sid="), "{line}");
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
+    let me = request("GET /me", &[&format!("cookie: {pair}")]);
+    assert_eq!(server.answer(me).await.text(), "ada");
+    // Another port is another origin, another name another host.
+    let other = login(&local, "http://localhost:1").await;
+    assert_eq!(other.problem(), (403, "csrf.origin".to_owned()));
+    let rebound = login("evil.example", "http://evil.example").await;
+    assert_eq!(rebound.problem().0, 421);
+}
+
+#[tokio::test]
+async fn an_answer_tells_nothing_of_the_credential() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let secret = ada.cookie.replace("__Host-sid=", "");
+    for request in [
+        ada.get("/me"),
+        ada.get("/nowhere"),
+        ada.get("/items/x"),
+        ada.post("/set/a/1"),
+        ada.bare("/set/a/1"),
+    ] {
+        let answer = request.header("authorization", bearer(&secret)).send().await;
+        let shown = format!("{answer:?}");
+        assert!(!shown.contains(&secret), "{shown}");
+    }
+    let methods = [Method::TRACE, Method::CONNECT];
+    for method in methods {
+        let request = world.client.request(method, "/me").header("cookie", &ada.cookie);
+        let answer = request.send().await;
+        assert!(!answer.text().contains(&secret));
+        assert!(!answer.status().is_success());
+    }
+}

@@ -1,0 +1,232 @@
+//! What caches may keep of an answer follows from who it is for.
+
+use policy_server::{
+    AuthError, Scheme, SchemeRequest,
+    http::{HeaderMap, HeaderName},
+};
+
+use super::*;
+
+/// A cookie of an application's own.
+struct Legacy;
+
+impl Scheme for Legacy {
+    const AMBIENT: bool = true;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(request.headers().get("cookie").map(|_| Identity::new("ada")))
+    }
+}
+
+/// Answers with the headers that the request asks for in `x-answer`: lines of `name: value`
+/// with `|` between them.
+fn asked_for(headers: &HeaderMap) -> HeaderMap {
+    let asked = headers.get("x-answer").map_or("", |value| value.to_str().expect("text"));
+    let lines = asked.split('|').filter_map(|line| line.split_once(": "));
+    lines
+        .map(|(name, value)| {
+            (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
+        })
+        .collect()
+}
+
+#[get("/session")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(session)]
+async fn session(headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+#[get("/not-modified")]
+#[auth(session)]
+async fn not_modified() -> StatusCode {
+    StatusCode::NOT_MODIFIED
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn token(headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+#[get("/optional")]
+#[auth(session | token, optional)]
+async fn optional(headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+#[get("/public")]
+#[auth(public)]
+async fn public(headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+#[get("/public/session")]
+#[auth(public)]
+async fn public_session(_session: Session, headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+#[get("/public/error")]
+#[auth(public)]
+async fn public_error(_session: Session) -> Problem {
+    Problem::not_found()
+}
+
+#[get("/form")]
+#[auth(session)]
+async fn form(csrf: CsrfToken, headers: HeaderMap) -> (HeaderMap, String) {
+    (asked_for(&headers), csrf.field())
+}
+
+#[post("/issue")]
+#[auth(public)]
+async fn issue(tokens: Tokens, headers: HeaderMap) -> Result<(HeaderMap, String), Problem> {
+    Ok((asked_for(&headers), tokens.issue(&Identity::new("ada"))?.access_token))
+}
+
+#[get("/legacy")]
+#[auth(scheme = Legacy)]
+async fn legacy(headers: HeaderMap) -> HeaderMap {
+    asked_for(&headers)
+}
+
+async fn world() -> World {
+    let routes = routes![
+        session,
+        not_modified,
+        token,
+        optional,
+        public,
+        public_session,
+        public_error,
+        form,
+        issue,
+        legacy,
+    ];
+    World::with(routes, |app| app.scheme(Legacy)).await
+}
+
+fn control(answer: &TestResponse) -> String {
+    answer.header_all("cache-control").join(" AND ")
+}
+
+fn varies_by_cookie(answer: &TestResponse) -> bool {
+    answer.header_all("vary").iter().any(|line| line.split(", ").any(|name| name == "cookie"))
+}
+
+/// `caching`, as far as a server decides it: what a macro refuses comes from a handler here.
+#[tokio::test]
+async fn every_case_is_cached_as_it_says() {
+    let world = world().await;
+    for case in section("caching", 10) {
+        let (input, expect) = (&case["input"], &case["expect"]);
+        let ada = world.login("ada").await;
+        let declared = input["declared"].as_str().map(|value| format!("cache-control: {value}"));
+        let answered = |request: TestRequest| match &declared {
+            Some(declared) => request.header("x-answer", declared).send(),
+            None => request.send(),
+        };
+        let by_token = world.client.get("/token").header("authorization", bearer(&good_token()));
+        let stale = format!("__Host-sid={}", "A".repeat(43));
+        let answer = match case["id"].as_str().unwrap() {
+            "CAC-002" | "CAC-003" => answered(ada.get("/session")).await,
+            "CAC-004" => answered(ada.post("/login/ada")).await,
+            "CAC-006" => answered(world.client.get("/optional").header("cookie", stale)).await,
+            "CAC-007" | "CAC-008" => answered(by_token).await,
+            "CAC-009" => answered(world.client.get("/session")).await,
+            "CAC-010" => answered(ada.bare("/set/a/1").origin(EVIL)).await,
+            "CAC-011" => answered(world.client.post("/issue")).await,
+            "CAC-012" => answered(ada.post("/logout")).await,
+            other => panic!("{other}"),
+        };
+        let expected = match expect["cache_control"].as_str() {
+            Some(control) => control,
+            None => {
+                assert_eq!(expect["compile_error"], true);
+                "private, no-cache"
+            }
+        };
+        assert_eq!(control(&answer), expected, "{case}");
+        if let Some(varies) = expect["vary_has_cookie"].as_bool() {
+            assert_eq!(varies_by_cookie(&answer), varies, "{case}");
+        }
+        if expect["vary_has_authorization"] == false {
+            assert!(answer.header("vary").is_none(), "{case}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handler_may_be_stricter_and_never_laxer() {
+    let world = world().await;
+    let ada = world.login("ada").await;
+    for (declared, control_of_session) in [
+        ("no-store", "no-store"),
+        ("private, max-age=60", "private, max-age=60"),
+        ("public, max-age=60", "private, no-cache"),
+        ("max-age=60", "private, no-cache"),
+        ("private", "private, no-cache"),
+        ("private, max-age=60, s-maxage=60", "private, max-age=60"),
+        ("private=\"x-a\", max-age=60", "private, no-cache"),
+        ("no-cache=\"set-cookie\"", "private, no-cache"),
+        ("PUBLIC, S-MAXAGE=9", "private, no-cache"),
+    ] {
+        let asked = format!(
+            "cache-control: {declared}|cdn-cache-control: max-age=60|surrogate-control: max-age=9"
+        );
+        let by_token = world.client.get("/token").header("authorization", bearer(&good_token()));
+        for (request, expected) in [
+            (ada.get("/session"), control_of_session),
+            (by_token, control_of_session),
+            (ada.get("/public/session"), control_of_session),
+            (ada.get("/optional"), control_of_session),
+            (ada.get("/form"), "no-store"),
+            (ada.get("/legacy"), control_of_session),
+            (world.client.post("/issue"), "no-store"),
+            (world.client.get("/public/session"), control_of_session),
+        ] {
+            let answer = request.header("x-answer", &asked).send().await;
+            assert_eq!(control(&answer), expected, "{declared} {answer:?}");
+            assert!(answer.header("cdn-cache-control").is_none(), "{answer:?}");
+            assert!(answer.header("surrogate-control").is_none(), "{answer:?}");
+        }
+        // Where nobody is asked, a handler says what it likes.
+        let open = world.client.get("/public").header("x-answer", &asked).send().await;
+        assert_eq!(open.headers()["cache-control"], declared.as_bytes());
+        assert_eq!(open.header("cdn-cache-control"), Some("max-age=60"));
+        assert!(open.header("vary").is_none());
+    }
+}
+
+#[tokio::test]
+async fn what_depends_on_a_session_says_so_whoever_asks() {
+    let world = world().await;
+    let ada = world.login("ada").await;
+    for path in ["/public/session", "/public/error", "/optional"] {
+        for request in [world.client.get(path), ada.get(path)] {
+            let answer = request.send().await;
+            assert_eq!(control(&answer), "private, no-cache", "{path} {answer:?}");
+            assert!(varies_by_cookie(&answer), "{path} {answer:?}");
+        }
+    }
+    let not_modified = ada.get("/not-modified").send().await;
+    assert_eq!(
+        (not_modified.status().as_u16(), &*control(&not_modified)),
+        (304, "private, no-cache")
+    );
+    assert!(varies_by_cookie(&not_modified));
+    let head = world.client.head("/session").header("cookie", &ada.cookie).send().await;
+    assert_eq!(control(&head), "private, no-cache");
+    // Beside what CORS and the handler say.
+    let answer = ada.get("/session").origin(SPA).header("x-answer", "vary: accept").send().await;
+    let mut vary: Vec<_> =
+        answer.header_all("vary").iter().flat_map(|line| line.split(", ")).collect();
+    vary.sort_unstable_by_key(|name| name.to_lowercase());
+    assert_eq!(vary.join(" ").to_lowercase(), "accept cookie origin");
+    // A cookie of the application's own.
+    assert!(varies_by_cookie(&ada.get("/legacy").send().await));
+}

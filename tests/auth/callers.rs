@@ -1,0 +1,436 @@
+//! `session`, `token`, both, `optional`, `scopes`, `roles`, `fresh`, `ticket`, the login page.
+
+use super::*;
+
+#[get("/either")]
+#[auth(session | token)]
+async fn either(me: Principal) -> String {
+    who(&me)
+}
+
+#[get("/other-order")]
+#[auth(token | session)]
+async fn other_order(me: Principal) -> String {
+    who(&me)
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn token(me: Principal) -> String {
+    who(&me)
+}
+
+#[get("/optional/session")]
+#[auth(session, optional)]
+async fn optional_session(me: Option<Principal>) -> String {
+    me.map_or("nobody".to_owned(), |me| who(&me))
+}
+
+#[get("/optional/either")]
+#[auth(optional, session | token)]
+async fn optional_either(me: Option<Principal>) -> String {
+    me.map_or("nobody".to_owned(), |me| who(&me))
+}
+
+#[post("/optional/change")]
+#[auth(optional, session)]
+async fn optional_change(me: Option<Principal>) -> String {
+    me.map_or("nobody".to_owned(), |me| who(&me))
+}
+
+#[get("/scopes")]
+#[auth(session | token, scopes = ["read", "write"])]
+async fn scopes() {}
+
+#[get("/roles")]
+#[auth(session | token, roles = ["clerk", "admin"])]
+async fn roles() {}
+
+#[get("/both")]
+#[auth(session | token, scopes = ["read"], roles = ["admin"])]
+async fn both() {}
+
+#[get("/fresh")]
+#[auth(session | token, fresh = "10m")]
+async fn fresh() {}
+
+#[post("/elevate")]
+#[auth(session)]
+async fn elevate(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+#[post("/login-as")]
+#[auth(public)]
+async fn login_as(sessions: Sessions, Json(rights): Json<Rights>) -> Result<(), Problem> {
+    Ok(sessions.login(rights.identity()).await?)
+}
+
+#[post("/token-as")]
+#[auth(public)]
+async fn token_as(tokens: Tokens, Json(rights): Json<Rights>) -> Result<String, Problem> {
+    Ok(tokens.issue(&rights.identity())?.access_token)
+}
+
+#[post("/tokens")]
+#[auth(session)]
+async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> {
+    Ok(tokens.issue(&session.identity().ok_or_else(Problem::unauthorized)?)?.access_token)
+}
+
+#[post("/ticket")]
+#[auth(session | token)]
+async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[get("/by-ticket")]
+#[auth(ticket)]
+async fn by_ticket(me: Principal) -> String {
+    who(&me)
+}
+
+#[get("/ticket-or-token")]
+#[auth(token | ticket | session, scopes = ["read"])]
+async fn ticket_or_token(me: Principal) -> String {
+    who(&me)
+}
+
+#[get("/files/{*path}")]
+#[auth(session)]
+async fn files(path: String) -> String {
+    path
+}
+
+#[get("/{*path}")]
+#[auth(session | token)]
+async fn anything(path: String) -> String {
+    path
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Rights {
+    scopes: Vec<String>,
+    roles: Vec<String>,
+}
+
+impl Rights {
+    fn of(scopes: &[&str], roles: &[&str]) -> Self {
+        let owned = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+        Self { scopes: owned(scopes), roles: owned(roles) }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity::new("ada")
+            .scopes(self.scopes.iter().map(String::as_str))
+            .roles(self.roles.iter().map(String::as_str))
+    }
+}
+
+fn who(me: &Principal) -> String {
+    format!("{} by {:?}", me.subject(), me.scheme())
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![
+        either,
+        other_order,
+        token,
+        optional_session,
+        optional_either,
+        optional_change,
+        scopes,
+        roles,
+        both,
+        fresh,
+        elevate,
+        login_as,
+        token_as,
+        own_token,
+        ticket,
+        by_ticket,
+        ticket_or_token,
+    ]
+}
+
+#[tokio::test]
+async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    for path in ["/either", "/other-order"] {
+        assert_eq!(ada.get(path).send().await.text(), "ada by Session");
+        let token = ada.get(path).header("authorization", bearer(&good_token()));
+        assert_eq!(token.send().await.text(), "user-1 by Token");
+        // A session does not make up for a token that is no good.
+        for (field, status) in [
+            (bearer("a.b.c"), 401),
+            (bearer(&case_token("TOK-140")), 401),
+            ("Bearer".to_owned(), 400),
+            ("Bearer a b".to_owned(), 400),
+        ] {
+            let answer = ada.get(path).header("authorization", &field).send().await;
+            assert_eq!(answer.status(), status, "{field}");
+        }
+        // What is no bearer token says nothing.
+        for field in ["Basic YTpi", "a.b.c", "Digest a=b, c=d"] {
+            let answer = ada.get(path).header("authorization", field).send().await;
+            assert_eq!(answer.text(), "ada by Session", "{field}");
+        }
+    }
+    // Nobody looks at the session when a token decides.
+    let before = world.store.calls();
+    for path in ["/either", "/token"] {
+        let answer = ada.get(path).header("authorization", bearer(&good_token())).send().await;
+        assert_eq!(answer.status(), 200);
+        assert!(answer.header("vary").is_none() && leaves_cookie(&answer), "{answer:?}");
+    }
+    assert_eq!(world.store.calls(), before);
+}
+
+#[tokio::test]
+async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    for field in [bearer(&good_token()), "Bearer a b".to_owned()] {
+        let answer = ada.get("/me").header("authorization", &field).send().await;
+        assert_eq!(answer.text(), "ada");
+        let answer = world.client.get("/me").header("authorization", &field).send().await;
+        assert_problem(&answer, 401, "auth.credentials-missing");
+        assert!(answer.header("www-authenticate").is_none());
+    }
+    assert_problem(&ada.get("/token").send().await, 401, "auth.credentials-missing");
+    // Neither query nor form nor cookie carries a token (RFC 6750 2.2 and 2.3).
+    let token = good_token();
+    let query = world.client.get(&format!("/token?access_token={token}&ticket={token}"));
+    assert_eq!(query.send().await.status(), 401);
+    let cookie = world.client.get("/token").header("cookie", format!("access_token={token}"));
+    assert_eq!(cookie.send().await.status(), 401);
+}
+
+#[tokio::test]
+async fn optional_lets_nobody_in_and_no_wrong_credential() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    for path in ["/optional/session", "/optional/either"] {
+        assert_eq!(world.client.get(path).send().await.text(), "nobody");
+        assert_eq!(ada.get(path).send().await.text(), "ada by Session");
+        // A session that ended is none: the browser cannot help sending it.
+        let stale = format!("__Host-sid={}", "A".repeat(43));
+        let answer = world.client.get(path).header("cookie", stale).send().await;
+        assert_eq!(answer.text(), "nobody");
+        assert!(removes_cookie(&answer));
+    }
+    let wrong = ada.get("/optional/either").header("authorization", "Bearer x").send().await;
+    assert_problem(&wrong, 401, "auth.token-invalid");
+    let wrong = world.client.get("/optional/either").header("authorization", "Bearer").send().await;
+    assert_problem(&wrong, 400, "auth.authorization-malformed");
+    // With a session it is an act of its user.
+    let foreign = ada.bare("/optional/change").origin(EVIL).send().await;
+    assert_problem(&foreign, 403, "csrf.origin");
+    assert_eq!(ada.post("/optional/change").send().await.text(), "ada by Session");
+    let nobody = world.client.post("/optional/change").origin(EVIL).send().await;
+    assert_eq!(nobody.text(), "nobody");
+}
+
+#[tokio::test]
+async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
+    let world = World::new(all()).await;
+    for (scopes, roles, expected) in [
+        (&[][..], &[][..], [403, 403, 403]),
+        (&["read"], &[], [403, 403, 403]),
+        (&["read", "write", "more"], &[], [200, 403, 403]),
+        (&["readwrite"], &["admins"], [403, 403, 403]),
+        (&["READ", "WRITE"], &["ADMIN"], [403, 403, 403]),
+        (&[], &["admin"], [403, 200, 403]),
+        (&["read"], &["clerk"], [403, 200, 403]),
+        (&["write", "read"], &["x", "admin"], [200, 200, 200]),
+    ] {
+        let rights = Rights::of(scopes, roles);
+        let login = world.client.post("/login-as").origin(OWN).json(&rights).send().await;
+        let cookie = cookie_of(&login);
+        let token = world.client.post("/token-as").json(&rights).send().await.text();
+        for (path, status) in ["/scopes", "/roles", "/both"].into_iter().zip(expected) {
+            let by_session = world.client.get(path).header("cookie", &cookie).send().await;
+            let by_token = world.client.get(path).header("authorization", bearer(&token));
+            for answer in [by_session, by_token.send().await] {
+                assert_eq!(answer.status(), status, "{path} {scopes:?} {roles:?}");
+                if status == 403 {
+                    assert_problem(&answer, 403, "auth.rights-missing");
+                    assert_eq!(answer.header("cache-control"), Some("no-store"));
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fresh_login_is_less_than_its_limit_ago() {
+    let world = World::new(all()).await;
+    let mut ada = world.login("ada").await;
+    let token = ada.post("/tokens").send().await.text();
+    let by_token = || world.client.get("/fresh").header("authorization", bearer(&token));
+    // Using a session or a token makes no login younger, nor does refreshing one by the other.
+    world.advance(299);
+    assert_eq!(ada.get("/fresh").send().await.status(), 200);
+    assert_eq!(by_token().send().await.status(), 200);
+    world.advance(300);
+    assert_eq!(ada.get("/fresh").send().await.status(), 200);
+    let token = ada.post("/tokens").send().await.text();
+    let by_token = || world.client.get("/fresh").header("authorization", bearer(&token));
+    assert_eq!(by_token().send().await.status(), 200);
+    world.advance(1);
+    assert_problem(&ada.get("/fresh").send().await, 401, "auth.login-too-old");
+    let answer = by_token().send().await;
+    assert_problem(&answer, 401, "auth.login-too-old");
+    // RFC 9470 3
+    let challenge = answer.header("www-authenticate").unwrap();
+    assert!(challenge.contains("error=\"insufficient_user_authentication\""), "{challenge}");
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    // A token that says nothing of a login is not fresh.
+    let unknown = world.client.get("/fresh").header("authorization", bearer(&good_token()));
+    assert_eq!(unknown.send().await.status(), 401);
+
+    let elevated = ada.post("/elevate").send().await;
+    ada.cookie = cookie_of(&elevated);
+    assert_eq!(ada.get("/fresh").send().await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let open = |ticket: &str| world.client.get(&format!("/by-ticket?ticket={ticket}")).send();
+    let refused = |answer: &TestResponse| assert_problem(answer, 401, "auth.ticket-invalid");
+
+    let issued = ada.post("/ticket").send().await;
+    assert_eq!(issued.header("cache-control"), Some("no-store"));
+    let ticket = issued.text();
+    assert_eq!(open(&ticket).await.text(), "ada by Ticket");
+    refused(&open(&ticket).await);
+
+    let late = ada.post("/ticket").send().await.text();
+    let in_time = ada.post("/ticket").send().await.text();
+    world.advance(29);
+    assert_eq!(open(&in_time).await.status(), 200);
+    world.advance(1);
+    refused(&open(&late).await);
+
+    // Of many who come at once one gets in.
+    let ticket = ada.post("/ticket").send().await.text();
+    let opened = futures_util::future::join_all((0..50).map(|_| open(&ticket))).await;
+    assert_eq!(opened.iter().filter(|answer| answer.status() == 200).count(), 1);
+
+    // It stands in the query, once, and nowhere else.
+    let ticket = ada.post("/ticket").send().await.text();
+    for (path, field) in [
+        ("/by-ticket".to_owned(), ("authorization", bearer(&ticket))),
+        ("/by-ticket".to_owned(), ("cookie", format!("ticket={ticket}"))),
+        ("/by-ticket".to_owned(), ("x-ticket", ticket.clone())),
+        (format!("/by-ticket?Ticket={ticket}"), ("x-a", "b".to_owned())),
+        (format!("/by-ticket?ticket={ticket}&ticket={ticket}"), ("x-a", "b".to_owned())),
+    ] {
+        let answer = world.client.get(&path).header(field.0, field.1).send().await;
+        assert_problem(&answer, 401, "auth.credentials-missing");
+    }
+    // None of that took it.
+    assert_eq!(open(&ticket).await.status(), 200);
+
+    for text in ["", "x", &good_token(), &"A".repeat(46)] {
+        refused(&open(text).await);
+    }
+    // A ticket is no session, token or refresh token.
+    let ticket = ada.post("/ticket").send().await.text();
+    for path in ["/token", "/either"] {
+        let answer = world.client.get(path).header("authorization", bearer(&ticket)).send().await;
+        assert_problem(&answer, 401, "auth.token-invalid");
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
+    let world = World::new(all()).await;
+    let with = async |token: String| {
+        let ticket = world.client.post("/ticket").header("authorization", bearer(&token));
+        let ticket = ticket.send().await.text();
+        world.client.get(&format!("/ticket-or-token?ticket={ticket}")).send().await
+    };
+    assert_eq!(with(good_token()).await.text(), "user-1 by Ticket");
+    let poor = world.client.post("/token-as").json(&Rights::of(&["write"], &[])).send().await;
+    assert_problem(&with(poor.text()).await, 403, "auth.rights-missing");
+    // A bearer token goes before a ticket, and a ticket before a session.
+    let ada = world.login("ada").await;
+    let ticket = ada.post("/ticket").send().await.text();
+    let path = format!("/ticket-or-token?ticket={ticket}");
+    let answer = ada.get(&path).header("authorization", bearer(&good_token())).send().await;
+    assert_eq!(answer.text(), "user-1 by Token");
+    let answer = ada.get("/ticket-or-token?ticket=x").send().await;
+    assert_problem(&answer, 401, "auth.ticket-invalid");
+}
+
+#[tokio::test]
+async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
+    let world = World::with(all(), |app| {
+        let sessions = Sessions::memory().login_page("/sign-in");
+        app.sessions(sessions).routes(routes![files])
+    })
+    .await;
+    let navigate = |path: &str| world.client.get(path).header("sec-fetch-mode", "navigate");
+    let answer = navigate("/files/a%20b?page=2&x=%26").send().await;
+    assert_eq!(answer.status(), 303);
+    let next = "/sign-in?next=%2Ffiles%2Fa%2520b%3Fpage%3D2%26x%3D%2526";
+    assert_eq!(answer.header("location"), Some(next));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    // A cookie that leads nowhere is taken away on the way.
+    let answer = navigate("/me").header("cookie", "__Host-sid=x").send().await;
+    assert_eq!(answer.status(), 303);
+    assert!(removes_cookie(&answer));
+
+    // Scripts, forms and programs get an error.
+    for request in [
+        world.client.get("/me"),
+        world.client.get("/me").header("sec-fetch-mode", "cors"),
+        world.client.get("/me").header("sec-fetch-mode", "websocket"),
+        world.client.head("/me").header("sec-fetch-mode", "no-cors"),
+        world.client.post("/logout").origin(OWN).header("sec-fetch-mode", "navigate"),
+        navigate("/token"),
+    ] {
+        let answer = request.send().await;
+        assert_eq!((answer.status().as_u16(), answer.header("location")), (401, None));
+    }
+    // A credential that is no good is not made good by a login.
+    let wrong = navigate("/either").header("authorization", "Bearer x").send().await;
+    assert_eq!(wrong.status(), 401);
+    // Nobody who may not do it gets there by logging in.
+    let ada = world.login("ada").await;
+    let answer = ada.get("/scopes").header("sec-fetch-mode", "navigate").send().await;
+    assert_eq!(answer.status(), 403);
+}
+
+/// A browser takes `//host` and `/\host` for another host: such a `next` leads away from here.
+#[tokio::test]
+async fn no_login_leads_to_another_host() {
+    let world = World::with(all(), |app| {
+        let sessions = Sessions::memory().login_page("/sign-in?from=app");
+        app.sessions(sessions).routes(routes![anything])
+    })
+    .await;
+    let mut led_back = 0;
+    for path in [
+        "/a",
+        "//evil.example",
+        "//evil.example/%2e",
+        "/.//evil.example/a",
+        "/a//evil.example",
+        "https://api.example//evil.example/",
+    ] {
+        let request = world.client.request(policy_server::http::Method::GET, path);
+        let answer = request.header("sec-fetch-mode", "navigate").send().await;
+        let Some(location) = answer.header("location") else { continue };
+        let (page, next) = location.split_once("&next=").unwrap_or((location, "%2F"));
+        assert_eq!(page, "/sign-in?from=app", "{path}");
+        let next = next.replace("%2F", "/").replace("%2E", ".");
+        assert!(next.starts_with('/') && !next.contains("//"), "{path} leads to {next}");
+        led_back += usize::from(next == "/a");
+    }
+    assert_eq!(led_back, 1);
+}

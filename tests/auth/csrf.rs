@@ -1,0 +1,378 @@
+//! What no page of another site can make a browser do.
+
+use policy_server::{Body, http::Method};
+use serde::Deserialize;
+
+use super::*;
+
+const APP: &str = "https://app.example";
+
+/// What a route says besides its path, over every method that the cases use.
+macro_rules! routes_of_cases {
+    ($($name:ident $method:literal $path:literal $(#[$attribute:meta])*;)*) => {
+        $(
+            #[route($method, $path)]
+            $(#[$attribute])*
+            async fn $name(State(shared): State<All>) {
+                shared.called();
+            }
+        )*
+
+        fn routes_of_cases() -> Vec<Route<All>> {
+            routes![$($name),*]
+        }
+    };
+}
+
+routes_of_cases! {
+    plain_get "GET" "/plain" #[cors(PARTNER)] #[auth(session)];
+    plain_post "POST" "/plain" #[cors(PARTNER)] #[auth(session)];
+    plain_propfind "PROPFIND" "/plain" #[cors(PARTNER)] #[auth(session)];
+    plain_lower_case "post" "/plain" #[cors(PARTNER)] #[auth(session)];
+    origin_post "POST" "/origin" #[cors(PARTNER)] #[auth(session)] #[csrf(origin)];
+    shared_post "POST" "/shared" #[cors(SHARED)] #[auth(session)];
+    bearer_post "POST" "/bearer" #[cors(PARTNER)] #[auth(session | token)];
+}
+
+/// The one that may do everything stands in `csrf_config` as a list of the app.
+const PARTNER: CorsPolicy = CorsPolicy::origins(&["https://admin.example"]).credentials().build();
+const SHARED: CorsPolicy =
+    CorsPolicy::origins(&["https://admin.example", "https://spa.example"]).credentials().build();
+
+#[post("/begin")]
+#[cors(PARTNER)]
+#[auth(public)]
+async fn begin(sessions: Sessions, State(shared): State<All>) -> Result<(), Problem> {
+    shared.called();
+    Ok(sessions.login("mallory").await?)
+}
+
+/// `csrf` over the whole server.
+#[tokio::test]
+async fn every_request_is_let_through_or_refused_as_the_cases_say() {
+    let (mut passed, mut refused) = (0, 0);
+    for case in section("csrf", 35) {
+        let asked = &case["request"];
+        // There is no policy that looks at the token alone.
+        if asked["policy"] == "token" {
+            continue;
+        }
+        let world =
+            World::with(routes_of_cases(), |app| app.public_origin(APP).routes(routes![begin]))
+                .await;
+        let login = world.client.post("/login/ada").header("host", "app.example").origin(APP);
+        let cookie = cookie_of(&login.send().await);
+        let token = world.client.get("/csrf").header("host", "app.example");
+        let token = token.header("cookie", &cookie).send().await.json::<Value>()["token"].clone();
+
+        let is_bearer = asked["cookie_auth"] == false && asked["establishes_session"] != true;
+        let path = match asked {
+            _ if asked["establishes_session"] == true => "/begin",
+            _ if is_bearer => "/bearer",
+            _ if asked["policy"] == "origin" => "/origin",
+            _ if asked["route_cors_credentials"] == true => "/shared",
+            _ => "/plain",
+        };
+        let method: Method = asked["method"].as_str().unwrap().parse().unwrap();
+        // No route serves TRACE, and OPTIONS is answered without one.
+        if method == Method::TRACE {
+            assert_eq!(world.client.request(method, path).send().await.status(), 421);
+            continue;
+        }
+        let mut request = world.client.request(method, path);
+        for (name, value) in asked["headers"].as_object().unwrap() {
+            request = request.header(name, value.as_str().unwrap());
+        }
+        if asked["headers"].get("host").is_none() {
+            request = request.header("host", "app.example");
+        }
+        if asked["cookie_auth"] == true {
+            request = request.header("cookie", &cookie);
+        }
+        if is_bearer {
+            request = request.header("authorization", bearer(&good_token()));
+        }
+        if asked["csrf_token"] == "valid" {
+            request = request.header("x-csrf-token", token.as_str().unwrap());
+        }
+        let answer = request.send().await;
+        let is_upgrade = asked["headers"].get("upgrade").is_some();
+        let code = match case["expect"].as_str().unwrap() {
+            "allow" => None,
+            // Another host is answered for by nobody.
+            "deny:origin" if asked["headers"].get("host").is_some() => Some((421, "origin.host")),
+            // An upgrade is refused by its origin before anybody asks who it is.
+            "deny:origin" if is_upgrade && asked["headers"].get("origin").is_some() => {
+                Some((403, "cors.websocket-origin"))
+            }
+            "deny:origin" => Some((403, "csrf.origin")),
+            "deny:token" => Some((403, "csrf.token")),
+            other => panic!("{other}"),
+        };
+        match code {
+            None => {
+                assert!(answer.status().is_success(), "{case} {answer:?}");
+                passed += 1;
+            }
+            Some((status, code)) => {
+                let (got, problem) = problem(&answer);
+                assert!(got == status && problem.starts_with(code), "{case} {answer:?}");
+                let no_store = problem.starts_with("csrf.").then_some("no-store");
+                assert_eq!(answer.header("cache-control"), no_store, "{case}");
+                assert!(leaves_cookie(&answer));
+                refused += 1;
+            }
+        }
+        let is_answered_by_handler = code.is_none() && asked["method"] != "OPTIONS";
+        assert_eq!(world.shared.calls(), usize::from(is_answered_by_handler), "{case}");
+    }
+    assert_eq!((passed, refused), (10, 23));
+}
+
+#[post("/change")]
+#[auth(session)]
+async fn change(State(shared): State<All>, body: String) -> String {
+    shared.called();
+    body
+}
+
+/// Nothing here says that a session is used but the argument.
+#[post("/public/session")]
+#[auth(public)]
+async fn public_session(session: Session, State(shared): State<All>) -> Result<(), Problem> {
+    shared.called();
+    Ok(session.set("a", 1)?)
+}
+
+#[post("/public/sessions")]
+#[auth(public)]
+async fn public_sessions(
+    sessions: Sessions,
+    State(shared): State<All>,
+    body: String,
+) -> Result<String, Problem> {
+    shared.called();
+    sessions.logout().await?;
+    Ok(body)
+}
+
+#[post("/by-token")]
+#[auth(token)]
+async fn by_token(_session: Session, State(shared): State<All>) {
+    shared.called();
+}
+
+#[post("/callback")]
+#[auth(public)]
+#[csrf(exempt = "state checked")]
+async fn callback(sessions: Sessions, Form(back): Form<Back>) -> Result<(), Problem> {
+    if back.state != "expected" {
+        return Err(Problem::bad_request());
+    }
+    Ok(sessions.login("ada").await?)
+}
+
+#[derive(Deserialize)]
+struct Back {
+    state: String,
+}
+
+#[get("/socket")]
+#[auth(public)]
+async fn socket(_session: Session, State(shared): State<All>) {
+    shared.called();
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![change, public_session, public_sessions, by_token, callback, socket]
+}
+
+fn multipart(parts: &[(&str, &str)]) -> String {
+    let mut text = "a preamble\r\n".to_owned();
+    for (head, content) in parts {
+        text += &format!("--b0und\r\n{head}\r\n\r\n{content}\r\n");
+    }
+    text + "--b0und--\r\n"
+}
+
+const MULTIPART: &str = "multipart/form-data; boundary=b0und";
+const URLENCODED: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of_it() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let eve = world.login("eve").await;
+    let field = |name: &str| format!("content-disposition: form-data; name=\"{name}\"");
+    let good = &*ada.csrf;
+    let pad = |length: usize| "x".repeat(length);
+    let reach = 64 * 1024;
+    let len = "csrf_token=".len() + good.len();
+    for (media_type, body, passes) in [
+        (URLENCODED, format!("csrf_token={good}"), true),
+        (URLENCODED, format!("a=1&csrf_token={good}&b=2"), true),
+        // Names are read as forms are.
+        (URLENCODED, format!("csrf%5ftoken={good}"), true),
+        ("Application/X-WWW-Form-UrlEncoded; charset=utf-8", format!("csrf_token={good}"), true),
+        (URLENCODED, format!("a={}&csrf_token={good}", pad(reach - len - 3)), true),
+        (URLENCODED, format!("a={}&csrf_token={good}", pad(reach - len - 2)), false),
+        (URLENCODED, format!("a={}&csrf_token={good}", pad(2 * reach)), false),
+        (URLENCODED, format!("csrf_token={good}&a={}", pad(2 * reach)), true),
+        (URLENCODED, format!("csrf_token={}", eve.csrf), false),
+        // The first one counts: somebody else may have put another behind or before it.
+        (URLENCODED, format!("csrf_token=x&csrf_token={good}"), false),
+        (URLENCODED, format!("x_csrf_token={good}"), false),
+        (URLENCODED, String::new(), false),
+        ("text/plain", format!("csrf_token={good}"), false),
+        ("application/json", format!("{{\"csrf_token\":\"{good}\"}}"), false),
+        (MULTIPART, multipart(&[(&field("csrf_token"), good)]), true),
+        (MULTIPART, multipart(&[(&field("a"), "1"), (&field("csrf_token"), good)]), true),
+        (
+            "multipart/form-data; charset=utf-8; boundary=\"b0und\"",
+            multipart(&[(&field("csrf_token"), good)]),
+            true,
+        ),
+        (MULTIPART, multipart(&[(&field("a"), &pad(reach)), (&field("csrf_token"), good)]), false),
+        // What looks like a field in the content of another is none.
+        (
+            MULTIPART,
+            multipart(&[(&field("a"), &format!("{}\r\n\r\n{good}", field("csrf_token")))]),
+            false,
+        ),
+        (MULTIPART, multipart(&[(&field("csrf_token2"), good)]), false),
+        (MULTIPART, multipart(&[(&field("csrf_token"), &eve.csrf)]), false),
+        (
+            MULTIPART,
+            multipart(&[("content-disposition: attachment; name=\"csrf_token\"", good)]),
+            false,
+        ),
+        ("multipart/form-data", multipart(&[(&field("csrf_token"), good)]), false),
+        ("multipart/form-data; boundary=", multipart(&[(&field("csrf_token"), good)]), false),
+    ] {
+        let shown = &body[..body.len().min(120)];
+        let before = world.shared.calls();
+        let request = ada.bare("/change").origin(OWN).header("content-type", media_type);
+        let answer = request.body(body.clone()).send().await;
+        if passes {
+            assert_eq!(answer.text(), body, "{media_type} {shown}");
+        } else {
+            assert_eq!(problem(&answer).1, "csrf.token", "{media_type} {shown}");
+        }
+        assert_eq!(world.shared.calls() - before, usize::from(passes), "{media_type} {shown}");
+    }
+}
+
+#[tokio::test]
+async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let own = |path: &str| ada.bare(path).origin(OWN);
+    let form = [("csrf_token", &*ada.csrf)];
+    let refused = async |request: TestRequest| {
+        assert_problem(&request.send().await, 403, "csrf.token");
+    };
+    refused(own("/change").header("x-csrf-token", "x").form(&form)).await;
+    refused(own("/change").header("x-csrf-token", "").form(&form)).await;
+    refused(own("/change").header("x-csrf-token", &ada.csrf).header("x-csrf-token", &ada.csrf))
+        .await;
+    refused(own(&format!("/change?csrf_token={}", ada.csrf))).await;
+    refused(own("/change").header("cookie", format!("__Host-csrf={}", ada.csrf))).await;
+    refused(own("/change").header("x-csrf-token", ada.csrf.to_lowercase())).await;
+    refused(own("/change").header("x-csrf-token", &ada.csrf[..63])).await;
+    refused(own("/change").header("x-csrf-token", format!(" {}=", ada.csrf))).await;
+    assert_eq!(world.shared.calls(), 0);
+    let wrong = [("csrf_token", "x")];
+    let answer = own("/change").header("x-csrf-token", &ada.csrf).form(&wrong).send().await;
+    assert_eq!(answer.status(), 200);
+}
+
+/// A body that comes in pieces, one byte at a time.
+#[tokio::test]
+async fn a_form_that_comes_byte_by_byte_is_read_too() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let body = format!("a=1&csrf_token={}&b=2", ada.csrf);
+    let pieces: Vec<_> = body
+        .bytes()
+        .map(|byte| Ok::<_, std::convert::Infallible>(bytes::Bytes::from(vec![byte])))
+        .collect();
+    let stream = Body::from_stream(futures_util::stream::iter(pieces));
+    let request = ada.bare("/change").origin(OWN).header("content-type", URLENCODED);
+    assert_eq!(request.body(stream).send().await.text(), body);
+}
+
+#[tokio::test]
+async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    for path in ["/public/session", "/public/sessions"] {
+        // Without a session the origin alone decides.
+        let anonymous = || world.client.post(path);
+        assert_problem(&anonymous().origin(EVIL).send().await, 403, "csrf.origin");
+        assert_problem(&anonymous().send().await, 403, "csrf.origin");
+        // With one, the token too.
+        assert_problem(&ada.bare(path).origin(OWN).send().await, 403, "csrf.token");
+        assert_problem(&ada.bare(path).send().await, 403, "csrf.token");
+        assert_problem(&ada.post(path).origin(OWN).send().await, 403, "csrf.origin");
+        let foreign = ada.bare(path).origin(EVIL).header("x-csrf-token", &ada.csrf).send().await;
+        assert_problem(&foreign, 403, "csrf.origin");
+    }
+    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    assert_eq!(ada.post("/public/session").send().await.status(), 200);
+    let form = [("csrf_token", &*ada.csrf), ("a", "b")];
+    let answer = ada.bare("/public/sessions").origin(OWN).form(&form).send().await;
+    assert_eq!(answer.text(), format!("csrf_token={}&a=b", ada.csrf));
+    assert_eq!(ada.who().await, None);
+}
+
+/// A token authenticates, and the handler takes the session of whoever's browser it is.
+#[tokio::test]
+async fn a_route_of_tokens_does_not_lend_its_session_either() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let with = |request: TestRequest| request.header("authorization", bearer(&good_token()));
+    assert_problem(&with(ada.bare("/by-token")).send().await, 403, "csrf.token");
+    assert_problem(&with(ada.bare("/by-token").origin(EVIL)).send().await, 403, "csrf.origin");
+    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(with(ada.post("/by-token")).send().await.status(), 200);
+}
+
+/// OAuth 2.0 Form Post Response Mode: the provider's page sends the browser here.
+#[tokio::test]
+async fn an_exempt_route_is_reached_from_everywhere() {
+    let world = World::new(all()).await;
+    let callback = |state: &str| {
+        let request = world.client.post("/callback").origin(EVIL);
+        request.header("sec-fetch-site", "cross-site").form(&[("state", state)])
+    };
+    assert_eq!(callback("other").send().await.status(), 400);
+    assert!(set_cookie(&callback("other").send().await).is_none());
+    let ada = world.login("ada").await;
+    for request in [callback("expected"), callback("expected").header("cookie", &ada.cookie)] {
+        assert!(set_cookie(&request.send().await).is_some());
+    }
+}
+
+/// RFC 6455 10.2
+#[tokio::test]
+async fn a_websocket_does_not_use_the_session_of_another_page() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let open = || {
+        let request = ada.get("/socket").header("upgrade", "websocket");
+        request.header("connection", "Upgrade")
+    };
+    for (request, code) in [
+        (open().origin(EVIL), "cors.websocket-origin-not-granted"),
+        (open().origin("null"), "cors.websocket-origin-not-granted"),
+        (open().origin(OWN).header("sec-fetch-site", "cross-site"), "csrf.origin"),
+        (open(), "csrf.origin"),
+        (open().header("x-csrf-token", &ada.csrf), "csrf.origin"),
+        (open().header("sec-fetch-site", "same-site"), "csrf.origin"),
+    ] {
+        assert_problem(&request.send().await, 403, code);
+    }
+    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(open().origin(OWN).send().await.status(), 200);
+}

@@ -1,0 +1,378 @@
+//! What every refusal says, and what a request is not asked, or asks, before it.
+
+use axum_core::extract::FromRequestParts;
+use http::{Running, request};
+use policy_server::http::{Method, request::Parts};
+
+use super::*;
+use crate::http;
+
+#[get("/token")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(token)]
+async fn token(me: Principal, State(shared): State<All>) -> String {
+    shared.called();
+    me.subject().to_owned()
+}
+
+#[get("/admin")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(token, scopes = ["admin"])]
+async fn admin(State(shared): State<All>) {
+    shared.called();
+}
+
+#[get("/write")]
+#[auth(token, scopes = ["write"])]
+async fn write(State(shared): State<All>) {
+    shared.called();
+}
+
+#[post("/revoke/{id}")]
+#[auth(public)]
+async fn revoke(id: String, tokens: Tokens) -> Result<(), Problem> {
+    let day = policy_core::time::Timestamp::from_seconds(START + 86_400);
+    tokens.revoke_token(&id, day).await
+}
+
+#[post("/cut-off/{user}")]
+#[auth(public)]
+async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
+/// Counts that it was asked.
+struct Asked;
+
+impl FromRequestParts<All> for Asked {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_parts: &mut Parts, state: &All) -> Result<Self, Problem> {
+        state.called();
+        Ok(Self)
+    }
+}
+
+#[post("/asked/session")]
+#[auth(session)]
+async fn asked_session(_asked: Asked, _body: String) {}
+
+#[post("/asked/token")]
+#[auth(token)]
+async fn asked_token(_asked: Asked, _body: String) {}
+
+#[post("/asked/either")]
+#[auth(session | token)]
+async fn asked_either(_asked: Asked, _body: String) {}
+
+fn all() -> Vec<Route<All>> {
+    routes![token, admin, write, revoke, cut_off, asked_session, asked_token, asked_either]
+}
+
+/// What the world looks like in which a code of `failure_mapping` is the answer.
+async fn failed(mode: &str, code: &str) -> TestResponse {
+    let world = World::new(all()).await;
+    let get = |path: &str| world.client.get(path).origin(SPA);
+    let with = |token: &str| get("/token").header("authorization", bearer(token));
+    match (mode, code) {
+        ("token", "none") => get("/token").send().await,
+        ("token", "invalid_request") => {
+            get("/token").header("authorization", "Bearer a b").send().await
+        }
+        ("token", "expired") => {
+            world.advance(10_000);
+            with(&good_token()).send().await
+        }
+        ("token", "bad_signature" | "unknown_key" | "bad_audience") => {
+            let cases = section("token_hs256", 122);
+            let case = cases.iter().find(|case| case["expect"] == code).expect("a case");
+            with(case["token"].as_str().expect("a token")).send().await
+        }
+        ("token", "revoked") => {
+            let revoked = world.client.post("/revoke/AAAAAAAAAAAAAAAAAAAAAA").send().await;
+            assert_eq!(revoked.status(), 200);
+            with(&good_token()).send().await
+        }
+        ("token", "insufficient_scope") => {
+            get("/admin").header("authorization", bearer(&good_token())).send().await
+        }
+        ("token", "store_unavailable") => {
+            world.store.fail(true);
+            world.advance(60);
+            with(&good_token()).send().await
+        }
+        ("session", "none") => get("/me").send().await,
+        ("session", "unknown") => {
+            let cookie = format!("__Host-sid={}", "A".repeat(43));
+            get("/me").header("cookie", cookie).send().await
+        }
+        ("session", "expired") => {
+            let ada = world.login("ada").await;
+            world.advance(15 * 60);
+            ada.get("/me").origin(SPA).send().await
+        }
+        ("session", "revoked") => {
+            let ada = world.login("ada").await;
+            assert_eq!(ada.post("/logout").send().await.status(), 200);
+            ada.get("/me").origin(SPA).send().await
+        }
+        ("session", "csrf") => {
+            let ada = world.login("ada").await;
+            ada.bare("/set/a/1").origin(SPA).send().await
+        }
+        ("session", "store_unavailable") => {
+            let ada = world.login("ada").await;
+            world.store.fail(true);
+            ada.get("/me").origin(SPA).send().await
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// `failure_mapping`, to the letter; and a page of another origin can read every refusal.
+#[tokio::test]
+async fn every_failure_is_told_as_the_mapping_says() {
+    for case in section("failure_mapping", 15) {
+        let (mode, code) = (case["mode"].as_str().unwrap(), case["code"].as_str().unwrap());
+        let answer = failed(mode, code).await;
+        let expect = &case["expect"];
+        assert_eq!(answer.status().as_u16(), expect["status"], "{case}");
+        let challenges = answer.header_all("www-authenticate");
+        let expected: Vec<_> = expect["www_authenticate"].as_str().into_iter().collect();
+        assert_eq!(challenges, expected, "{case}");
+        for (name, member) in [("content-type", "content_type"), ("cache-control", "cache_control")]
+        {
+            assert_eq!(answer.header_all(name), [expect[member].as_str().unwrap()], "{case}");
+        }
+        let retry = (answer.status() == 503).then_some("1");
+        assert_eq!(answer.header("retry-after"), retry, "{case}");
+        assert_eq!(answer.header("access-control-allow-origin"), Some(SPA), "{case}");
+        assert_eq!(answer.header("access-control-allow-credentials"), Some("true"), "{case}");
+        let is_gone = mode == "session" && matches!(code, "expired" | "unknown" | "revoked");
+        assert_eq!(removes_cookie(&answer), is_gone, "{case}");
+        assert!(is_gone || leaves_cookie(&answer), "{case}");
+    }
+}
+
+/// `token_hs256` over the whole server: the exact reason is nobody's business but when it is the
+/// age of the token, and no handler runs.
+#[tokio::test]
+async fn every_token_is_taken_or_refused_as_the_cases_say() {
+    let (mut taken, mut refused, mut left) = (0, 0, 0);
+    let mut bodies = std::collections::BTreeSet::new();
+    for case in section("token_hs256", 122) {
+        let config = &case["config"];
+        // An app takes its own tokens: the type and the form of dates are fixed.
+        if config.get("typ").is_some() || config.get("numeric_dates").is_some() {
+            left += 1;
+            continue;
+        }
+        let names: Vec<&str> = match config["keys"].as_array() {
+            Some(names) => names.iter().map(|name| name.as_str().unwrap()).collect(),
+            None => vec!["k1", "k2"],
+        };
+        let store = Store::default();
+        let mut settings = Tokens::hs256(case_keys(&names))
+            .unwrap()
+            .issuer("https://auth.example")
+            .audience("api")
+            .store(store.clone());
+        if let Some(leeway) = config["leeway"].as_u64() {
+            settings = settings.leeway(Duration::from_secs(leeway));
+        }
+        let clock = Clock::at(START - 1);
+        let world = World::on(store, clock, all(), |app| app.tokens(settings)).await;
+        for id in config["revoked_jti"].as_array().into_iter().flatten() {
+            let path = format!("/revoke/{}", id.as_str().unwrap());
+            assert_eq!(world.client.post(&path).send().await.status(), 200);
+        }
+        for (user, cut) in config["not_before_user"].as_object().into_iter().flatten() {
+            // The cut-off is the next second.
+            assert_eq!(*cut, START);
+            let path = format!("/cut-off/{user}");
+            assert_eq!(world.client.post(&path).send().await.status(), 200);
+        }
+        world.advance(1);
+        let path = match config["required_scope"].as_str() {
+            None => "/token",
+            Some("write") => "/write",
+            Some("admin") => "/admin",
+            Some(other) => panic!("{other}"),
+        };
+        let text = case["token"].as_str().unwrap();
+        let field = [b"Bearer ", text.as_bytes()].concat();
+        if field.iter().any(|byte| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f) {
+            // No field has such bytes.
+            left += 1;
+            continue;
+        }
+        let answer = world.client.get(path).header("authorization", field).send().await;
+        let is_token68 = {
+            let front = text.trim_end_matches('=');
+            let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+            !front.is_empty() && front.bytes().all(is_sign)
+        };
+        let invalid = "Bearer realm=\"api\", error=\"invalid_token\", \
+                       error_description=\"The access token is invalid\"";
+        let expired = "Bearer realm=\"api\", error=\"invalid_token\", \
+                       error_description=\"The access token expired\"";
+        let (status, challenge) = match case["expect"].as_str().unwrap() {
+            "ok" => (200, None),
+            "expired" => (401, Some(expired)),
+            "insufficient_scope" => {
+                (403, Some("Bearer realm=\"api\", error=\"insufficient_scope\", scope=\"admin\""))
+            }
+            _ if !is_token68 => (400, Some("Bearer realm=\"api\", error=\"invalid_request\"")),
+            _ => (401, Some(invalid)),
+        };
+        let challenges = answer.header_all("www-authenticate");
+        let got = (answer.status().as_u16(), challenges.first().copied());
+        assert_eq!(got, (status, challenge), "{case}");
+        assert_eq!(world.shared.calls(), usize::from(status == 200), "{case}");
+        if challenge == Some(invalid) {
+            let mut headers: Vec<_> =
+                answer.headers().iter().map(|line| format!("{line:?}")).collect();
+            headers.sort();
+            bodies.insert((headers, answer.bytes().clone()));
+        }
+        if status == 200 { taken += 1 } else { refused += 1 }
+    }
+    assert_eq!(bodies.len(), 1, "the answers tell what is wrong: {bodies:?}");
+    assert!((taken, refused) >= (15, 90) && left <= 8, "{taken} taken, {refused} refused, {left}");
+}
+
+#[tokio::test]
+async fn every_authorization_field_is_read_as_the_cases_say() {
+    for case in section("authorization_header", 14) {
+        let world = World::new(all()).await;
+        let mut request = world.client.get("/token");
+        for line in case["headers"].as_array().unwrap() {
+            request = request.header("authorization", line.as_str().unwrap());
+        }
+        let answer = request.send().await;
+        let challenge = answer.header("www-authenticate").unwrap().to_owned();
+        let expected = match case["expect"][0].as_str().unwrap() {
+            "none" | "other_scheme" => (401, "Bearer realm=\"api\""),
+            "reject" => (400, "Bearer realm=\"api\", error=\"invalid_request\""),
+            // None of them is a token of ours.
+            "token" => (
+                401,
+                "Bearer realm=\"api\", error=\"invalid_token\", \
+                 error_description=\"The access token is invalid\"",
+            ),
+            other => panic!("{other}"),
+        };
+        assert_eq!((answer.status().as_u16(), &*challenge), expected, "{case}");
+        assert_eq!(world.shared.calls(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_asks_nobody_who_they_are() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    world.store.fail(true);
+    let before = world.store.calls();
+    for path in ["/me", "/token", "/admin"] {
+        let preflight = || {
+            let request = world.client.options(path).origin(SPA);
+            request.header("access-control-request-method", "GET")
+        };
+        let plain = preflight().send().await;
+        assert_eq!(plain.status(), 204, "{plain:?}");
+        assert_eq!(plain.header("access-control-allow-origin"), Some(SPA));
+        // Whatever credential comes with it.
+        let known = preflight().header("cookie", &ada.cookie);
+        let known = known.header("authorization", bearer(&good_token())).send().await;
+        let wrong =
+            preflight().header("authorization", "Bearer a b").header("cookie", "__Host-sid=");
+        let wrong = wrong.send().await;
+        for answer in [known, wrong] {
+            assert_eq!((answer.status(), answer.headers()), (plain.status(), plain.headers()));
+        }
+    }
+    assert_eq!((world.store.calls(), world.shared.calls()), (before, 0));
+}
+
+#[tokio::test]
+async fn paths_and_methods_that_are_not_served_ask_nobody_either() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    world.store.fail(true);
+    let before = world.store.calls();
+    for (method, path, status, code) in [
+        (Method::GET, "/nowhere", 404, "route.not-found"),
+        (Method::POST, "/nowhere", 404, "route.not-found"),
+        (Method::DELETE, "/me", 405, "route.method-not-allowed"),
+        (Method::POST, "/token", 405, "route.method-not-allowed"),
+    ] {
+        let request = world.client.request(method, path);
+        let answer = request.header("cookie", &ada.cookie).header("authorization", "Bearer x");
+        let answer = answer.send().await;
+        assert_problem(&answer, status, code);
+        assert!(answer.header("www-authenticate").is_none() && leaves_cookie(&answer));
+    }
+    assert_eq!(world.store.calls(), before);
+}
+
+#[tokio::test]
+async fn no_extractor_runs_before_the_gate() {
+    let world = World::new(all()).await;
+    for path in ["/asked/session", "/asked/token", "/asked/either"] {
+        let answer = world.client.post(path).origin(OWN).body("a").send().await;
+        assert_problem(&answer, 401, "auth.credentials-missing");
+        let answer = world.client.post(path).header("authorization", "Bearer x").send().await;
+        assert_eq!(answer.status(), 401);
+    }
+    let ada = world.login("ada").await;
+    assert_problem(&ada.bare("/asked/session").send().await, 403, "csrf.token");
+    assert_eq!(world.shared.calls(), 0);
+    // It does behind it.
+    assert_eq!(ada.post("/asked/session").send().await.status(), 200);
+    assert_eq!(world.shared.calls(), 1);
+}
+
+/// Whoever is refused gets to know it without sending a byte of what they announced.
+#[tokio::test]
+async fn no_body_is_read_before_the_gate() {
+    let (app, shared) = app(&Store::default(), &Clock::at(START), all());
+    let server = Running::start(app).await;
+    for (path, fields, status) in [
+        ("/asked/session", "origin: https://api.example", 401),
+        ("/asked/token", "origin: https://api.example", 401),
+        ("/asked/token", "authorization: Bearer x", 401),
+        ("/asked/either", "cookie: __Host-sid=x", 401),
+    ] {
+        for media_type in
+            ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"]
+        {
+            let fields = [fields, "content-length: 1000", &format!("content-type: {media_type}")];
+            let text =
+                request(&format!("POST {path}"), &fields).replace("localhost", "api.example");
+            let answer = server.answer(text).await;
+            assert_eq!(answer.status, status, "{path} {media_type} {answer:?}");
+        }
+    }
+    assert_eq!(shared.calls(), 0);
+}
+
+/// A page elsewhere has somebody send a form: nobody waits for it to end.
+#[tokio::test]
+async fn the_form_of_another_site_is_not_read() {
+    let (app, shared) = app(&Store::default(), &Clock::at(START), all());
+    let server = Running::start(app).await;
+    let own = ["origin: https://api.example", "content-length: 0"];
+    let own = request("POST /login/ada", &own).replace("localhost", "api.example");
+    let answer = server.answer(own).await;
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let form = [
+        "origin: https://evil.example",
+        &format!("cookie: {cookie}"),
+        "content-length: 1000",
+        "content-type: application/x-www-form-urlencoded",
+    ];
+    let form = request("POST /asked/session", &form).replace("localhost", "api.example");
+    let answer = server.answer(form).await;
+    assert_eq!(answer.problem(), (403, "csrf.origin".to_owned()));
+    assert_eq!(shared.calls(), 0);
+}

@@ -1,0 +1,215 @@
+//! Requests that nobody answers: a panic, a time-out, a client that goes away. What takes rights
+//! away happens all the same, and nothing else.
+
+use std::pin::Pin;
+
+use http::{Running, soon};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::http;
+
+/// What a handler does before it is lost.
+#[post("/lost/{deed}/{end}")]
+#[auth(public)]
+async fn lost(
+    deed: String,
+    end: String,
+    sessions: Sessions,
+    session: Session,
+    State(shared): State<All>,
+) -> Result<(), Problem> {
+    match &*deed {
+        "login" => sessions.login("mallory").await?,
+        "elevate" => session.elevate()?,
+        "set" => session.set("a", 1)?,
+        "logout" => session.logout(),
+        "logout-and-login" => {
+            session.logout();
+            sessions.login("mallory").await?;
+        }
+        "revoke-others" => drop(sessions.revoke_others().await?),
+        "revoke-all" => drop(sessions.revoke_all().await?),
+        other => panic!("{other}"),
+    }
+    match &*end {
+        // As a panic, but for the message on standard error.
+        "panic" => std::panic::resume_unwind(Box::new("lost")),
+        "wait" => {
+            shared.wait().await;
+            Ok(())
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Deeds, and who is logged in afterwards: the one who did it, and on another device.
+const DEEDS: [(&str, bool, bool); 7] = [
+    ("login", true, true),
+    ("elevate", true, true),
+    ("set", true, true),
+    ("logout", false, true),
+    ("logout-and-login", false, true),
+    ("revoke-others", true, false),
+    ("revoke-all", false, false),
+];
+
+async fn world() -> World {
+    World::with(routes![lost], |app| app.timeout(Duration::from_millis(100))).await
+}
+
+async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
+    let (_, here, there) = *DEEDS.iter().find(|known| known.0 == deed).expect("a deed");
+    let left = (ada.who().await.is_some(), other.who().await.is_some());
+    assert_eq!(left, (here, there), "{deed}");
+    if here {
+        assert_eq!(ada.value("a").await, Value::Null, "{deed}");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
+    let world = world().await;
+    for (deed, ..) in DEEDS {
+        for (end, status, code) in
+            [("panic", 500, "handler.failed"), ("wait", 503, "handler.timed-out")]
+        {
+            let (ada, other) = (world.login("ada").await, world.login("ada").await);
+            let answer = ada.post(&format!("/lost/{deed}/{end}")).send().await;
+            assert_problem(&answer, status, code);
+            assert!(set_cookie(&answer).is_none(), "{deed} {answer:?}");
+            let ends = matches!(deed, "logout" | "logout-and-login" | "revoke-all");
+            assert_eq!(removes_cookie(&answer), ends, "{deed} {end} {answer:?}");
+            assert_left(deed, &ada, &other).await;
+            for one in [ada, other] {
+                one.post("/logout").send().await;
+            }
+        }
+    }
+}
+
+/// The future of a request, dropped while its handler waits: the client is gone.
+#[tokio::test]
+async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
+    let world = World::new(routes![lost]).await;
+    for (deed, ..) in DEEDS {
+        let (ada, other) = (world.login("ada").await, world.login("ada").await);
+        let request: JoinHandle<_> = tokio::spawn(ada.post(&format!("/lost/{deed}/wait")).send());
+        world.shared.waiting.pass().await;
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled());
+        // What is left to do is done by a task of its own.
+        tokio::task::yield_now().await;
+        assert_left(deed, &ada, &other).await;
+        for one in [ada, other] {
+            one.post("/logout").send().await;
+        }
+    }
+}
+
+/// Dropped at each point at which the request waits for the store.
+#[tokio::test]
+async fn a_logout_is_done_wherever_its_client_goes_away() {
+    let mut cut = [0, 0];
+    for (deed, is_down) in [("/logout", false), ("/set/a/1", true)] {
+        for waits in 0.. {
+            let world = World::new(Vec::new()).await;
+            let ada = world.login("ada").await;
+            world.store.hold();
+            let request = tokio::spawn(ada.post(deed).send());
+            let mut held = 0;
+            loop {
+                if request.is_finished() || held > waits {
+                    break;
+                }
+                world.store.is_held().await;
+                if held < waits {
+                    world.store.step();
+                }
+                held += 1;
+                for _ in 0..4 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            let is_cut = !request.is_finished();
+            request.abort();
+            let _ = request.await;
+            world.store.release();
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
+            if !is_cut {
+                break;
+            }
+            cut[usize::from(is_down)] += 1;
+            // Before the session was found nothing was asked for.
+            let was_asked_for = waits > 0;
+            match deed {
+                "/logout" => assert_eq!(ada.who().await.is_none(), was_asked_for, "{waits}"),
+                _ => {
+                    let stored = ada.value("a").await == 1;
+                    assert!(!stored || was_asked_for, "{waits}");
+                }
+            }
+        }
+    }
+    assert!(cut.iter().all(|cuts| *cuts >= 2), "{cut:?}");
+}
+
+/// Over a socket, as it happens: the connection breaks off in the middle of a request.
+#[tokio::test]
+async fn a_connection_that_breaks_undoes_no_logout() {
+    let (store, clock) = (Store::default(), Clock::at(START));
+    let (app, shared) = app(&store, &clock, routes![lost]);
+    let server = Running::start(app).await;
+    let raw = |what: &str, fields: &[&str]| {
+        http::request(what, fields).replace("host: localhost", "host: api.example")
+    };
+    let own = "origin: https://api.example";
+    for (deed, lives) in [("logout", false), ("set", true), ("login", true)] {
+        let login = server.answer(raw("POST /login/ada", &[own, "content-length: 0"])).await;
+        let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let cookie = format!("cookie: {cookie}");
+        let token = server.answer(raw("GET /csrf", &[&cookie])).await;
+        let token: Value = serde_json::from_str(token.text()).unwrap();
+        let token = format!("x-csrf-token: {}", token["token"].as_str().unwrap());
+        let mut connection = server.connect().await;
+        let fields = [own, &cookie, &token, "content-length: 0"];
+        connection.send(raw(&format!("POST /lost/{deed}/wait"), &fields)).await;
+        shared.waiting.pass().await;
+        let before = Arc::strong_count(&shared);
+        drop(connection);
+        // The handler holds the state until it is dropped.
+        soon(async {
+            while Arc::strong_count(&shared) >= before {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let me = server.answer(raw("GET /me", &[&cookie])).await;
+        assert_eq!(me.status, if lives { 200 } else { 401 }, "{deed}");
+        if lives {
+            assert_eq!(me.text(), "ada");
+            let value = server.answer(raw("GET /value/a", &[&cookie])).await;
+            assert_eq!(value.text(), "null", "{deed}");
+        }
+    }
+}
+
+/// A commit that has begun is not cut off by the time-out of the handler.
+#[tokio::test]
+async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
+    let world = World::with(Vec::new(), |app| app.timeout(Duration::from_millis(1))).await;
+    let ada = world.login("ada").await;
+    let mut request: Pin<Box<dyn Future<Output = TestResponse>>> =
+        Box::pin(world.client.post("/login/eve").origin(OWN).send());
+    world.store.hold();
+    let is_held = async {
+        world.store.is_held().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        world.store.release();
+    };
+    let (answer, ()) = tokio::join!(&mut request, is_held);
+    assert!(set_cookie(&answer).is_some(), "{answer:?}");
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+}

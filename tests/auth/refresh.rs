@@ -1,0 +1,178 @@
+//! Refresh tokens over HTTP (RFC 6749 6, RFC 9700 4.14).
+
+use super::*;
+
+#[post("/token")]
+#[auth(public)]
+async fn begin(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+    tokens.login(Identity::new("ada").scopes(["orders:read"])).await
+}
+
+#[post("/refresh")]
+#[cors(origins = ["https://spa.example"])]
+#[auth(public)]
+async fn refresh(tokens: Tokens, body: String) -> Result<policy_server::tokens::Issued, Problem> {
+    tokens.refresh(&body).await
+}
+
+#[post("/token/logout")]
+#[auth(public)]
+async fn end(tokens: Tokens, body: String) -> Result<String, Problem> {
+    Ok(tokens.logout(&body).await?.to_string())
+}
+
+#[post("/token/cut-off")]
+#[auth(public)]
+async fn cut_off(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke_user("ada").await?.to_string())
+}
+
+#[get("/orders")]
+#[auth(token, scopes = ["orders:read"], fresh = "1h")]
+async fn orders(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![begin, refresh, end, cut_off, orders]
+}
+
+struct Pair {
+    access: String,
+    refresh: String,
+}
+
+#[track_caller]
+fn pair(answer: &TestResponse) -> Pair {
+    assert_eq!(answer.status(), 200, "{answer:?}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let body: Value = answer.json();
+    assert_eq!((&body["token_type"], &body["expires_in"]), (&"Bearer".into(), &300.into()));
+    let text = |name: &str| body[name].as_str().unwrap().to_owned();
+    Pair { access: text("access_token"), refresh: text("refresh_token") }
+}
+
+impl World {
+    async fn begin(&self) -> Pair {
+        pair(&self.client.post("/token").send().await)
+    }
+
+    async fn refresh(&self, token: &str) -> TestResponse {
+        self.client.post("/refresh").origin(SPA).body(token.to_owned()).send().await
+    }
+
+    async fn orders(&self, token: &str) -> u16 {
+        let request = self.client.get("/orders").header("authorization", bearer(token));
+        request.send().await.status().as_u16()
+    }
+}
+
+#[track_caller]
+fn assert_refused(answer: &TestResponse) {
+    assert_problem(answer, 401, "token.refresh-refused");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some(SPA));
+}
+
+#[tokio::test]
+async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
+    let world = World::new(all()).await;
+    let first = world.begin().await;
+    world.advance(200);
+    let second = pair(&world.refresh(&first.refresh).await);
+    assert_eq!(world.orders(&second.access).await, 200);
+    assert!(second.refresh != first.refresh && second.access != first.access);
+    // Another tab, or a lost answer.
+    world.advance(9);
+    let again = pair(&world.refresh(&first.refresh).await);
+    assert_eq!(again.refresh, second.refresh);
+    // Somebody who has a copy: nobody is logged in any more.
+    world.advance(2);
+    assert_refused(&world.refresh(&first.refresh).await);
+    assert_refused(&world.refresh(&second.refresh).await);
+    for access in [&first.access, &second.access, &again.access] {
+        assert_eq!(world.orders(access).await, 401);
+    }
+    assert_eq!(world.orders(&world.begin().await.access).await, 200);
+}
+
+#[tokio::test]
+async fn of_many_refreshes_at_once_none_fails_and_none_forks() {
+    let world = World::new(all()).await;
+    let first = world.begin().await;
+    let requests = (0..50).map(|_| world.refresh(&first.refresh));
+    let pairs: Vec<Pair> =
+        futures_util::future::join_all(requests).await.iter().map(pair).collect();
+    assert!(pairs.iter().all(|one| one.refresh == pairs[0].refresh));
+}
+
+#[tokio::test]
+async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
+    let world = World::new(all()).await;
+    for path in ["/token/logout", "/token/cut-off"] {
+        let (first, other) = (world.begin().await, world.begin().await);
+        let second = pair(&world.refresh(&first.refresh).await);
+        // The used one says which family is meant, too.
+        let ended = world.client.post(path).body(first.refresh.clone()).send().await;
+        assert_eq!(ended.status(), 200);
+        assert_refused(&world.refresh(&first.refresh).await);
+        assert_refused(&world.refresh(&second.refresh).await);
+        assert_eq!(
+            (world.orders(&first.access).await, world.orders(&second.access).await),
+            (401, 401)
+        );
+        let lives = path == "/token/logout";
+        assert_eq!(world.orders(&other.access).await == 200, lives);
+        assert_eq!(world.refresh(&other.refresh).await.status() == 200, lives);
+        world.advance(2);
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_no_refresh_token_gets_one_answer() {
+    let world = World::new(all()).await;
+    let first = world.begin().await;
+    let mut answers = std::collections::BTreeSet::new();
+    for text in
+        ["", "x", "rt_", &first.access, &format!("rt_{}", "A".repeat(43)), &"a".repeat(9000)]
+    {
+        let answer = world.refresh(text).await;
+        assert_refused(&answer);
+        answers.insert(answer.bytes().clone());
+    }
+    assert_eq!(answers.len(), 1);
+    // A refresh token is no access token.
+    assert_eq!(world.orders(&first.refresh).await, 401);
+}
+
+#[tokio::test]
+async fn a_refresh_makes_no_login_younger_and_the_family_ends() {
+    let world = World::new(all()).await;
+    let mut now = world.begin().await;
+    for _ in 0..11 {
+        world.advance(300);
+        now = pair(&world.refresh(&now.refresh).await);
+        assert_eq!(world.orders(&now.access).await, 200);
+    }
+    world.advance(300);
+    now = pair(&world.refresh(&now.refresh).await);
+    assert_eq!(world.orders(&now.access).await, 401);
+    world.advance(30 * 86_400 - 3601);
+    now = pair(&world.refresh(&now.refresh).await);
+    world.advance(1);
+    assert_refused(&world.refresh(&now.refresh).await);
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_logs_nobody_out() {
+    let world = World::new(all()).await;
+    let first = world.begin().await;
+    world.store.fail(true);
+    for answer in [world.refresh(&first.refresh).await, world.client.post("/token").send().await] {
+        assert_problem(&answer, 503, "token.store-unavailable");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+    }
+    world.store.fail(false);
+    assert_eq!(world.refresh(&first.refresh).await.status(), 200);
+}

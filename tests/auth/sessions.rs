@@ -1,0 +1,458 @@
+//! The life of a session as clients see it: what changes its id, what ends it, and what is left.
+
+use std::collections::BTreeSet;
+
+use policy_server::{
+    session::{Handle, minutes},
+    store::LimitPolicy,
+};
+
+use super::*;
+
+#[post("/anonymous")]
+#[auth(public)]
+async fn anonymous(session: Session) -> Result<(), Problem> {
+    session.set("cart", 3)?;
+    Ok(())
+}
+
+#[get("/cart")]
+#[auth(public)]
+async fn cart(session: Session) -> Result<Json<Value>, Problem> {
+    Ok(Json(session.get("cart")?.unwrap_or_default()))
+}
+
+#[post("/elevate")]
+#[auth(session)]
+async fn elevate(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+/// Logs in, or out, or writes, and answers with a status of the client's choice.
+#[post("/login/{user}/{status}")]
+#[auth(public)]
+async fn login_with(user: String, status: u16, sessions: Sessions) -> Result<StatusCode, Problem> {
+    sessions.login(user.as_str()).await?;
+    StatusCode::from_u16(status).map_err(Problem::internal)
+}
+
+#[post("/logout/{status}")]
+#[auth(session)]
+async fn logout_with(status: u16, session: Session) -> Result<StatusCode, Problem> {
+    session.logout();
+    StatusCode::from_u16(status).map_err(Problem::internal)
+}
+
+#[post("/set-with/{key}/{status}")]
+#[auth(session)]
+async fn set_with(key: String, status: u16, session: Session) -> Result<StatusCode, Problem> {
+    session.set(&key, 1)?;
+    StatusCode::from_u16(status).map_err(Problem::internal)
+}
+
+#[post("/elevate/{status}")]
+#[auth(session)]
+async fn elevate_with(status: u16, session: Session) -> Result<StatusCode, Problem> {
+    session.elevate()?;
+    StatusCode::from_u16(status).map_err(Problem::internal)
+}
+
+#[post("/revoke-others/{status}")]
+#[auth(session)]
+async fn revoke_others(status: u16, sessions: Sessions) -> Result<(StatusCode, String), Problem> {
+    let ended = sessions.revoke_others().await?;
+    Ok((StatusCode::from_u16(status).map_err(Problem::internal)?, ended.to_string()))
+}
+
+#[post("/revoke-all")]
+#[auth(session)]
+async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_all().await?.to_string())
+}
+
+#[post("/revoke/{handle}")]
+#[auth(session)]
+async fn revoke(handle: String, sessions: Sessions) -> Result<String, Problem> {
+    let handle = Handle::parse(&handle).ok_or_else(Problem::not_found)?;
+    Ok(sessions.revoke(handle).await?.to_string())
+}
+
+#[post("/remember/{user}")]
+#[auth(public)]
+async fn remember(user: String, sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login_remembered(user.as_str()).await?)
+}
+
+#[get("/sessions")]
+#[auth(session)]
+async fn list(sessions: Sessions) -> Result<String, Problem> {
+    let list = sessions.list().await?;
+    Ok(list.iter().map(|one| one.handle.to_string()).collect::<Vec<_>>().join(" "))
+}
+
+/// Waits for the test between reading and writing.
+#[post("/slow/{key}")]
+#[auth(session)]
+async fn slow(key: String, session: Session, State(shared): State<All>) -> Result<(), Problem> {
+    session.incr("count", 1)?;
+    shared.wait().await;
+    Ok(session.set(&key, 1)?)
+}
+
+#[post("/slow-elevate")]
+#[auth(session)]
+async fn slow_elevate(session: Session, State(shared): State<All>) -> Result<(), Problem> {
+    shared.wait().await;
+    Ok(session.elevate()?)
+}
+
+#[post("/count")]
+#[auth(session)]
+async fn count(session: Session) -> Result<(), Problem> {
+    session.incr("count", 1)?;
+    tokio::task::yield_now().await;
+    Ok(())
+}
+
+#[post("/planted")]
+#[auth(public)]
+async fn planted(session: Session) -> Result<impl IntoResponse, Problem> {
+    session.set("a", 1)?;
+    let evil = format!("__Host-sid={}; Path=/; Secure", "A".repeat(43));
+    Ok([("set-cookie", evil)])
+}
+
+#[get("/planted")]
+#[auth(public)]
+async fn planted_alone() -> impl IntoResponse {
+    let mut headers = policy_server::http::HeaderMap::new();
+    for line in ["__Host-sid=x", " __Host-sid = x; Path=/", "other=1; Path=/", "__Host-sid2=1"] {
+        headers.append("set-cookie", line.parse().unwrap());
+    }
+    headers
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![
+        anonymous,
+        cart,
+        elevate,
+        login_with,
+        logout_with,
+        set_with,
+        elevate_with,
+        revoke_others,
+        revoke_all,
+        revoke,
+        remember,
+        list,
+        slow,
+        slow_elevate,
+        count,
+        planted,
+        planted_alone,
+    ]
+}
+
+/// Session fixation: whatever id somebody plants, a login draws another.
+#[tokio::test]
+async fn the_id_after_a_login_is_none_that_was_presented_before() {
+    let world = World::new(all()).await;
+    let unknown = format!("__Host-sid={}", "A".repeat(43));
+    let anonymous = cookie_of(&world.client.post("/anonymous").origin(OWN).send().await);
+    let eve = world.login("eve").await;
+    let ada = world.login("ada").await;
+    let mut seen: BTreeSet<String> =
+        [&unknown, &anonymous, &eve.cookie, &ada.cookie].map(String::clone).into();
+    for presented in seen.clone() {
+        let csrf = world.client.get("/csrf").header("cookie", &presented).send().await;
+        let csrf = csrf.json::<Value>()["token"].as_str().unwrap_or_default().to_owned();
+        let login = world.client.post("/login/ada").origin(OWN).header("cookie", &presented);
+        let login = login.header("x-csrf-token", csrf).send().await;
+        let new = cookie_of(&login);
+        assert!(seen.insert(new.clone()), "{presented} gave {new}");
+        // The old id is dead, whoever knew it.
+        let old = Visitor { cookie: presented, ..ada.clone() };
+        assert_eq!(old.who().await, None);
+        let new = Visitor { cookie: new, ..ada.clone() };
+        assert_eq!(new.who().await.as_deref(), Some("ada"));
+    }
+    assert_eq!(seen.len(), 8);
+}
+
+#[tokio::test]
+async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let elevated = ada.post("/elevate").send().await;
+    let new = Visitor { cookie: cookie_of(&elevated), ..ada.clone() };
+    assert_ne!(new.cookie, ada.cookie);
+    assert_eq!(ada.who().await, None);
+    // The token of before is not good for it.
+    assert_problem(&new.post("/set/a/1").send().await, 403, "csrf.token");
+    let new = Visitor { csrf: new.token().await, ..new };
+    assert_eq!(new.post("/set/a/1").send().await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_user() {
+    let world = World::new(all()).await;
+    let answer = world.client.post("/anonymous").origin(OWN).send().await;
+    let visitor =
+        Visitor { client: world.client.clone(), cookie: cookie_of(&answer), csrf: String::new() };
+    let visitor = Visitor { csrf: visitor.token().await, ..visitor };
+    assert_eq!(visitor.who().await, None);
+    assert_eq!(visitor.get("/cart").send().await.text(), "3");
+    let ada = visitor.post("/login/ada").send().await;
+    let ada = Visitor { cookie: cookie_of(&ada), ..visitor };
+    assert_eq!(ada.value("cart").await, 3);
+    let ada = Visitor { csrf: ada.token().await, ..ada };
+    let eve = ada.post("/login/eve").send().await;
+    let eve = Visitor { cookie: cookie_of(&eve), ..ada.clone() };
+    assert_eq!(eve.value("cart").await, Value::Null);
+    assert_eq!((ada.who().await, eve.who().await.as_deref()), (None, Some("eve")));
+}
+
+/// Rights are given below 400, values stored below 500, and rights taken away in any case.
+#[tokio::test]
+async fn the_status_decides_what_is_stored() {
+    let world = World::new(all()).await;
+    for status in [200, 204, 302, 399, 400, 401, 403, 404, 422, 499, 500, 503, 599] {
+        let login = world.client.post(&format!("/login/ada/{status}")).origin(OWN).send().await;
+        assert_eq!(login.status(), status);
+        assert_eq!(set_cookie(&login).is_some(), status < 400, "{status}");
+        assert!(status < 400 || leaves_cookie(&login), "{login:?}");
+
+        let ada = world.login("ada").await;
+        assert!(leaves_cookie(&ada.post(&format!("/set-with/a/{status}")).send().await));
+        assert_eq!(ada.value("a").await == 1, status < 500, "{status}");
+        let elevated = ada.post(&format!("/elevate/{status}")).send().await;
+        assert_eq!(set_cookie(&elevated).is_some(), status < 400, "{status}");
+
+        let ada = world.login("ada").await;
+        let logout = ada.post(&format!("/logout/{status}")).send().await;
+        assert_eq!(logout.status(), status);
+        assert!(removes_cookie(&logout), "{status}");
+        assert_eq!(ada.who().await, None, "{status}");
+
+        let (ada, other) = (world.login("bob").await, world.login("bob").await);
+        let revoked = ada.post(&format!("/revoke-others/{status}")).send().await;
+        assert_eq!(revoked.status(), status);
+        assert_eq!((ada.who().await.as_deref(), other.who().await), (Some("bob"), None));
+        assert_eq!(ada.post("/revoke-all").send().await.text(), "1");
+    }
+}
+
+#[tokio::test]
+async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
+    let world = World::new(all()).await;
+    let (ada, phone, eve) =
+        (world.login("ada").await, world.login("ada").await, world.login("eve").await);
+    let handles = async |who: &Visitor| -> Vec<String> {
+        let text = who.get("/sessions").send().await.text();
+        text.split(' ').map(str::to_owned).collect()
+    };
+    assert_eq!((handles(&ada).await.len(), handles(&eve).await.len()), (2, 1));
+    // The names give access to nothing.
+    for handle in handles(&ada).await {
+        assert!(!ada.cookie.contains(&handle) && !phone.cookie.contains(&handle));
+        let cookie = format!("__Host-sid={handle}");
+        assert_eq!(world.client.get("/me").header("cookie", cookie).send().await.status(), 401);
+        assert_eq!(eve.post(&format!("/revoke/{handle}")).send().await.text(), "false");
+    }
+    assert_eq!((ada.who().await.is_some(), phone.who().await.is_some()), (true, true));
+
+    let own = handles(&eve).await.remove(0);
+    let ended = eve.post(&format!("/revoke/{own}")).send().await;
+    assert_eq!(ended.text(), "true");
+    assert!(removes_cookie(&ended));
+    assert_eq!(eve.who().await, None);
+
+    world.advance(60);
+    let third = world.login("ada").await;
+    let list = handles(&third).await;
+    // The latest used comes first, and ends last.
+    for handle in list.iter().rev() {
+        third.post(&format!("/revoke/{handle}")).send().await;
+    }
+    assert_eq!(list.len(), 3);
+    for one in [&ada, &phone, &third] {
+        assert_eq!(one.who().await, None);
+    }
+}
+
+#[tokio::test]
+async fn all_sessions_of_a_user_end_at_once() {
+    let world = World::new(all()).await;
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        all.push(world.login("ada").await);
+    }
+    let eve = world.login("eve").await;
+    assert_eq!(all[3].post("/revoke-others/200").send().await.text(), "19");
+    for (index, one) in all.iter().enumerate() {
+        assert_eq!(one.who().await.is_some(), index == 3);
+    }
+    let again = world.login("ada").await;
+    let ended = again.post("/revoke-all").send().await;
+    assert_eq!(ended.text(), "2");
+    assert!(removes_cookie(&ended));
+    for one in [&all[3], &again] {
+        assert_eq!(one.who().await, None);
+    }
+    assert_eq!(eve.who().await.as_deref(), Some("eve"));
+    // Whoever logs in afterwards is in.
+    assert_eq!(world.login("ada").await.who().await.as_deref(), Some("ada"));
+}
+
+#[tokio::test]
+async fn writes_of_requests_at_the_same_time_merge() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let keys = ["a", "b", "c"];
+    let requests = keys.map(|key| tokio::spawn(ada.post(&format!("/slow/{key}")).send()));
+    for _ in &keys {
+        world.shared.waiting.pass().await;
+    }
+    for _ in &keys {
+        world.shared.gate.open();
+    }
+    for request in requests {
+        assert_eq!(request.await.unwrap().status(), 200);
+    }
+    for key in keys {
+        assert_eq!(ada.value(key).await, 1);
+    }
+    assert_eq!(ada.value("count").await, 3);
+}
+
+/// A logout that comes while a request is at work is final: neither the values nor the rights
+/// of that request bring the session back, and its answer touches no cookie.
+#[tokio::test]
+async fn nothing_that_ends_later_brings_a_session_back() {
+    let world = World::new(all()).await;
+    for (path, status) in [("/slow/a", 200), ("/slow-elevate", 409)] {
+        let ada = world.login("ada").await;
+        let request = tokio::spawn(ada.post(path).send());
+        world.shared.waiting.pass().await;
+        assert!(removes_cookie(&ada.post("/logout").send().await));
+        world.shared.gate.open();
+        let answer = request.await.unwrap();
+        assert_eq!(answer.status(), status, "{answer:?}");
+        assert!(leaves_cookie(&answer), "{answer:?}");
+        assert_eq!(ada.who().await, None);
+    }
+}
+
+#[tokio::test]
+async fn many_requests_that_count_at_once_lose_nothing_or_say_so() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let requests = (0..200).map(|_| ada.post("/count").send());
+    let answers = futures_util::future::join_all(requests).await;
+    let stored = answers.iter().filter(|answer| answer.status() == 200).count();
+    for answer in answers.iter().filter(|answer| answer.status() != 200) {
+        assert_problem(answer, 503, "session.busy");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    assert_eq!(ada.value("count").await, stored);
+    assert!(stored > 1, "{stored}");
+}
+
+#[tokio::test]
+async fn a_session_ends_unused_and_in_any_case() {
+    let world = World::new(all()).await;
+    let (ada, bob) = (world.login("ada").await, world.login("bob").await);
+    // Used every 14 minutes, up to the end of its 8 hours.
+    for _ in 0..34 {
+        world.advance(14 * 60);
+        assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    }
+    assert_eq!(bob.who().await, None);
+    world.advance(4 * 60 - 1);
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    world.advance(1);
+    let answer = ada.get("/me").send().await;
+    assert_problem(&answer, 401, "auth.credentials-missing");
+    assert!(removes_cookie(&answer));
+}
+
+#[tokio::test]
+async fn a_renewal_changes_the_id_and_nothing_else() {
+    let world =
+        World::with(all(), |app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
+    let ada = world.login("ada").await;
+    world.advance(299);
+    assert!(leaves_cookie(&ada.get("/me").send().await));
+    world.advance(1);
+    // Tabs at the same time get the same one.
+    let first = ada.get("/me").send().await;
+    let second = ada.get("/me").send().await;
+    assert_eq!((first.text(), second.text()), ("ada".to_owned(), "ada".to_owned()));
+    assert_eq!(cookie_of(&first), cookie_of(&second));
+    assert_eq!(first.header("cache-control"), Some("no-store"));
+    let new = Visitor { cookie: cookie_of(&first), ..ada.clone() };
+    assert_ne!(new.cookie, ada.cookie);
+    // A form that was open stays good.
+    assert_eq!(new.post("/set/a/1").send().await.status(), 200);
+    assert_eq!(ada.post("/set/b/1").send().await.status(), 200);
+    assert_eq!((new.value("a").await, new.value("b").await), (1.into(), 1.into()));
+    world.advance(10);
+    assert_eq!((ada.who().await, new.who().await.as_deref()), (None, Some("ada")));
+}
+
+#[tokio::test]
+async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
+    let limited =
+        |policy| move |app: App<All>| app.sessions(Sessions::memory().limit_per_user(2, policy));
+    let world = World::with(all(), limited(LimitPolicy::EvictOldest)).await;
+    let mut visitors = Vec::new();
+    for _ in 0..4 {
+        visitors.push(world.login("ada").await);
+        world.advance(1);
+    }
+    let alive = futures_util::future::join_all(visitors.iter().map(Visitor::who)).await;
+    let alive: Vec<bool> = alive.iter().map(Option::is_some).collect();
+    assert_eq!(alive, [false, false, true, true]);
+
+    let world = World::with(all(), limited(LimitPolicy::Deny)).await;
+    let (first, second) = (world.login("ada").await, world.login("ada").await);
+    let third = world.client.post("/login/ada").origin(OWN).send().await;
+    assert_problem(&third, 409, "session.limit-reached");
+    assert!(leaves_cookie(&third));
+    // Whoever is in may log in anew, and another user is not touched by it.
+    let again = first.post("/login/ada").send().await;
+    assert!(set_cookie(&again).is_some(), "{again:?}");
+    assert_eq!(world.login("eve").await.who().await.as_deref(), Some("eve"));
+    assert_eq!(second.post("/logout").send().await.status(), 200);
+    assert_eq!(world.login("ada").await.who().await.as_deref(), Some("ada"));
+}
+
+/// The name belongs to the sessions: a handler that copied it from somewhere would plant an id.
+#[tokio::test]
+async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
+    let world = World::new(all()).await;
+    let answer = world.client.post("/planted").origin(OWN).send().await;
+    assert_ne!(cookie_of(&answer), format!("__Host-sid={}", "A".repeat(43)));
+    let alone = world.client.get("/planted").send().await;
+    assert_eq!(alone.header_all("set-cookie"), ["other=1; Path=/", "__Host-sid2=1"]);
+}
+
+#[tokio::test]
+async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
+    let world = World::new(all()).await;
+    let login = world.client.post("/remember/ada").origin(OWN).send().await;
+    let line = login.header("set-cookie").unwrap();
+    let (pair, attributes) = line.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax");
+    let me = || world.client.get("/me").header("cookie", pair).send();
+    // Unused for less than 14 days, and 30 days in all.
+    for _ in 0..2 {
+        world.advance(14 * 86_400 - 1);
+        assert_eq!(me().await.text(), "ada");
+    }
+    world.advance(2 * 86_400 + 1);
+    assert_eq!(me().await.text(), "ada");
+    world.advance(1);
+    assert!(removes_cookie(&me().await));
+}

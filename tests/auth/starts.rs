@@ -1,0 +1,262 @@
+//! Apps that do not start, and what they say: everything at once.
+
+use std::{env, fs, path::PathBuf, process::Command};
+
+use policy_server::{
+    AuthError, Error, Scheme, SchemeRequest, StartProblem,
+    session::{days, hours},
+    store::{EmbeddedStore, LimitPolicy},
+};
+
+use super::*;
+
+struct Keys;
+
+impl Scheme for Keys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(None)
+    }
+}
+
+#[get("/a")]
+#[auth(session)]
+async fn a() {}
+
+#[get("/b")]
+#[auth(token)]
+async fn b() {}
+
+#[get("/c")]
+#[post("/c")]
+#[auth(session | token)]
+async fn c() {}
+
+#[get("/d")]
+#[auth(ticket)]
+async fn d() {}
+
+#[get("/e")]
+#[auth(scheme = Keys)]
+async fn e() {}
+
+#[get("/f")]
+#[auth(session, optional)]
+async fn f() {}
+
+fn problems<T>(result: Result<T, Error>) -> Vec<StartProblem> {
+    match result {
+        Err(Error::Start(problems)) => problems,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it starts"),
+    }
+}
+
+fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
+    let mut codes: Vec<_> = problems(result).iter().map(StartProblem::code).collect();
+    codes.sort_unstable();
+    codes
+}
+
+fn rooms() -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("auth-starts");
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// A file that is not there yet.
+fn file(name: &str) -> PathBuf {
+    let path = rooms().join(format!("{name}.redb"));
+    let _ = fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn routes_that_name_what_the_app_lacks_are_told_all_at_once() {
+    let found = problems(App::new(()).routes(routes![a, b, c, d, e, f]).build());
+    let mut codes: Vec<_> = found.iter().map(StartProblem::code).collect();
+    codes.sort_unstable();
+    assert_eq!(
+        codes,
+        [
+            "auth.scheme-missing",
+            "auth.sessions-missing",
+            "auth.sessions-missing",
+            "auth.sessions-missing",
+            "auth.tokens-missing",
+            "auth.tokens-missing",
+            "auth.tokens-missing",
+        ]
+    );
+    let text = Error::Start(found).to_string();
+    for part in [
+        "7 problems",
+        "`GET /a`",
+        "`GET /c, POST /c`",
+        "tests/auth/starts.rs:",
+        "App::sessions(",
+        "App::tokens(",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_app_that_has_one_of_them_misses_the_other_only() {
+    let sessions = App::new(()).sessions(Sessions::memory()).routes(routes![a, b, c]);
+    assert_eq!(codes(sessions.build()), ["auth.tokens-missing"; 2]);
+    let tokens = App::new(()).tokens(Tokens::hs256(secret(1)).unwrap()).routes(routes![a, b, d]);
+    assert_eq!(codes(tokens.build()), ["auth.sessions-missing"]);
+    let all = App::new(()).sessions(Sessions::memory()).tokens(Tokens::hs256(secret(1)).unwrap());
+    assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).build().is_ok());
+}
+
+/// Settings of every kind, and a route, in one answer.
+#[tokio::test]
+async fn bad_settings_are_told_all_at_once() {
+    let app = || {
+        let sessions = Sessions::memory()
+            .idle(hours(9))
+            .remembered(days(10), days(401))
+            .touch_interval(hours(3))
+            .limit_per_user(0, LimitPolicy::Deny)
+            .login_page("https://evil.example/")
+            .cookie_name("__Host-\u{e9}");
+        let tokens = Tokens::hs256(secret(1))
+            .unwrap()
+            .issuer("")
+            .lifetime(Duration::ZERO)
+            .leeway(Duration::from_secs(301))
+            .max_staleness(Duration::ZERO)
+            .refresh_grace(Duration::from_secs(61));
+        App::new(()).sessions(sessions).tokens(tokens).routes(routes![a, e])
+    };
+    let expected = [
+        "auth.scheme-missing",
+        "session.cookie",
+        "session.idle-over-absolute",
+        "session.limit-zero",
+        "session.login-page",
+        "session.remembered-too-long",
+        "session.touch-interval",
+        "token.leeway",
+        "token.lifetime",
+        "token.party",
+        "token.refresh-grace",
+        "token.staleness",
+    ];
+    assert_eq!(codes(app().build()), expected);
+    assert_eq!(codes(app().open().await), expected);
+    assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);
+}
+
+/// Nothing is opened while anything is wrong that can be seen without.
+#[tokio::test]
+async fn an_app_with_problems_opens_no_store() {
+    let path = file("untouched");
+    let tokens = Tokens::hs256(secret(1)).unwrap().lifetime(Duration::ZERO);
+    let app = App::new(()).sessions(Sessions::embedded(&path)).tokens(tokens);
+    assert_eq!(codes(app.open().await), ["token.lifetime"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_login_page_is_a_path_of_this_app() {
+    for page in ["login", "//evil.example", "/\\evil.example", "/a b", "/login#next", "", "/\u{e9}"]
+    {
+        let sessions = Sessions::memory().login_page(page);
+        let found = codes(App::new(()).sessions(sessions).build());
+        assert_eq!(found, ["session.login-page"], "{page}");
+    }
+}
+
+#[tokio::test]
+async fn building_opens_nothing_and_opening_opens_the_file() {
+    let path = file("built");
+    let app = || App::new(()).sessions(Sessions::embedded(&path)).routes(routes![a]);
+    let client = app().test();
+    assert_eq!(client.get("/a").send().await.status(), 401);
+    assert!(!path.exists(), "the file is there");
+    let opened = app().open().await.unwrap();
+    assert!(path.exists());
+    // Twice in one process is as wrong as in two.
+    let found = problems(app().open().await);
+    let [StartProblem::Store { place: "sessions", reason }] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert!(reason.contains("built.redb"), "{reason}");
+    drop(opened);
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_be_written_is_named() {
+    let not_a_folder = file("plain");
+    fs::write(&not_a_folder, "this is no database").unwrap();
+    for path in [
+        rooms().join("no such folder").join("sessions.redb"),
+        not_a_folder.join("sessions.redb"),
+        not_a_folder.clone(),
+        rooms(),
+    ] {
+        let sessions = Sessions::embedded(&path);
+        let found = problems(App::new(()).sessions(sessions).open().await);
+        let [problem @ StartProblem::Store { place: "sessions", reason }] = &found[..] else {
+            panic!("{found:?}")
+        };
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(reason.contains(name), "{reason}");
+        assert!(!problem.to_string().contains('\n') || problem.to_string().contains("help:"));
+    }
+    assert_eq!(fs::read_to_string(&not_a_folder).unwrap(), "this is no database");
+}
+
+/// Sessions and tokens in files of their own: both are told.
+#[tokio::test]
+async fn every_store_that_cannot_be_opened_is_told() {
+    let gone = |name: &str| rooms().join("no such folder").join(name);
+    let tokens = Tokens::hs256(secret(1)).unwrap().store(EmbeddedStore::new(gone("t.redb")));
+    let app = App::new(()).sessions(Sessions::embedded(gone("s.redb"))).tokens(tokens);
+    assert_eq!(codes(app.open().await), ["app.store"; 2]);
+}
+
+const FILE_OF_OTHER: &str = "POLICY_TEST_FILE_OF_OTHER";
+
+/// What the second process of the next test does.
+#[tokio::test]
+async fn as_the_second_process() {
+    let Ok(path) = env::var(FILE_OF_OTHER) else { return };
+    let found = problems(App::new(()).sessions(Sessions::embedded(path)).open().await);
+    println!("refused: {}", Error::Start(found));
+}
+
+#[tokio::test]
+async fn a_second_process_on_the_same_file_is_told_why_it_cannot_start() {
+    let path = file("shared");
+    let first = App::new(()).sessions(Sessions::embedded(&path)).routes(routes![a]);
+    let first = first.open().await.unwrap();
+    let second = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "starts::as_the_second_process", "--nocapture"])
+        .env(FILE_OF_OTHER, &path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&second.stdout);
+    assert!(second.status.success(), "{text}");
+    for part in ["refused: ", "shared.redb", "one process at a time"] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    // The first one is none the worse for it.
+    let client = TestClient::new(first, "localhost");
+    assert_eq!(client.get("/a").send().await.status(), 401);
+}
+
+#[test]
+fn keys_that_are_none_are_no_tokens() {
+    assert!(SecretKey::new(&[0; 31]).is_err());
+    assert!(Tokens::hs256([("a", secret(1)), ("a", secret(2))]).is_err());
+    assert!(Tokens::hs256([("", secret(1))]).is_err());
+    assert!(Tokens::hs256(Vec::<(String, SecretKey)>::new()).is_err());
+}

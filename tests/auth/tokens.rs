@@ -1,0 +1,133 @@
+//! Tokens that a handler issues, and every way to end them.
+
+use super::*;
+
+#[post("/issue")]
+#[auth(public)]
+async fn issue(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada").scopes(["a", "b"]))?.access_token)
+}
+
+#[post("/session/issue")]
+#[auth(session)]
+async fn session_issue(me: Principal, tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn token(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[post("/revoke")]
+#[auth(token)]
+async fn revoke(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke().await?.to_string())
+}
+
+#[post("/cut-off/{user}")]
+#[auth(public)]
+async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
+#[post("/cut-off-all")]
+#[auth(public)]
+async fn cut_off_all(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_all().await
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![issue, session_issue, token, revoke, cut_off, cut_off_all]
+}
+
+impl World {
+    async fn issue(&self) -> String {
+        let answer = self.client.post("/issue").send().await;
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        answer.text()
+    }
+
+    async fn status(&self, token: &str) -> u16 {
+        let request = self.client.get("/token").header("authorization", bearer(token));
+        request.send().await.status().as_u16()
+    }
+}
+
+#[tokio::test]
+async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
+    let world = World::new(all()).await;
+    let (one, other) = (world.issue().await, world.issue().await);
+    assert_eq!((world.status(&one).await, world.status(&other).await), (200, 200));
+    let revoked = world.client.post("/revoke").header("authorization", bearer(&one)).send().await;
+    assert_eq!(revoked.text(), "true");
+    assert_eq!((world.status(&one).await, world.status(&other).await), (401, 200));
+    // It cannot revoke anything any more.
+    let again = world.client.post("/revoke").header("authorization", bearer(&one)).send().await;
+    assert_problem(&again, 401, "auth.token-invalid");
+
+    for path in ["/cut-off/ada", "/cut-off-all"] {
+        let before = world.issue().await;
+        assert_eq!(world.client.post(path).send().await.status(), 200);
+        assert_eq!(world.status(&before).await, 401);
+        // In the same second: who logs in afterwards is in.
+        let after = world.issue().await;
+        assert_eq!(world.status(&after).await, 200);
+        world.advance(2);
+        assert_eq!((world.status(&before).await, world.status(&after).await), (401, 200));
+    }
+    assert_eq!(world.client.post("/cut-off/eve").send().await.status(), 200);
+    assert_eq!(world.status(&world.issue().await).await, 200);
+}
+
+#[tokio::test]
+async fn a_token_expires_when_it_says() {
+    let world = World::new(all()).await;
+    let token = world.issue().await;
+    // Five minutes, and as far as clocks may differ.
+    world.advance(300 + 29);
+    assert_eq!(world.status(&token).await, 200);
+    world.advance(1);
+    let answer = world.client.get("/token").header("authorization", bearer(&token)).send().await;
+    assert_problem(&answer, 401, "auth.token-expired");
+}
+
+/// What was issued while logged in ends with what logged in where it says so, and lives on
+/// otherwise: a logout ends the session, and the client drops its tokens.
+#[tokio::test]
+async fn a_change_of_any_character_of_a_token_is_refused() {
+    let world = World::new(all()).await;
+    let token = world.issue().await;
+    let mut changed = 0;
+    for (index, _) in token.char_indices() {
+        for sign in ["A", "z", "-", ".", ""] {
+            let mut other = token.clone();
+            other.replace_range(index..=index, sign);
+            if other == token {
+                continue;
+            }
+            assert_eq!(world.status(&other).await, 401, "{other}");
+            changed += 1;
+        }
+    }
+    assert!(changed > 1000, "{changed}");
+    assert_eq!(world.status(&token).await, 200);
+    for other in [format!("{token}="), format!("{token}A"), format!("{token}.a")] {
+        assert_eq!(world.status(&other).await, 401);
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_another_app_is_none_of_ours() {
+    let ours = World::new(all()).await;
+    for settings in [
+        Tokens::hs256([("k1", secret(9))]).unwrap().issuer("https://auth.example").audience("api"),
+        Tokens::hs256(case_keys(&["k1"])).unwrap().issuer("https://auth.example").audience("b"),
+        Tokens::hs256(case_keys(&["k1"])).unwrap().issuer("https://b.example").audience("api"),
+    ] {
+        let other = World::with(all(), |app| app.tokens(settings)).await;
+        let token = other.issue().await;
+        assert_eq!((other.status(&token).await, ours.status(&token).await), (200, 401));
+    }
+}

@@ -1,0 +1,113 @@
+//! A note of every request that reaches an app, and of what became of it.
+
+use std::{
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
+};
+
+use axum::{extract::State, middleware::Next};
+use http_body_util::BodyExt;
+use policy_server::{Body, Request, Response, http::HeaderMap};
+use serde_json::Value;
+
+/// How long anything may take before a test gives up, on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The requests so far.
+#[derive(Clone, Default)]
+pub(crate) struct Arrivals(Arc<Noted>);
+
+#[derive(Default)]
+struct Noted {
+    list: Mutex<Vec<Arrival>>,
+    news: Condvar,
+}
+
+/// A request that arrived, and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) method: String,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) origin: Option<String>,
+    pub(crate) fetch_site: Option<String>,
+    /// Every Cookie field.
+    pub(crate) cookies: String,
+    pub(crate) status: u16,
+    /// The code of the problem; empty where there was none.
+    pub(crate) code: String,
+}
+
+impl Arrival {
+    fn of(request: &Request) -> Self {
+        let header = |name| text(request.headers(), name);
+        Self {
+            method: request.method().to_string(),
+            target: request.uri().to_string(),
+            origin: header("origin"),
+            fetch_site: header("sec-fetch-site"),
+            cookies: header("cookie").unwrap_or_default(),
+            status: 0,
+            code: String::new(),
+        }
+    }
+
+    pub(crate) fn has_session_cookie(&self) -> bool {
+        self.cookies.contains("__Host-sid=")
+    }
+
+    pub(crate) fn refused_with(&self) -> (u16, &str) {
+        (self.status, &self.code)
+    }
+}
+
+impl Arrivals {
+    /// The first request for this path and query, once it was answered.
+    pub(crate) fn first(&self, target: &str) -> Arrival {
+        let list = self.0.list.lock().expect("a lock");
+        let is_missing = |list: &mut Vec<Arrival>| !list.iter().any(|one| one.target == target);
+        let waited = self.0.news.wait_timeout_while(list, PATIENCE, is_missing);
+        let (list, _) = waited.expect("a lock");
+        let found = list.iter().find(|one| one.target == target).cloned();
+        found.unwrap_or_else(|| panic!("nothing arrived for `{target}`: {list:#?}"))
+    }
+
+    /// The methods that arrived for a path and query so far.
+    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
+        let list = self.0.list.lock().expect("a lock");
+        let those = list.iter().filter(|one| one.target == target);
+        those.map(|one| one.method.clone()).collect()
+    }
+}
+
+/// Notes a request when it was answered, before the answer leaves.
+pub(crate) async fn note(
+    State(arrivals): State<Arrivals>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut arrival = Arrival::of(&request);
+    let mut response = next.run(request).await;
+    arrival.status = response.status().as_u16();
+    let media_type = text(response.headers(), "content-type").unwrap_or_default();
+    if media_type.starts_with("application/problem+json") {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a whole problem").to_bytes();
+        let problem: Value = serde_json::from_slice(&body).expect("a problem");
+        arrival.code = problem["code"].as_str().unwrap_or_default().to_owned();
+        response = Response::from_parts(parts, Body::from(body));
+    }
+    arrivals.0.list.lock().expect("a lock").push(arrival);
+    arrivals.0.news.notify_all();
+    response
+}
+
+/// All fields of a name.
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let values: Vec<_> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .collect();
+    (!values.is_empty()).then(|| values.join("; "))
+}

@@ -1,0 +1,134 @@
+//! The session cookie: what the browser keeps of it, and who can replace it.
+
+use super::*;
+
+/// The value of the one cookie that the page's requests carry.
+fn the_cookie(browser: &Browser) -> Result<Value, Failure> {
+    let mut cookies = browser.cookies()?;
+    assert_eq!(cookies.len(), 1, "{cookies:?}");
+    Ok(cookies.remove(0))
+}
+
+/// Has a page of the same site set a cookie, by the header and by a script.
+fn plant(browser: &Browser, shop: &Shop, cookie: &str) -> Result<(), Failure> {
+    let encoded: String = cookie.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    browser.goto(&format!("{}/?cookie={encoded}", shop.app()))?;
+    browser.run("document.cookie = input;", &json!(cookie)).map(drop)
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_session_cookie_is_kept_from_scripts_other_hosts_and_other_sites() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let browser = shop.browser_of("ada")?;
+    let mut cookie = the_cookie(&browser)?;
+    assert_eq!(cookie["value"].take().as_str().map(str::len), Some(43));
+    let kept = json!({
+        "name": "__Host-sid",
+        "value": null,
+        "path": "/",
+        // Without a dot: of this host alone. Without `expiry`: until the browser ends.
+        "domain": "api.shop.example",
+        "secure": true,
+        "httpOnly": true,
+        "sameSite": "Lax",
+    });
+    assert_eq!(cookie, kept);
+    let seen = browser.run("return [document.cookie, isSecureContext];", &Value::Null)?;
+    assert_eq!(seen, json!(["", true]));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_login_changes_the_id_and_a_logout_takes_the_cookie_away() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let browser = shop.browser()?;
+    browser.goto(&shop.api())?;
+    assert_eq!(call(&browser, &shop, "POST", "/visit")?, json!([200, "1"]));
+    let before = the_cookie(&browser)?;
+    // A session is there already, so even the login needs its token.
+    let refused = call(&browser, &shop, "POST", "/login/ada")?;
+    assert_eq!(refused[0], 403);
+    let token = token(&browser, &shop)?;
+    let answer = call_with(&browser, &shop, "POST", "/login/ada", &token)?;
+    assert_eq!(answer, json!([200, "ada"]));
+    let after = the_cookie(&browser)?;
+    assert_ne!(before["value"], after["value"]);
+
+    let token = self::token(&browser, &shop)?;
+    let answer = call_with(&browser, &shop, "POST", "/logout", &token)?;
+    assert_eq!(answer, json!([200, "logged out"]));
+    assert_eq!(browser.cookies()?, [Value::Null; 0]);
+    // Whoever knew an id of before or kept one has nothing.
+    for mut old in [before, after] {
+        // Otherwise it would be one for every host below this one, which the prefix forbids.
+        old.as_object_mut().expect("a cookie").remove("domain");
+        browser.add_cookie(&old)?;
+        assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
+        assert_eq!(browser.cookies()?, [Value::Null; 0], "a dead id is forgotten");
+    }
+    assert_eq!(shop.arrival("/me").cookies.matches("__Host-sid=").count(), 1);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let browser = shop.browser_of("mallory")?;
+    let id = the_cookie(&browser)?["value"].as_str().unwrap_or_default().to_owned();
+    browser.forget_cookies()?;
+    for cookie in [
+        // Siblings can plant cookies,
+        "planted=1; Domain=shop.example; Path=/; Secure".to_owned(),
+        // but none with this prefix.
+        format!("__Host-sid={id}; Domain=shop.example; Path=/; Secure"),
+        format!("__Host-sid={id}; Domain=shop.example; Path=/me; Secure; SameSite=None"),
+        format!("__Host-sid={id}; Path=/; Secure"),
+        format!("__host-sid={id}; Domain=shop.example; Path=/; Secure"),
+    ] {
+        plant(&browser, &shop, &cookie)?;
+    }
+    browser.goto(&shop.api())?;
+    assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
+    assert_eq!(shop.arrival("/me").cookies, "planted=1");
+    Ok(())
+}
+
+/// Where the name has no prefix, a sibling's cookie does arrive, even before the own one.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
+    let shop = Shop::with(Sessions::memory().cookie_name("sid"))?;
+    let browser = shop.browser_of("mallory")?;
+    let id = the_cookie(&browser)?["value"].as_str().unwrap_or_default().to_owned();
+    browser.forget_cookies()?;
+    shop.log_in(&browser, "ada")?;
+    plant(&browser, &shop, &format!("sid={id}; Domain=shop.example; Path=/me; Secure"))?;
+    browser.goto(&shop.api())?;
+    assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
+    let cookies = shop.arrival("/me").cookies;
+    assert_eq!(cookies.matches("sid=").count(), 2, "{cookies}");
+    assert!(cookies.starts_with(&format!("sid={id}; ")), "the planted one first: {cookies}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure> {
+    let shop = Shop::with(Sessions::memory().login_page("/"))?;
+    let browser = shop.browser()?;
+    browser.goto(&format!("{}/me?a=b", shop.api()))?;
+    assert_eq!(browser.url()?, format!("{}/?next=%2Fme%3Fa%3Db", shop.api()));
+    assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
+    Ok(())
+}
+
+/// The header with the anti-forgery token of the session.
+pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
+    let answer = call(browser, shop, "GET", "/csrf")?;
+    assert_eq!(answer[0], 200);
+    let body: Value = serde_json::from_str(answer[1].as_str().unwrap_or_default())?;
+    Ok(json!({ "x-csrf-token": body["token"] }))
+}

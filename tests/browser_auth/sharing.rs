@@ -1,0 +1,100 @@
+//! Pages of other origins that use the API with the user's cookie.
+
+use super::{cookies::token, *};
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_granted_page_of_the_same_site_acts_for_the_user_with_the_token() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let browser = shop.browser()?;
+    browser.goto(&shop.app())?;
+    assert_eq!(call(&browser, &shop, "POST", "/login/ada")?, json!([200, "ada"]));
+    assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
+    let refused = call(&browser, &shop, "POST", "/transfer?without")?;
+    assert_eq!(refused[0], 403);
+    assert_eq!(shop.arrival("/transfer?without").refused_with(), (403, "csrf.token"));
+    let token = token(&browser, &shop)?;
+    for method in ["POST", "PUT"] {
+        let target = format!("/transfer?{method}");
+        let answer = call_with(&browser, &shop, method, &target, &token)?;
+        assert_eq!(answer, json!([200, "transferred"]), "{method}");
+        assert_eq!(shop.methods(&target), ["OPTIONS", method]);
+    }
+    assert_eq!(shop.transfers(), 2);
+    let arrival = shop.arrival("/me");
+    assert_eq!(arrival.fetch_site.as_deref(), Some("same-site"));
+    assert_eq!(arrival.origin, Some(shop.app()));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Failure> {
+    let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
+    let browser = shop.browser_of("ada")?;
+    let stolen = token(&browser, &shop)?;
+    browser.goto(&shop.evil())?;
+    for (method, path) in [
+        ("GET", "/me"),
+        ("GET", "/csrf"),
+        ("POST", "/transfer"),
+        ("POST", "/transfer-by-origin"),
+        ("PUT", "/transfer"),
+        ("POST", "/login/mallory"),
+        ("POST", "/logout"),
+        ("POST", "/visit"),
+    ] {
+        let target = format!("{path}?simple-{method}");
+        assert_eq!(call(&browser, &shop, method, &target)?, json!(["TypeError"]), "{target}");
+        let arrival = shop.arrival(&target);
+        match method {
+            "GET" => {
+                assert_eq!((arrival.status, arrival.has_session_cookie()), (200, true), "{target}");
+            }
+            "POST" => {
+                assert_eq!(arrival.refused_with(), (403, "csrf.origin"), "{target}");
+                assert!(arrival.has_session_cookie(), "{target}");
+            }
+            _ => assert_eq!(shop.methods(&target), ["OPTIONS"]),
+        }
+        // With a header that asks for a preflight nothing arrives but that.
+        let target = format!("{path}?preflighted-{method}");
+        let answer = call_with(&browser, &shop, method, &target, &stolen)?;
+        assert_eq!(answer, json!(["TypeError"]), "{target}");
+        assert_eq!(shop.methods(&target), ["OPTIONS"], "{target}");
+    }
+    assert_eq!(shop.transfers(), 0);
+    browser.goto(&shop.api())?;
+    assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]), "still logged in");
+    Ok(())
+}
+
+/// A page of another site that the API grants gets the user's cookie, if the cookie says so and
+/// the user did not forbid it.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(), Failure> {
+    for (same_site, third_party, arrives) in [
+        (SameSite::None, ThirdPartyCookies::Allowed, true),
+        (SameSite::None, ThirdPartyCookies::Blocked, false),
+        (SameSite::Lax, ThirdPartyCookies::Allowed, false),
+    ] {
+        let shop = Shop::with(Sessions::memory().same_site(same_site))?;
+        let browser = shop.browser_with(third_party)?;
+        shop.log_in(&browser, "ada")?;
+        assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
+        browser.goto(&shop.partner())?;
+        let answer = call(&browser, &shop, "GET", "/me?partner")?;
+        let arrival = shop.arrival("/me?partner");
+        let case = format!("{same_site:?} {third_party:?}");
+        assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{case}");
+        assert_eq!(arrival.has_session_cookie(), arrives, "{case}");
+        assert_eq!(answer[0], if arrives { 200 } else { 401 }, "{case}");
+        if arrives {
+            let token = token(&browser, &shop)?;
+            let answer = call_with(&browser, &shop, "POST", "/transfer", &token)?;
+            assert_eq!(answer, json!([200, "transferred"]));
+        }
+    }
+    Ok(())
+}

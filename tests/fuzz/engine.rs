@@ -1,0 +1,201 @@
+//! The loop: change an input, check it, keep it if it did something new.
+
+use std::{
+    cell::Cell,
+    collections::HashSet,
+    env, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::{Path, PathBuf},
+    sync::Once,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use super::mutate::{changed, shrunk};
+use crate::random::Random;
+
+/// How many inputs a target sees as a test.
+const SHORT: u64 = 4_000;
+
+/// A parser and what is known about it.
+pub(super) struct Target {
+    /// That of its module, and of its corpus.
+    pub(super) name: &'static str,
+    /// One input a line, escaped.
+    pub(super) corpus: &'static str,
+    /// Pieces that matter to it.
+    pub(super) dictionary: &'static [&'static [u8]],
+    /// The longest input: a little more than what the parser takes.
+    pub(super) max_len: usize,
+    /// Fails by a panic.
+    pub(super) check: fn(&[u8]) -> Seen,
+}
+
+/// What an input did.
+pub(super) struct Seen {
+    /// Whether it came further than the first look at it.
+    pub(super) went_deep: bool,
+    /// Equal for inputs that did the same.
+    pub(super) behaviour: u64,
+}
+
+impl Seen {
+    pub(super) fn new(went_deep: bool, behaviour: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        behaviour.hash(&mut hasher);
+        Self { went_deep, behaviour: hasher.finish() }
+    }
+}
+
+/// How long something is, as far as that makes a difference.
+pub(super) fn magnitude(len: usize) -> u32 {
+    usize::BITS - len.leading_zeros()
+}
+
+thread_local! {
+    /// Whether a panic is expected, and says nothing.
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the product on an input of so many bytes, with as much memory as that warrants.
+pub(super) fn bounded<T>(len: usize, run: impl FnOnce() -> T) -> T {
+    let mut result = None;
+    let used = allocation_counter::measure(|| {
+        result = Some(catch_unwind(AssertUnwindSafe(run)));
+    });
+    let result = result.expect("it ran").unwrap_or_else(|panic| resume_unwind(panic));
+    let bound = 16 * 1024 + 64 * len as u64;
+    assert!(used.bytes_max <= bound, "{} bytes at once for an input of {len}", used.bytes_max);
+    result
+}
+
+impl Target {
+    /// Runs it: on one input, for a time, or as a test.
+    pub(super) fn run(&self) {
+        silence();
+        if let Some(path) = env::var_os("POLICY_FUZZ_INPUT") {
+            (self.check)(&fs::read(path).expect("an input"));
+            return;
+        }
+        let limit = env::var("POLICY_FUZZ_SECONDS")
+            .ok()
+            .map(|seconds| Duration::from_secs_f64(seconds.parse().expect("a number of seconds")));
+        let seed = match (env::var("POLICY_FUZZ_SEED"), limit) {
+            (Ok(seed), _) => seed.parse().expect("a seed"),
+            (Err(_), Some(_)) => {
+                SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
+            }
+            (Err(_), None) => 1,
+        };
+        let mut random = Random(seed);
+        let mut pool: Vec<Vec<u8>> = self.corpus.lines().map(unescaped).collect();
+        let (mut behaviours, mut deep, mut executions) = (HashSet::new(), 0_u64, 0_u64);
+        let corpus = pool.len();
+        for input in &pool {
+            let seen = self.checked(input, seed);
+            behaviours.insert(seen.behaviour);
+        }
+        let begun = Instant::now();
+        let is_over = |executions: u64| match limit {
+            // The clock is asked now and then.
+            Some(limit) => executions.is_multiple_of(256) && begun.elapsed() >= limit,
+            None => executions >= SHORT,
+        };
+        while !is_over(executions) {
+            // Often one of the corpus, which is known to be worth it.
+            let end = if random.below(2) == 0 { corpus } else { pool.len() };
+            let from = random.below(end);
+            let mut input = changed(&mut random, &pool[from], &pool, self.dictionary);
+            input.truncate(self.max_len);
+            let seen = self.checked(&input, seed);
+            executions += 1;
+            deep += u64::from(seen.went_deep);
+            if behaviours.insert(seen.behaviour) {
+                pool.push(input);
+            }
+        }
+        let took = begun.elapsed().as_secs_f64();
+        println!(
+            "fuzz {}: {executions} executions in {took:.1} s ({:.0} a second), {deep} \
+             went deep, {} behaviours, seed {seed}",
+            self.name,
+            executions as f64 / took,
+            behaviours.len(),
+        );
+        let floor = executions / 200;
+        let shallow = executions - deep;
+        assert!(deep >= floor && shallow >= floor, "{deep} went deep, {shallow} did not");
+    }
+
+    fn checked(&self, input: &[u8], seed: u64) -> Seen {
+        let attempt = |input: &[u8]| {
+            IS_QUIET.set(true);
+            let seen = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
+            IS_QUIET.set(false);
+            seen
+        };
+        attempt(input).unwrap_or_else(|_panic| {
+            let input = shrunk(input, |shorter| attempt(shorter).is_err());
+            let path = self.keep(&input);
+            let path = path.display();
+            let escaped = input.escape_ascii();
+            println!(
+                "fuzz {} (seed {seed}): an input fails, in {path}:\n{escaped}\nrun it again: \
+                 POLICY_FUZZ_INPUT={path} cargo test --features asym --test fuzz fuzz::{}::",
+                self.name, self.name,
+            );
+            // Once more, to say why.
+            (self.check)(&input)
+        })
+    }
+
+    /// Writes an input where it can be found.
+    fn keep(&self, input: &[u8]) -> PathBuf {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+        let folder = target.join("fuzz/crashes");
+        let name = format!("{}-{:016x}", self.name, Seen::new(false, input).behaviour);
+        let path = folder.join(name);
+        fs::create_dir_all(&folder).and_then(|()| fs::write(&path, input)).expect("a file");
+        path
+    }
+}
+
+/// Panics that are looked for print nothing.
+fn silence() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_QUIET.get() {
+                default(info);
+            }
+        }));
+    });
+}
+
+/// A line of a corpus, as `escape_ascii` writes it.
+fn unescaped(line: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = line.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let escape = rest.next().expect("an escape");
+        bytes.push(match escape {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'x' => {
+                let mut digit = || {
+                    let digit = char::from(rest.next().expect("a digit"));
+                    digit.to_digit(16).expect("a digit") as u8
+                };
+                digit() << 4 | digit()
+            }
+            other => other,
+        });
+    }
+    bytes
+}

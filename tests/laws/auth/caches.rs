@@ -1,0 +1,284 @@
+//! What a cache that many people share may keep (RFC 9111).
+
+use std::sync::{Arc, Mutex};
+
+use axum_core::extract::FromRequestParts;
+use http::{HeaderMap, Method, request::Parts};
+use policy_server::{extract::CsrfToken, http, prelude::*};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
+use crate::law::{Premise, holds};
+
+/// What the handler does with the session besides answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Nothing,
+    Read,
+    Write,
+    Login,
+    Logout,
+    Render,
+    Issue,
+}
+
+/// Fields that the handler writes, and whether it ran.
+#[derive(Clone, Debug)]
+struct Answer {
+    deed: Deed,
+    status: u16,
+    fields: Vec<(&'static str, &'static str)>,
+    has_run: Arc<Mutex<bool>>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Answer {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
+        PLANNED
+            .with(|planned| planned.lock().expect("no panic").clone())
+            .ok_or_else(|| panic!("no answer is planned for {}", parts.uri))
+    }
+}
+
+thread_local! {
+    static PLANNED: Mutex<Option<Answer>> = const { Mutex::new(None) };
+    static HOUSE: House = {
+        let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
+        let app = app.routes(routes![login, login_by_token, issue]);
+        House::new(app.routes(routes![open, held, by_session, by_token, either, maybe, rendered, issued]))
+    };
+}
+
+impl Answer {
+    fn give(self) -> Response {
+        *self.has_run.lock().expect("no panic") = true;
+        let mut response = "an answer".into_response();
+        *response.status_mut() = StatusCode::from_u16(self.status).expect("a status");
+        for (name, value) in self.fields {
+            response.headers_mut().append(name, value.parse().expect("a value"));
+        }
+        response
+    }
+}
+
+#[get("/open")]
+#[post("/open")]
+#[auth(public)]
+async fn open(answer: Answer) -> Response {
+    answer.give()
+}
+
+#[get("/held")]
+#[post("/held")]
+#[auth(public)]
+#[csrf(origin)]
+async fn held(answer: Answer, session: Session, sessions: Sessions) -> Result<Response, Problem> {
+    match answer.deed {
+        Deed::Write => session.set("a", 1)?,
+        Deed::Login => sessions.login(identity("ada")).await?,
+        Deed::Logout => session.logout(),
+        _ => drop(session.identity()),
+    }
+    Ok(answer.give())
+}
+
+#[get("/rendered")]
+#[auth(public)]
+async fn rendered(answer: Answer, token: CsrfToken) -> Response {
+    let _rendered = token.field();
+    answer.give()
+}
+
+#[get("/issued")]
+#[post("/issued")]
+#[auth(public)]
+async fn issued(answer: Answer, tokens: Tokens) -> Result<Response, Problem> {
+    tokens.issue(&identity("ada"))?;
+    Ok(answer.give())
+}
+
+#[get("/session")]
+#[auth(session)]
+async fn by_session(answer: Answer) -> Response {
+    answer.give()
+}
+
+#[get("/token")]
+#[auth(token, scopes = ["s"])]
+async fn by_token(answer: Answer) -> Response {
+    answer.give()
+}
+
+#[get("/either")]
+#[auth(session | token)]
+async fn either(answer: Answer) -> Response {
+    answer.give()
+}
+
+#[get("/maybe")]
+#[auth(session | token, optional)]
+async fn maybe(answer: Answer) -> Response {
+    answer.give()
+}
+
+/// The directives of a field, by their names. A name in quotes is none.
+fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Option<String>)> {
+    let lines: Vec<&str> =
+        headers.get_all(field).iter().map(|line| line.to_str().expect("text")).collect();
+    let (mut found, mut text, mut is_quoted) = (Vec::new(), String::new(), false);
+    for character in lines.join(",").chars().chain([',']) {
+        is_quoted ^= character == '"';
+        if character == ',' && !is_quoted {
+            found.push(std::mem::take(&mut text));
+        } else {
+            text.push(character);
+        }
+    }
+    let named = found.iter().map(|directive| {
+        let (name, argument) = match directive.split_once('=') {
+            Some((name, argument)) => (name, Some(argument.trim().to_owned())),
+            None => (&**directive, None),
+        };
+        (name.trim().to_lowercase(), argument)
+    });
+    named.filter(|(name, _)| !name.is_empty()).collect()
+}
+
+/// Whether a shared cache may store an answer: RFC 9111 3. A cache of one kind that has a field
+/// of its own follows that one alone (RFC 9213 2.2).
+fn may_be_shared(request: &Request, reply: &Reply, own_field: &str) -> bool {
+    let field = if reply.headers.contains_key(own_field) { own_field } else { "cache-control" };
+    let directives = directives(&reply.headers, field);
+    let has = |name: &str| directives.iter().any(|(found, _)| found == name);
+    // A `private` that names fields is often read as if it named none; here it keeps nobody out.
+    let is_private = directives.iter().any(|(name, of)| name == "private" && of.is_none());
+    let is_understood = matches!(request.method, Method::GET | Method::HEAD | Method::POST);
+    let is_partial = matches!(reply.status, 206 | 304);
+    let has_age = has("max-age") || has("s-maxage") || reply.headers.contains_key("expires");
+    let is_heuristic = request.method != Method::POST
+        && matches!(reply.status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
+    let may_be_reused = !request.headers.contains_key("authorization")
+        || has("must-revalidate")
+        || has("public")
+        || has("s-maxage");
+    is_understood
+        && reply.status >= 200
+        && !is_partial
+        && !has("no-store")
+        && !is_private
+        && may_be_reused
+        && (has("public") || has_age || is_heuristic)
+}
+
+fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+    let said = vec![
+        "public",
+        "public, max-age=60",
+        "s-maxage=600",
+        "max-age=60, must-revalidate",
+        "private",
+        "private=\"set-cookie\", max-age=60",
+        "no-cache=\"set-cookie\", public",
+        "private, max-age=60, public",
+        "private, max-age=5, s-maxage=5",
+        "no-store",
+        "immutable, max-age=31536000",
+        "Public , Max-Age=\"60\"",
+        "ext=\"private\", public",
+        "ext=\"a, no-store\", max-age=1",
+    ];
+    let field = prop_oneof![
+        4 => select(said.clone()).prop_map(|value| ("cache-control", value)),
+        1 => select(said.clone()).prop_map(|value| ("cdn-cache-control", value)),
+        1 => select(said).prop_map(|value| ("x-cdn-cache-control", value)),
+        1 => Just(("surrogate-control", "max-age=600")),
+        1 => Just(("expires", "Fri, 01 Jan 2100 00:00:00 GMT")),
+        1 => select(vec!["*", "accept", "Cookie", "origin, cookie"]).prop_map(|it| ("vary", it)),
+        1 => Just(("etag", "\"1\"")),
+    ];
+    vec(field, 0..4)
+}
+
+/// The fields that some cache takes before `Cache-Control`.
+const OWN_FIELDS: [&str; 4] =
+    ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
+
+/// No shared cache may store an answer that depended on a session or a token, sets or removes the
+/// cookie of a session, or has an anti-forgery token or a credential in it, whatever the handler
+/// said of caching, on any route, with any method and status, for whomever; refusals included. One
+/// that depends on a cookie varies by it. What has a credential in it is stored nowhere at all. And
+/// what depends on nothing is as the handler wrote it.
+#[test]
+fn no_shared_cache_keeps_what_is_personal() {
+    let routes =
+        vec!["/open", "/held", "/session", "/token", "/either", "/maybe", "/rendered", "/issued"];
+    let deeds = vec![Deed::Read, Deed::Write, Deed::Login, Deed::Logout];
+    let statuses = vec![200, 203, 204, 301, 302, 308, 400, 404, 405, 410, 500, 501];
+    let shows = (option::of(prop::bool::weighted(0.8)), option::of(any::<bool>()));
+    let cases = (select(routes), select(deeds), select(statuses), fields(), shows);
+    let cases = (cases, select(vec![Method::GET, Method::HEAD, Method::POST]));
+    holds("caches", 15, cases, |((path, deed, status, fields, (cookie, token)), method)| {
+        let deed = match path {
+            "/held" => deed,
+            "/rendered" => Deed::Render,
+            "/issued" => Deed::Issue,
+            _ => Deed::Nothing,
+        };
+        HOUSE.with(|house| {
+            let mut request = Request::new(method, path).with("origin", super::house::OWN);
+            if let Some(is_good) = cookie {
+                let id = house.send(Request::post("/login").body("ada")).set_id();
+                let id = id.filter(|_| is_good).unwrap_or_else(|| "A".repeat(43));
+                request = request.cookie(Some(&id));
+            }
+            if let Some(is_good) = token {
+                let body = if is_good { "ada;s" } else { "ada" };
+                let reply = house.send(Request::post("/tokens/issue").body(body));
+                request = request.bearer(&reply.text("access_token"));
+            }
+            let has_run = Arc::new(Mutex::new(false));
+            let answer = Answer { deed, status, fields, has_run: Arc::clone(&has_run) };
+            let plan = |answer| PLANNED.with(|it| *it.lock().expect("no panic") = answer);
+            plan(Some(answer.clone()));
+            let reply = house.send(request.clone());
+            plan(None);
+            let has_run = *has_run.lock().expect("no panic");
+            if reply.status == 405 && !has_run {
+                return Ok(Premise::Unmet);
+            }
+            let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
+            if !is_personal {
+                for (name, value) in &answer.fields {
+                    let lines = reply.headers.get_all(*name);
+                    prop_assert!(lines.iter().any(|line| line == value), "{} is lost", name);
+                }
+                return Ok(Premise::Unmet);
+            }
+            for own_field in OWN_FIELDS {
+                let stored = may_be_shared(&request, &reply, own_field);
+                prop_assert!(!stored, "a cache that follows {} keeps {:?}", own_field, reply);
+            }
+            let stored_nowhere = matches!(deed, Deed::Render | Deed::Issue)
+                || !has_run
+                || reply.headers.contains_key("set-cookie");
+            let says = directives(&reply.headers, "cache-control");
+            let is_kept_nowhere = says.iter().any(|(name, of)| name == "no-store" && of.is_none());
+            // An anonymous page has no anti-forgery token to render.
+            let has_credential = stored_nowhere && (deed != Deed::Render || cookie == Some(true));
+            prop_assert!(is_kept_nowhere || !has_credential, "{:?}", reply);
+            let by_cookie = has_run && matches!(path, "/held" | "/session" | "/rendered");
+            let varies = directives(&reply.headers, "vary");
+            let varies = varies.iter().any(|(name, _)| name == "cookie" || name == "*");
+            prop_assert!(varies || !by_cookie, "{:?}", reply);
+            // Interesting is where the handler tried to have it shared.
+            let mut plain = reply.clone();
+            plain.headers.clear();
+            for (name, value) in &answer.fields {
+                plain.headers.append(*name, value.parse().expect("a value"));
+            }
+            let tried = OWN_FIELDS.iter().any(|field| may_be_shared(&request, &plain, field));
+            Ok(Premise::met_if(tried && has_run))
+        })
+    });
+}

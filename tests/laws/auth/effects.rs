@@ -1,0 +1,199 @@
+//! What becomes of what a handler did, however it ended.
+
+use std::time::Duration;
+
+use policy_server::prelude::*;
+use proptest::{prelude::*, sample::select};
+
+use super::house::{End, House, Reply, Request, Script, Step, act, hang_up, look, step};
+use crate::law::{Premise, holds};
+
+/// How a request came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Answered(u16),
+    Panicked,
+    TimedOut,
+    /// The client went away while the handler worked.
+    Dropped,
+}
+
+impl Outcome {
+    fn gives(self) -> bool {
+        matches!(self, Self::Answered(..400))
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Answered(..500))
+    }
+}
+
+/// Everybody has little time where handlers take for ever, and enough where they do not.
+fn house(timeout: Duration) -> House {
+    let app = App::new(()).sessions(Sessions::memory()).timeout(timeout);
+    House::new(app.routes(routes![act, look]))
+}
+
+thread_local! {
+    static PATIENT: House = house(Duration::from_secs(600));
+    static HASTY: House = house(Duration::from_millis(1));
+}
+
+fn play(house: &House, id: Option<&str>, steps: Vec<Step>, outcome: Outcome) -> Option<Reply> {
+    let request = |script: &Script| Request::post("/act").cookie(id).script(script);
+    match outcome {
+        Outcome::Answered(status) => {
+            Some(house.send(request(&Script::at_once(steps, End::Status(status)))))
+        }
+        Outcome::Panicked => Some(house.send(request(&Script::at_once(steps, End::Panic)))),
+        Outcome::TimedOut => Some(house.send(request(&Script::at_once(steps, End::Never)))),
+        Outcome::Dropped => {
+            let script = Script::in_time(steps);
+            let mut running = house.begin(request(&script));
+            assert!(step(&mut running).is_none() && script.runs() == 1);
+            hang_up(running);
+            None
+        }
+    }
+}
+
+/// What there is under an id.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Left {
+    user: String,
+    roles: String,
+    keys: String,
+    is_alive: bool,
+}
+
+fn left(house: &House, id: &str) -> Left {
+    let reply = house.send(Request::get("/look").cookie(Some(id)));
+    let text = |member: &str| reply.text(member);
+    let is_alive = !text("handle").is_empty();
+    Left { user: text("user"), roles: text("roles"), keys: text("keys"), is_alive }
+}
+
+fn session(user: &str, roles: &str, keys: &str) -> Left {
+    Left { user: user.to_owned(), roles: roles.to_owned(), keys: keys.to_owned(), is_alive: true }
+}
+
+fn steps() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Read),
+        1 => Just(Step::Write { key: "b" }),
+        2 => (select(vec!["ada", "bob"]), any::<bool>())
+            .prop_map(|(user, is_remembered)| Step::Login { user, is_remembered }),
+        1 => Just(Step::Elevate),
+        2 => Just(Step::Logout),
+        1 => Just(Step::LogoutKeep { key: "a" }),
+        1 => Just(Step::RevokeOne { handle: String::new() }),
+        1 => Just(Step::RevokeOthers),
+        1 => Just(Step::RevokeAll),
+        1 => Just(Step::RevokeUser { user: "ada" }),
+    ]
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        5 => (200..600_u16).prop_map(Outcome::Answered),
+        1 => Just(Outcome::Panicked),
+        1 => Just(Outcome::TimedOut),
+        1 => Just(Outcome::Dropped),
+    ]
+}
+
+/// What takes rights away, a logout or a revocation of any kind, happens whatever becomes of the
+/// request: whatever the status, behind a panic, at a time-out, and if the client is gone. What
+/// gives rights, a login or an elevation, happens below 400 only, and values are kept below 500
+/// only; otherwise everything is as it was.
+#[test]
+fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
+    let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
+    holds("effects", 40, cases, |(step, writes_before, has_session, outcome)| {
+        let judge = |house: &House| judge(house, &step, writes_before, has_session, outcome);
+        if outcome == Outcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
+    });
+}
+
+fn judge(
+    house: &House,
+    last: &Step,
+    writes_before: bool,
+    has_session: bool,
+    outcome: Outcome,
+) -> Result<Premise, TestCaseError> {
+    let login = |user| Step::Login { user, is_remembered: false };
+    let made = |steps| {
+        let reply = play(house, None, steps, Outcome::Answered(200)).expect("an answer");
+        reply.set_id().expect("a session")
+    };
+    // Two sessions of one user, and one of another.
+    let own = made(vec![login("ada"), Step::Write { key: "a" }]);
+    let (other, bobs) = (made(vec![login("ada")]), made(vec![login("bob")]));
+    let seen = house.send(Request::get("/look").cookie(Some(&other)));
+    let last = match last {
+        Step::RevokeOne { .. } => Step::RevokeOne { handle: seen.text("handle") },
+        last => last.clone(),
+    };
+    let mut steps = vec![last.clone()];
+    if writes_before {
+        steps.insert(0, Step::Write { key: "b" });
+    }
+    let id = has_session.then_some(&*own);
+    let reply = play(house, id, steps, outcome);
+    let (gives, writes) = (outcome.gives(), outcome.writes());
+    let new = reply.as_ref().and_then(Reply::set_id);
+    let wrote_b = writes && (writes_before || matches!(last, Step::Write { .. }));
+    let keys_of = |a: bool, b: bool| match (a, b) {
+        (true, true) => "a b",
+        (true, false) => "a",
+        (false, true) => "b",
+        (false, false) => "",
+    };
+    let kept = session("ada", "", keys_of(true, wrote_b && has_session));
+    // What is to be left: under the id that was presented, and under a new one.
+    let (old_due, new_due) = match (&last, has_session) {
+        (Step::Login { user, .. }, _) if gives => {
+            let is_same = !has_session || *user == "ada";
+            let keys = if is_same { keys_of(has_session, wrote_b) } else { "" };
+            let old = if has_session { Left::default() } else { kept };
+            (old, Some(session(user, "", keys)))
+        }
+        (Step::Elevate, true) if gives => {
+            (Left::default(), Some(session("ada", "admin", keys_of(true, wrote_b))))
+        }
+        (Step::LogoutKeep { .. }, true) if writes => (Left::default(), Some(session("", "", "a"))),
+        (
+            Step::Logout | Step::LogoutKeep { .. } | Step::RevokeAll | Step::RevokeUser { .. },
+            true,
+        ) => (Left::default(), None),
+        // Without a session there is nothing to end, and no user whose sessions to revoke.
+        (Step::RevokeUser { .. }, false) => (Left::default(), None),
+        (_, true) => (kept, None),
+        (_, false) => (kept, None),
+    };
+    let new_due = match (new_due, has_session, &last) {
+        (None, false, Step::Logout | Step::LogoutKeep { .. }) => None,
+        // An anonymous one, for the values.
+        (None, false, _) if wrote_b => Some(session("", "", "b")),
+        (due, ..) => due,
+    };
+    prop_assert_eq!(left(house, &own), old_due, "the presented id, {:?}", reply);
+    let found = new.as_ref().map(|new| left(house, new));
+    prop_assert_eq!(found, new_due, "the new id, {:?}", reply);
+    let revokes_other = match &last {
+        Step::RevokeUser { .. } => true,
+        Step::RevokeAll | Step::RevokeOthers | Step::RevokeOne { .. } => has_session,
+        _ => false,
+    };
+    prop_assert_eq!(left(house, &other).is_alive, !revokes_other, "the other session of the user");
+    prop_assert!(left(house, &bobs).is_alive, "somebody else's session");
+    let ends_own = has_session && new.is_none() && !left(house, &own).is_alive;
+    if let (true, Some(reply)) = (ends_own, &reply) {
+        let by_user = matches!(last, Step::RevokeUser { .. });
+        prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");
+    }
+    // Interesting is what takes away or gives, at an end that is not the usual one.
+    let is_plain = matches!(last, Step::Read | Step::Write { .. });
+    Ok(Premise::met_if(!is_plain && !gives))
+}

@@ -1,0 +1,242 @@
+//! Bearer tokens that are none of ours, or no longer.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+use policy_server::{
+    http,
+    policy_core::{
+        secret::SecretKey,
+        time::Timestamp,
+        token::{Key, KeyRing, NewClaims, RingKey},
+    },
+    prelude::*,
+};
+use proptest::{prelude::*, sample::select};
+
+use super::house::{
+    House, OWN, Reply, Request, SECRET, START, issue, login_by_token, token_settings,
+};
+use crate::law::{Premise, holds};
+
+#[get("/read")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(token)]
+async fn read(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[post("/read")]
+#[auth(session | token)]
+async fn write(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[post("/revoke")]
+#[auth(token)]
+async fn revoke(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke().await.map(drop)
+}
+
+#[post("/revoke/{user}")]
+#[auth(public)]
+async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
+thread_local! {
+    static HOUSE: House = {
+        let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
+        House::new(app.routes(routes![read, write, revoke, revoke_user, issue, login_by_token]))
+    };
+}
+
+/// Where a token is shown.
+fn at(method: &str) -> Request {
+    Request::new(method.parse().expect("a method"), "/read")
+        .with("origin", "https://app.shop.example")
+}
+
+fn issued(house: &House, body: &str) -> String {
+    let reply = house.send(Request::post("/tokens/issue").body(body));
+    assert_eq!(reply.status, 200, "{reply:?}");
+    reply.text("access_token")
+}
+
+/// Any change of a single byte of a token, to whatever else a field can carry, and any loss of
+/// one, makes it one that is refused.
+#[test]
+fn a_token_with_another_byte_is_refused() {
+    let cases = (any::<prop::sample::Index>(), any::<Option<u8>>(), 0..4_usize);
+    holds("one byte", 80, cases, |(place, byte, scopes)| {
+        HOUSE.with(|house| {
+            let token = issued(house, &format!("ada;{}", "s ".repeat(scopes)));
+            prop_assert_eq!(house.send(at("GET").bearer(&token)).status, 200);
+            let mut changed = token.clone().into_bytes();
+            let place = place.index(changed.len());
+            match byte {
+                Some(byte) => changed[place] = byte,
+                None => drop(changed.remove(place)),
+            }
+            let field = [b"Bearer ", &changed[..]].concat();
+            if changed == token.as_bytes() || HeaderValue::from_bytes(&field).is_err() {
+                return Ok(Premise::Unmet);
+            }
+            let reply = house.send(at("GET").with("authorization", field));
+            prop_assert!(matches!(reply.status, 400 | 401), "{:?}", reply);
+            Ok(Premise::Met)
+        })
+    });
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Signature,
+    SignatureText,
+    Cut,
+    Text,
+    None,
+    Algorithm,
+    Key,
+    Type,
+    Critical,
+    Long,
+    Future,
+    Lifetime,
+    Issuer,
+    Audience,
+    AudienceBegins,
+    Revoked,
+    RevokedUser,
+    OtherSecret,
+    Payload,
+}
+
+const FAULTS: &[Fault] = &[
+    Fault::Signature,
+    Fault::SignatureText,
+    Fault::Cut,
+    Fault::Text,
+    Fault::None,
+    Fault::Algorithm,
+    Fault::Key,
+    Fault::Type,
+    Fault::Critical,
+    Fault::Long,
+    Fault::Future,
+    Fault::Lifetime,
+    Fault::Issuer,
+    Fault::Audience,
+    Fault::AudienceBegins,
+    Fault::Revoked,
+    Fault::RevokedUser,
+    Fault::OtherSecret,
+    Fault::Payload,
+];
+
+/// base64url of ASCII (RFC 4648 5), as the tests write it.
+fn base64url(text: &str) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let bits: Vec<u8> =
+        text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
+    let value = |six: &[u8]| six.iter().fold(0, |value, bit| value << 1 | usize::from(*bit));
+    let character = |six: &[u8]| char::from(ALPHABET[value(six) << (6 - six.len())]);
+    bits.chunks(6).map(character).collect()
+}
+
+/// A token whose header says this, with the payload and the signature of a good one.
+fn with_header(house: &House, header: &str) -> String {
+    let good = issued(house, "ada");
+    let (_, rest) = good.split_once('.').expect("three segments");
+    format!("{}.{rest}", base64url(header))
+}
+
+/// A token that is signed as the server's, whatever it says.
+fn signed(secret: [u8; 32], change: impl FnOnce(&mut NewClaims<'_>)) -> String {
+    let key = Key::hs256("k1", &SecretKey::drawn(secret)).expect("a key");
+    let ring = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
+    let now = Timestamp::from_seconds(HOUSE.with(House::now));
+    let mut claims = NewClaims::new(OWN, OWN, "ada", "an-id", now);
+    change(&mut claims);
+    ring.sign(&claims, now).expect("a token")
+}
+
+impl Fault {
+    fn token(self, house: &House) -> String {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let good = || issued(house, "ada");
+        match self {
+            Self::Signature => {
+                let good = good();
+                let (text, signature) = good.rsplit_once('.').expect("a signature");
+                let other = if signature.starts_with('A') { "B" } else { "A" };
+                format!("{text}.{other}{}", &signature[1..])
+            }
+            Self::SignatureText => format!("{}AA", good()),
+            Self::Cut => good().rsplit_once('.').expect("a signature").0.to_owned(),
+            Self::Text => "token".to_owned(),
+            Self::None => with_header(house, r#"{"alg":"none","typ":"at+jwt"}"#),
+            Self::Algorithm => with_header(house, r#"{"alg":"HS512","typ":"at+jwt","kid":"k1"}"#),
+            Self::Key => with_header(house, r#"{"alg":"HS256","typ":"at+jwt","kid":"k2"}"#),
+            Self::Type => with_header(house, r#"{"alg":"HS256","typ":"JWT","kid":"k1"}"#),
+            Self::Critical => {
+                with_header(house, r#"{"alg":"HS256","typ":"at+jwt","kid":"k1","crit":["exp"]}"#)
+            }
+            Self::Long => format!("{}.{}", good(), "A".repeat(8000)),
+            Self::Future => signed(SECRET, |claims| {
+                claims.issued = claims.issued.after(minutes(1));
+            }),
+            Self::Lifetime => signed(SECRET, |claims| {
+                claims.expires = claims.expires.after(minutes(600));
+            }),
+            Self::Issuer => signed(SECRET, |claims| claims.issuer = "https://evil.example"),
+            Self::Audience => signed(SECRET, |claims| claims.audience = "https://evil.example"),
+            Self::AudienceBegins => {
+                signed(SECRET, |claims| claims.audience = "https://api.shop.example.evil.example")
+            }
+            Self::Revoked => {
+                let token = good();
+                assert_eq!(house.send(Request::post("/revoke").bearer(&token)).status, 200);
+                token
+            }
+            Self::RevokedUser => {
+                let token = issued(house, "eve");
+                assert_eq!(house.send(Request::post("/revoke/eve")).status, 200);
+                token
+            }
+            Self::OtherSecret => signed([7; 32], |_claims| ()),
+            Self::Payload => {
+                let good = good();
+                let parts: Vec<&str> = good.split('.').collect();
+                format!("{}.{}.{}", parts[0], base64url("{\"sub\":\"eve\"}"), parts[2])
+            }
+        }
+    }
+}
+
+/// The answers to any two tokens that are refused are equal, byte for byte, status, fields and
+/// body, whatever is wrong with them. Only an expired one is told so, in the same status.
+#[test]
+fn nobody_learns_what_is_wrong_with_a_token() {
+    let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
+    holds("one answer", 80, cases, |(one, other, method)| {
+        HOUSE.with(|house| {
+            let answer = |fault: Fault| {
+                let token = fault.token(house);
+                house.send(at(method).bearer(&token))
+            };
+            let (first, second): (Reply, Reply) = (answer(one), answer(other));
+            prop_assert_eq!(first.status, 401);
+            prop_assert_eq!(&first, &second);
+            let expired = signed(SECRET, |claims| {
+                claims.issued = Timestamp::from_seconds(START - 400);
+                claims.expires = Timestamp::from_seconds(START - 100);
+            });
+            let expired = house.send(at(method).bearer(&expired));
+            prop_assert_eq!(expired.status, 401);
+            prop_assert_ne!(&expired, &first);
+            Ok(Premise::met_if(one != other))
+        })
+    });
+}

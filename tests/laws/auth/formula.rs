@@ -1,0 +1,354 @@
+//! Who reaches a handler: exactly whoever satisfies the `#[auth]` of its route.
+
+use http::Method;
+use policy_server::{AuthError, AuthScheme, Scheme, SchemeRequest, http, prelude::*};
+use proptest::{option, prelude::*, sample::select};
+
+use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
+use crate::law::{Premise, holds};
+
+/// A key in a header of its own: `x-key: subject;scopes;roles`.
+struct Keys;
+
+impl Scheme for Keys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        match request.headers().get("x-key").map(|key| key.to_str().expect("text")) {
+            None => Ok(None),
+            Some("wrong") => Err(AuthError::Invalid),
+            Some(key) => Ok(Some(identity(key))),
+        }
+    }
+}
+
+/// What a route asks for, said a second time by hand.
+#[derive(Clone, Copy, Debug)]
+struct Formula {
+    path: &'static str,
+    session: bool,
+    token: bool,
+    key: bool,
+    optional: bool,
+    scopes: &'static [&'static str],
+    roles: &'static [&'static str],
+    fresh: Option<u64>,
+}
+
+const NOTHING: Formula = Formula {
+    path: "",
+    session: false,
+    token: false,
+    key: false,
+    optional: false,
+    scopes: &[],
+    roles: &[],
+    fresh: None,
+};
+
+fn greet(me: Option<&Principal>) -> String {
+    match me {
+        None => "nobody".to_owned(),
+        Some(me) => {
+            let scheme = match me.scheme() {
+                AuthScheme::Session => "session",
+                AuthScheme::Token => "token",
+                AuthScheme::Own("Keys") => "key",
+                other => panic!("{other:?} stands in no formula"),
+            };
+            format!("{} by {scheme}", me.subject())
+        }
+    }
+}
+
+macro_rules! formulas {
+    ($($name:ident $path:literal ($($auth:tt)*) $who:ty => { $($field:ident: $value:expr),* })*) => {
+        $(
+            #[get($path)]
+            #[auth($($auth)*)]
+            async fn $name(me: $who) -> String {
+                let me: Option<Principal> = me.into();
+                greet(me.as_ref())
+            }
+        )*
+
+        const FORMULAS: &[Formula] =
+            &[$(Formula { path: $path, $($field: $value,)* ..NOTHING }),*];
+
+        fn furnish() -> House {
+            let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings()).scheme(Keys);
+            let app = app.routes(routes![login, login_by_token, issue]);
+            House::new(app.routes(routes![$($name),*]))
+        }
+    };
+}
+
+formulas! {
+    f0 "/0" (session) Principal => { session: true }
+    f1 "/1" (token) Principal => { token: true }
+    f2 "/2" (session | token) Principal => { session: true, token: true }
+    f3 "/3" (scheme = Keys) Principal => { key: true }
+    f4 "/4" (session, optional) Option<Principal> => { session: true, optional: true }
+    f5 "/5" (token | session, optional) Option<Principal> =>
+        { session: true, token: true, optional: true }
+    f6 "/6" (session | token, scopes = ["s"]) Principal =>
+        { session: true, token: true, scopes: &["s"] }
+    f7 "/7" (session | token, scopes = ["s", "t"]) Principal =>
+        { session: true, token: true, scopes: &["s", "t"] }
+    f8 "/8" (token, scopes = ["t", "s"], roles = ["r"]) Principal =>
+        { token: true, scopes: &["t", "s"], roles: &["r"] }
+    f9 "/9" (session, roles = ["r", "q"]) Principal => { session: true, roles: &["r", "q"] }
+    f10 "/10" (session | token, roles = ["r", "q"]) Principal =>
+        { session: true, token: true, roles: &["r", "q"] }
+    f11 "/11" (session, fresh = "10m") Principal => { session: true, fresh: Some(600) }
+    f12 "/12" (session | token, fresh = "1m") Principal =>
+        { session: true, token: true, fresh: Some(60) }
+    f13 "/13" (session | token, scopes = ["s"], roles = ["r"], fresh = "2m") Principal =>
+        { session: true, token: true, scopes: &["s"], roles: &["r"], fresh: Some(120) }
+    f14 "/14" (scheme = Keys, scopes = ["s", "t"]) Principal => { key: true, scopes: &["s", "t"] }
+    f15 "/15" (scheme = Keys, roles = ["q", "r"], fresh = "1m") Principal =>
+        { key: true, roles: &["q", "r"], fresh: Some(60) }
+    f16 "/16" (scheme = Keys, optional) Option<Principal> => { key: true, optional: true }
+    f17 "/17" (session | token, optional, scopes = ["s"]) Option<Principal> =>
+        { session: true, token: true, optional: true, scopes: &["s"] }
+    f18 "/18" (token, optional, fresh = "1m") Option<Principal> =>
+        { token: true, optional: true, fresh: Some(60) }
+    f19 "/19" (session, optional, roles = ["q"]) Option<Principal> =>
+        { session: true, optional: true, roles: &["q"] }
+}
+
+thread_local! {
+    static HOUSE: House = furnish();
+}
+
+/// Sends a request to a house that has seen many before.
+fn answer(formula: &Formula, shows: &Shows) -> Reply {
+    HOUSE.with(|house| house.send(present(house, formula.path, shows)))
+}
+
+/// Somebody with rights.
+#[derive(Clone, Debug)]
+struct Person {
+    name: &'static str,
+    scopes: Vec<&'static str>,
+    roles: Vec<&'static str>,
+}
+
+impl Person {
+    fn text(&self) -> String {
+        format!("{};{};{}", self.name, self.scopes.join(" "), self.roles.join(" "))
+    }
+}
+
+/// A credential of one kind, and whether it is one.
+#[derive(Clone, Debug)]
+enum Shown {
+    Valid(Person),
+    /// A token that does not say when its user logged in.
+    OfUnknownAge(Person),
+    Invalid,
+    /// It is no credential of this kind in the first place.
+    Malformed,
+    /// A field that means something else.
+    Other,
+}
+
+/// What a request shows, some time after it got that.
+#[derive(Clone, Debug)]
+struct Shows {
+    session: Option<Shown>,
+    token: Option<Shown>,
+    key: Option<Shown>,
+    age: u64,
+    scheme: &'static str,
+}
+
+fn person(name: &'static str) -> impl Strategy<Value = Person> {
+    // Whoever is asked for something mostly has it, or all cases would be refusals.
+    let has = || prop::bool::weighted(0.75);
+    (has(), has(), has(), any::<bool>()).prop_map(move |(s, t, r, q)| {
+        let held = |list: &[(&'static str, bool)]| {
+            list.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
+        };
+        // Names that only begin as one that is asked for.
+        let scopes = held(&[("s", s), ("ss", !s), ("t", t)]);
+        Person { name, scopes, roles: held(&[("r", r), ("r2", !r), ("q", q)]) }
+    })
+}
+
+fn shown(name: &'static str) -> impl Strategy<Value = Shown> {
+    prop_oneof![
+        8 => person(name).prop_map(Shown::Valid),
+        2 => person(name).prop_map(Shown::OfUnknownAge),
+        1 => Just(Shown::Invalid),
+        1 => Just(Shown::Malformed),
+        1 => Just(Shown::Other),
+    ]
+}
+
+fn shows() -> impl Strategy<Value = Shows> {
+    let age = select(vec![0, 30, 59, 60, 61, 119, 120, 200, 329, 330, 599, 600]);
+    let scheme = select(vec!["Bearer", "bearer", "BEARER"]);
+    let kinds = (option::of(shown("ada")), option::of(shown("bob")), option::of(shown("eve")));
+    (kinds, age, scheme).prop_map(|((session, token, key), age, scheme)| Shows {
+        session,
+        token,
+        key,
+        age,
+        scheme,
+    })
+}
+
+/// A request that shows these, made when they are as old as they say.
+fn present(house: &House, path: &str, shows: &Shows) -> Request {
+    let of = |path: &str, person: &Person| {
+        let reply = house.send(Request::post(path).body(person.text()));
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply
+    };
+    let mut request = Request::new(Method::GET, path);
+    match &shows.session {
+        None => (),
+        Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
+            request = request.cookie(of("/login", person).set_id().as_deref());
+        }
+        Some(Shown::Invalid) => request = request.cookie(Some(&"A".repeat(43))),
+        Some(Shown::Malformed) => request = request.cookie(Some("short")),
+        Some(Shown::Other) => request = request.with("cookie", "sid=1; theme=dark"),
+    }
+    let authorization = match &shows.token {
+        None => None,
+        Some(Shown::Valid(person)) => {
+            let token = of("/tokens/login", person).text("access_token");
+            Some(format!("{} {token}", shows.scheme))
+        }
+        Some(Shown::OfUnknownAge(person)) => {
+            let token = of("/tokens/issue", person).text("access_token");
+            Some(format!("{} {token}", shows.scheme))
+        }
+        Some(Shown::Invalid) => Some(format!("{} abc.def.ghi", shows.scheme)),
+        Some(Shown::Malformed) => Some(format!("{} two words", shows.scheme)),
+        Some(Shown::Other) => Some("Basic YTpi".to_owned()),
+    };
+    if let Some(authorization) = authorization {
+        request = request.with("authorization", authorization);
+    }
+    match &shows.key {
+        None | Some(Shown::Other) => (),
+        Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
+            request = request.with("x-key", person.text());
+        }
+        Some(Shown::Invalid | Shown::Malformed) => request = request.with("x-key", "wrong"),
+    }
+    house.wait(shows.age);
+    request
+}
+
+/// What has to come of it: a status, and what the handler says if it runs.
+fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
+    let age = Some(shows.age);
+    let proven = if formula.token && !matches!(shows.token, None | Some(Shown::Other)) {
+        match shows.token.as_ref().expect("a token") {
+            Shown::Malformed => return (400, None),
+            Shown::Valid(_) | Shown::OfUnknownAge(_) if shows.age >= 330 => return (401, None),
+            Shown::Valid(person) => Some((person, "token", age)),
+            Shown::OfUnknownAge(person) => Some((person, "token", None)),
+            Shown::Invalid | Shown::Other => return (401, None),
+        }
+    } else if formula.key {
+        match &shows.key {
+            Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
+                // It is proven anew with every request.
+                Some((person, "key", Some(0)))
+            }
+            Some(Shown::Invalid | Shown::Malformed) => return (401, None),
+            None | Some(Shown::Other) => None,
+        }
+    } else if formula.session {
+        match &shows.session {
+            Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
+                Some((person, "session", age))
+            }
+            _ => None,
+        }
+    } else {
+        None
+    };
+    let Some((person, scheme, age)) = proven else {
+        let allowed = (200, Some("nobody".to_owned()));
+        return if formula.optional { allowed } else { (401, None) };
+    };
+    let has_scopes = formula.scopes.iter().all(|scope| person.scopes.contains(scope));
+    let has_role =
+        formula.roles.is_empty() || formula.roles.iter().any(|role| person.roles.contains(role));
+    let is_fresh = formula.fresh.is_none_or(|most| age.is_some_and(|age| age < most));
+    match (has_scopes && has_role, is_fresh) {
+        (false, _) => (403, None),
+        (true, false) => (401, None),
+        (true, true) => (200, Some(format!("{} by {scheme}", person.name))),
+    }
+}
+
+fn ran(reply: &Reply) -> Option<String> {
+    (reply.status == 200).then(|| reply.body.clone())
+}
+
+/// A handler runs only for a principal that satisfies the formula of its `#[auth]`: the credential
+/// of a scheme that it names, all its scopes, one of its roles, and a login that is as fresh as it
+/// asks; or for nobody, where it says so. Otherwise the answer is 400 for a field that cannot be
+/// read, 401 without a good credential or a fresh login, and 403 without the rights.
+#[test]
+fn the_handler_runs_for_whom_the_formula_lets_in() {
+    let cases = (select(FORMULAS), shows());
+    holds("formula", 25, cases, |(formula, shows)| {
+        let reply = answer(&formula, &shows);
+        let (status, says) = due(&formula, &shows);
+        prop_assert_eq!(reply.status, status, "{:?}", reply);
+        prop_assert_eq!(ran(&reply), says);
+        // Interesting is whoever has a credential that the route takes, allowed or not.
+        let anonymous = Shows { session: None, token: None, key: None, ..shows };
+        Ok(Premise::met_if(due(&formula, &anonymous) != (status, ran(&reply))))
+    });
+}
+
+/// Whoever is let in is let in as well with one more credential that is valid and sufficient:
+/// one with which alone, and with nothing else, the same route lets its owner in. A bearer token
+/// decides alone where it is taken, so that a valid token without the rights of the route is not
+/// sufficient, and takes the place of the session that had them. Where a route takes no credential
+/// of that kind, it changes nothing at all.
+#[test]
+fn one_more_sufficient_credential_lets_nobody_out() {
+    let cases = (select(FORMULAS), shows(), select(vec!["session", "token", "key"]));
+    holds("monotony", 3, cases, |(formula, shows, kind)| {
+        let nothing = Shows { session: None, token: None, key: None, ..shows.clone() };
+        let (mut without, mut alone) = (shows.clone(), nothing.clone());
+        let is_taken = match kind {
+            "session" => {
+                (without.session, alone.session) = (None, shows.session.clone());
+                formula.session
+            }
+            "token" => {
+                (without.token, alone.token) = (None, shows.token.clone());
+                formula.token
+            }
+            _ => {
+                (without.key, alone.key) = (None, shows.key.clone());
+                formula.key
+            }
+        };
+        let answer = |shows: &Shows| answer(&formula, shows);
+        let (before, alone, both) = (answer(&without), answer(&alone), answer(&shows));
+        if before.status == 200 && alone.status == 200 {
+            prop_assert_eq!(both.status, 200, "{:?}", both);
+        }
+        if !is_taken {
+            prop_assert_eq!(both.status, before.status);
+            prop_assert_eq!(both.body, before.body);
+        }
+        let has_more = ran(&alone).is_some_and(|says| says != "nobody");
+        Ok(Premise::met_if(before.status == 200 && has_more))
+    });
+}

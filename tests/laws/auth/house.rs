@@ -1,0 +1,418 @@
+//! A server in the same process, and handlers that do what a request tells them.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
+
+use axum_core::extract::FromRequestParts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
+use http_body_util::BodyExt;
+use policy_server::{
+    AppService, Body, Clock, Identity, ResponseFuture, policy_core::secret::SecretKey, prelude::*,
+    session, tokens,
+};
+use tokio::runtime::{Builder, Runtime};
+use tower::Service;
+
+/// The origin of the server.
+pub(crate) const OWN: &str = "https://api.shop.example";
+/// When every history begins.
+pub(crate) const START: u64 = 1_800_000_000;
+
+thread_local! {
+    static RUNTIME: Runtime =
+        Builder::new_current_thread().enable_all().build().expect("a runtime");
+}
+
+/// A running server, and its clock.
+pub(crate) struct House {
+    service: AppService<()>,
+    pub(crate) clock: Clock,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+/// A request that the server works on.
+pub(crate) type Running = Pin<Box<ResponseFuture>>;
+
+impl House {
+    pub(crate) fn new(app: App<()>) -> Self {
+        let clock = Clock::at(START);
+        let app = app.public_origin(OWN).clock(clock.clone());
+        let service = within(|| app.build().expect("an app without problems"));
+        Self { service, clock }
+    }
+
+    pub(crate) fn wait(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+        settle();
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().seconds()
+    }
+
+    pub(crate) fn send(&self, request: Request) -> Reply {
+        let mut running = self.begin(request);
+        RUNTIME.with(|runtime| {
+            runtime.block_on(async {
+                let response = running.as_mut().await.unwrap_or_else(|never| match never {});
+                read(response).await
+            })
+        })
+    }
+
+    /// Hands a request to the server, which does nothing for it yet.
+    pub(crate) fn begin(&self, request: Request) -> Running {
+        let mut service = self.service.clone();
+        within(|| Box::pin(service.call(request.build())))
+    }
+}
+
+/// Lets the server work on a request until it waits.
+pub(crate) fn step(running: &mut Running) -> Option<Reply> {
+    RUNTIME.with(|runtime| {
+        runtime.block_on(async {
+            let polled = poll_fn(|context| Poll::Ready(running.as_mut().poll(context))).await;
+            match polled {
+                Poll::Ready(Ok(response)) => Some(read(response).await),
+                Poll::Pending => None,
+            }
+        })
+    })
+}
+
+/// The client goes away.
+pub(crate) fn hang_up(running: Running) {
+    within(|| drop(running));
+    settle();
+}
+
+/// Lets the server do what it does beside the requests.
+pub(crate) fn settle() {
+    RUNTIME.with(|runtime| {
+        runtime.block_on(async {
+            for _ in 0..8 {
+                tokio::task::yield_now().await;
+            }
+        });
+    });
+}
+
+fn within<T>(what: impl FnOnce() -> T) -> T {
+    RUNTIME.with(|runtime| {
+        let _entered = runtime.enter();
+        what()
+    })
+}
+
+async fn read(response: http::Response<Body>) -> Reply {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    Reply {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+impl Reply {
+    /// The field, if it is there.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("text"))
+    }
+
+    /// The id of a session that the answer sets.
+    pub(crate) fn set_id(&self) -> Option<String> {
+        let (name, value) = self.field("set-cookie")?.split(';').next()?.split_once('=')?;
+        assert_eq!(name, "__Host-sid");
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// Whether it removes the cookie.
+    pub(crate) fn removes_cookie(&self) -> bool {
+        self.field("set-cookie").is_some_and(|cookie| cookie.starts_with("__Host-sid=;"))
+    }
+
+    /// A text of the JSON that was answered.
+    pub(crate) fn text(&self, member: &str) -> String {
+        let value: serde_json::Value = serde_json::from_str(&self.body).expect("JSON");
+        value[member].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// A request in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+    script: Option<Script>,
+}
+
+impl Request {
+    pub(crate) fn new(method: Method, path: &str) -> Self {
+        let headers = HeaderMap::new();
+        Self { method, path: path.to_owned(), headers, body: String::new(), script: None }
+    }
+
+    pub(crate) fn get(path: &str) -> Self {
+        Self::new(Method::GET, path)
+    }
+
+    /// What a page of the server's own sends.
+    pub(crate) fn post(path: &str) -> Self {
+        Self::new(Method::POST, path).with("origin", OWN)
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let name: HeaderName = name.parse().expect("a header name");
+        self.headers.append(name, HeaderValue::from_bytes(value.as_ref()).expect("a value"));
+        self
+    }
+
+    pub(crate) fn cookie(self, id: Option<&str>) -> Self {
+        match id {
+            Some(id) => self.with("cookie", format!("__Host-sid={id}")),
+            None => self,
+        }
+    }
+
+    pub(crate) fn bearer(self, token: &str) -> Self {
+        self.with("authorization", format!("Bearer {token}"))
+    }
+
+    pub(crate) fn body(self, body: impl Into<String>) -> Self {
+        Self { body: body.into(), ..self }
+    }
+
+    pub(crate) fn script(self, script: &Script) -> Self {
+        Self { script: Some(script.clone()), ..self }
+    }
+
+    fn build(self) -> http::Request<Body> {
+        let mut request = http::Request::new(Body::from(self.body));
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.path.parse().expect("a path");
+        *request.headers_mut() = self.headers;
+        request.headers_mut().insert("host", HeaderValue::from_static("api.shop.example"));
+        if let Some(script) = self.script {
+            request.extensions_mut().insert(script);
+        }
+        request
+    }
+}
+
+/// What a handler does to its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Read,
+    Write { key: &'static str },
+    Login { user: &'static str, is_remembered: bool },
+    Elevate,
+    Logout,
+    LogoutKeep { key: &'static str },
+    RevokeOne { handle: String },
+    RevokeOthers,
+    RevokeAll,
+    RevokeUser { user: &'static str },
+}
+
+/// How a handler comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Status(u16),
+    Panic,
+    /// It never comes to one.
+    Never,
+}
+
+/// What a request tells its handler to do, and what is seen of it from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) steps: Vec<Step>,
+    end: Arc<Mutex<End>>,
+    /// Whether the handler goes on after its steps.
+    is_open: Arc<AtomicBool>,
+    seen: Arc<Mutex<Option<Seen>>>,
+    runs: Arc<AtomicUsize>,
+}
+
+/// The session as the handler found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) handle: Option<String>,
+    pub(crate) user: Option<String>,
+    /// Whether the last step could be taken.
+    pub(crate) is_done: bool,
+}
+
+impl Script {
+    /// Takes the steps and ends at once.
+    pub(crate) fn at_once(steps: Vec<Step>, end: End) -> Self {
+        let script = Self {
+            steps,
+            end: Arc::new(Mutex::new(end)),
+            is_open: Arc::default(),
+            seen: Arc::default(),
+            runs: Arc::default(),
+        };
+        script.is_open.store(true, Ordering::Relaxed);
+        script
+    }
+
+    /// Takes the steps, and ends when it is [told](Self::open) to.
+    pub(crate) fn in_time(steps: Vec<Step>) -> Self {
+        let script = Self::at_once(steps, End::Never);
+        script.is_open.store(false, Ordering::Relaxed);
+        script
+    }
+
+    pub(crate) fn open(&self, end: End) {
+        *self.end.lock().expect("no panic") = end;
+        self.is_open.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.lock().expect("no panic").clone().unwrap_or_default()
+    }
+
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    async fn play(&self, sessions: &Sessions, session: &Session) -> Response {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let user = session.identity().map(|identity| identity.subject.into());
+        let handle = session.handle().map(|handle| handle.to_string());
+        let mut is_done = true;
+        for step in &self.steps {
+            is_done = take(step, sessions, session).await;
+        }
+        *self.seen.lock().expect("no panic") = Some(Seen { handle, user, is_done });
+        poll_fn(
+            |_context| {
+                if self.is_open.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+            },
+        )
+        .await;
+        let end = *self.end.lock().expect("no panic");
+        match end {
+            End::Status(status) => StatusCode::from_u16(status).expect("a status").into_response(),
+            // As a panic, but for the message on standard error.
+            End::Panic => std::panic::resume_unwind(Box::new("the handler panics")),
+            End::Never => std::future::pending().await,
+        }
+    }
+}
+
+async fn take(step: &Step, sessions: &Sessions, session: &Session) -> bool {
+    match step {
+        Step::Read => session.get::<u8>("a").is_ok(),
+        Step::Write { key } => session.set(key, 1).is_ok(),
+        Step::Login { user, is_remembered: false } => sessions.login(user).await.is_ok(),
+        Step::Login { user, is_remembered: true } => sessions.login_remembered(user).await.is_ok(),
+        Step::Elevate => match session.identity() {
+            Some(identity) => session.elevate_as(identity.roles(["admin"])).is_ok(),
+            None => false,
+        },
+        Step::Logout => sessions.logout().await.is_ok(),
+        Step::LogoutKeep { key } => {
+            session.logout_keep([*key]);
+            true
+        }
+        Step::RevokeOne { handle } => match session::Handle::parse(handle) {
+            Some(handle) => sessions.revoke(handle).await == Ok(true),
+            None => false,
+        },
+        Step::RevokeOthers => sessions.revoke_others().await.is_ok(),
+        Step::RevokeAll => sessions.revoke_all().await.is_ok(),
+        Step::RevokeUser { user } => sessions.revoke_user(user).await.is_ok(),
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Script {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
+        parts.extensions.get::<Self>().cloned().ok_or(StatusCode::NOT_IMPLEMENTED)
+    }
+}
+
+/// Does what it is told. Anti-forgery tokens are the business of other laws.
+#[post("/act")]
+#[auth(public)]
+#[csrf(origin)]
+pub(crate) async fn act(script: Script, sessions: Sessions, session: Session) -> Response {
+    script.play(&sessions, &session).await
+}
+
+/// What there is of a session.
+#[get("/look")]
+#[auth(public)]
+pub(crate) async fn look(session: Session) -> Json<serde_json::Value> {
+    let identity = session.identity();
+    let has = |key: &str| session.get::<u8>(key).is_ok_and(|value| value.is_some());
+    let keys: Vec<&str> = ["a", "b"].into_iter().filter(|key| has(key)).collect();
+    Json(serde_json::json!({
+        "handle": session.handle().map(|handle| handle.to_string()),
+        "user": identity.as_ref().map(|identity| &*identity.subject),
+        "roles": identity.map(|identity| identity.roles.join(" ")),
+        "keys": keys.join(" "),
+    }))
+}
+
+/// Somebody as requests describe them: `subject;scope scope;role role`.
+pub(crate) fn identity(text: &str) -> Identity {
+    let mut parts = text.split(';');
+    let mut words = || parts.next().unwrap_or_default().split_whitespace();
+    let subject = words().next().unwrap_or_default();
+    Identity::new(subject).scopes(words()).roles(words())
+}
+
+/// Logs in whomever the body describes.
+#[post("/login")]
+#[auth(public)]
+#[csrf(origin)]
+pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Problem> {
+    Ok(sessions.login(identity(&body)).await?)
+}
+
+/// A token that says when its user logged in, with one that refreshes it.
+#[post("/tokens/login")]
+#[auth(public)]
+pub(crate) async fn login_by_token(
+    tokens: Tokens,
+    body: String,
+) -> Result<tokens::Issued, Problem> {
+    tokens.login(identity(&body)).await
+}
+
+/// A token that does not say when its user logged in.
+#[post("/tokens/issue")]
+#[auth(public)]
+pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem> {
+    tokens.issue(&identity(&body))
+}
+
+/// The secret of the tokens of every house.
+pub(crate) const SECRET: [u8; 32] = *b"\x8f0123456789abcdef0123456789abcde";
+
+/// Settings of tokens that the tests can sign as well.
+pub(crate) fn token_settings() -> Tokens<tokens::Settings> {
+    Tokens::hs256([("k1", SecretKey::drawn(SECRET))]).expect("a key")
+}

@@ -1,0 +1,13 @@
+//! The laws of who may do what: sessions, tokens, anti-forgery and caches, over the whole server.
+//!
+//! What a client can see is all that they judge by. What the parts promise each other is tested
+//! where they are.
+
+mod caches;
+mod effects;
+mod faults_of_tokens;
+mod formula;
+mod house;
+mod pages;
+mod sequences;
+mod site;

@@ -1,0 +1,118 @@
+//! HTTPS in front of servers that speak plain HTTP, for several names at one port: what a
+//! deployment has a proxy for.
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex},
+};
+
+use data_encoding::BASE64;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, PublicKeyData,
+};
+use sha2::{Digest, Sha256};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer},
+};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Ends TLS for hosts of its own, with a certificate by an authority that nobody else knows. Ends
+/// with it.
+pub(crate) struct TlsFront {
+    port: u16,
+    authority_hash: String,
+    servers: Servers,
+    accepting: JoinHandle<()>,
+}
+
+/// Where the requests for each host go.
+type Servers = Arc<Mutex<HashMap<String, SocketAddr>>>;
+
+impl TlsFront {
+    /// Listens on a free port of the loopback interface.
+    pub(crate) async fn start(hosts: &[&str]) -> Result<Self, Failure> {
+        let (config, authority_hash) = identity(hosts)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let servers = Servers::default();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let accepting = tokio::spawn(accept(listener, acceptor, Arc::clone(&servers)));
+        Ok(Self { port, authority_hash, servers, accepting })
+    }
+
+    /// The origin of a host, as browsers write it.
+    pub(crate) fn origin(&self, host: &str) -> String {
+        format!("https://{host}:{}", self.port)
+    }
+
+    /// Sends what comes for `host` to a server from now on.
+    pub(crate) fn forward(&self, host: &str, server: SocketAddr) {
+        self.servers.lock().expect("a lock").insert(host.to_owned(), server);
+    }
+
+    /// Flags with which Chromium finds the hosts here, and no other, and trusts the authority:
+    /// connections are secure as any, with all that browsers make depend on it.
+    pub(crate) fn browser_flags(&self) -> Vec<String> {
+        let hosts = "MAP *.example 127.0.0.1, MAP *.test 127.0.0.1, MAP * ~NOTFOUND, \
+                     EXCLUDE 127.0.0.1";
+        vec![
+            format!("--host-resolver-rules={hosts}"),
+            format!("--ignore-certificate-errors-spki-list={}", self.authority_hash),
+        ]
+    }
+}
+
+impl Drop for TlsFront {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+/// A certificate for the hosts by a new authority, and the hash of the authority's public key.
+fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
+    let mut authority = CertificateParams::default();
+    authority.distinguished_name.push(DnType::CommonName, "an authority of tests");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate()?;
+    let authority_hash = BASE64.encode(&Sha256::digest(key.subject_public_key_info()));
+    let authority = CertifiedIssuer::self_signed(authority, key)?;
+
+    let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
+    let mut leaf = CertificateParams::new(hosts)?;
+    leaf.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+    let key = KeyPair::generate()?;
+    let leaf = leaf.signed_by(&key, &authority)?;
+
+    let chain = vec![leaf.der().clone(), authority.der().clone()];
+    let key = PrivateKeyDer::try_from(key.serialize_der())?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok((config, authority_hash))
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, servers: Servers) {
+    while let Ok((stream, _peer)) = listener.accept().await {
+        let (acceptor, servers) = (acceptor.clone(), Arc::clone(&servers));
+        // A browser opens connections that it then does not use, and closes them as it likes.
+        tokio::spawn(async move {
+            let mut outer = acceptor.accept(stream).await.ok()?;
+            let host = outer.get_ref().1.server_name()?;
+            let server = *servers.lock().expect("a lock").get(host)?;
+            let mut inner = TcpStream::connect(server).await.ok()?;
+            copy_bidirectional(&mut outer, &mut inner).await.ok()
+        });
+    }
+}
