@@ -12,7 +12,8 @@ use crate::{
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
 /// tests costs less than one more for some. The lints see it off.
-const FEATURES: [&str; 2] = ["--features", "policy-core/asym,policy-server/asym"];
+const FEATURES: [&str; 2] =
+    ["--features", "policy-core/asym,policy-server/asym,policy-workspace/asym"];
 
 /// Runs every step up to the first that fails, and closes with the counts.
 pub(crate) fn run() -> Outcome {
@@ -38,7 +39,6 @@ fn steps(run: &mut Run) -> Outcome {
         [everything(with_features(&["test", "--workspace", "--no-fail-fast"], &[]))],
     )?;
     run.commands("tests that need programs", [everything(with_programs())])?;
-    run.commands("tests of the feature `asym`", [everything(asym())])?;
     run.commands("documentation", [documentation()])?;
     run.step("seeded faults, a short selection", |totals| {
         let verdicts = faults::run(faults::Selection::Short)?;
@@ -76,14 +76,6 @@ fn with_programs() -> Command {
 /// A command of cargo with the features, before what is behind them.
 fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
     cargo(&[arguments, &FEATURES, behind].concat())
-}
-
-/// The workspace is built without this feature, whose libraries take long to build.
-fn asym() -> Command {
-    let packages = ["--package", "policy-core", "--package", "policy-workspace"];
-    let tests = ["--test", "tokens", "--test", "interop", "--test", "fuzz"];
-    let rest = ["--features", "asym", "--no-fail-fast", "--", "--include-ignored"];
-    cargo(&[&["test"], &packages[..], &tests, &rest].concat())
 }
 
 /// For tests that decide by a variable whether they may leave something out.

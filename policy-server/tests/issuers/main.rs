@@ -1,6 +1,14 @@
 //! Tokens that somebody else issued, and keys with a public half: what an app accepts, and from
 //! where. What signs here is AWS-LC with headers and claims written by hand; what verifies ES256
 //! and Ed25519 there is other code.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it, and a law says how often it was put to the test"
+)]
 
 mod choosing;
 mod fetching;
