@@ -3,6 +3,8 @@
 //! `sessions users|anonymous N`: the memory they take, and the steps of a purge of half of them.
 //! `sessions load N`: N loads and nothing else that grows with N, to be counted by callgrind.
 
+#![expect(clippy::print_stdout, reason = "its figures are its output")]
+
 use std::{
     fs,
     hint::black_box,

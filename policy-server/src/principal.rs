@@ -1,6 +1,6 @@
 //! Who a request comes from.
 
-use std::{error::Error, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc};
 
 use policy_core::{
     Refusal,
@@ -192,7 +192,7 @@ impl Principal {
         let identity = match (token.map(Verified::claims), self.identity()) {
             (Some(claims), _) => Identity::new(claims.subject())
                 .scopes(claims.scopes())
-                .roles(claims.roles().map(|role| role.into_owned())),
+                .roles(claims.roles().map(Cow::into_owned)),
             (None, Some(identity)) => identity.clone(),
             (None, None) => Identity::new(""),
         };

@@ -6,7 +6,7 @@ use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
 use super::context::Context;
-use crate::{problem::Problem, tokens::Tokens};
+use crate::{principal::Principal, problem::Problem, tokens::Tokens};
 
 /// What is wrong with a handler that asks for tokens in an app without any.
 const NO_TOKENS: &str = "a handler takes `Tokens`, and the app has none: give it keys with \
@@ -21,6 +21,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Tokens {
         let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
         // The answer may have one in it.
         auth.note_issued();
-        Ok(Self::new(Arc::clone(service), auth.principal().map(|who| who.caller())))
+        Ok(Self::new(Arc::clone(service), auth.principal().map(Principal::caller)))
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
@@ -48,9 +48,10 @@ struct OfToken {
 /// Done when the credential of an upgraded connection holds no longer. The connection finds it
 /// among the extensions of the answer.
 #[derive(Clone)]
-pub(crate) struct UntilEnded(
-    Arc<std::sync::Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>,
-);
+pub(crate) struct UntilEnded(Arc<Mutex<Option<End>>>);
+
+/// Done when a credential ends.
+type End = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Ties an answer to the credential of the one who asked for it: where the gate asked nobody, to
 /// the session that the handler took.
@@ -180,7 +181,7 @@ impl Credential {
 /// A body that breaks off when its credential ends, so that nobody takes it for the whole.
 struct Tied {
     body: Body,
-    ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    ended: Option<End>,
 }
 
 impl HttpBody for Tied {
@@ -209,13 +210,13 @@ impl HttpBody for Tied {
 }
 
 impl UntilEnded {
-    fn new(ended: Pin<Box<dyn Future<Output = ()> + Send>>) -> Self {
-        Self(Arc::new(std::sync::Mutex::new(Some(ended))))
+    fn new(ended: End) -> Self {
+        Self(Arc::new(Mutex::new(Some(ended))))
     }
 
     /// Takes it out; an extension has to be `Clone`, and a future is not.
-    pub(crate) fn take(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    pub(crate) fn take(&self) -> Option<End> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

@@ -75,6 +75,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// The version goes on from `expected`. A `new` that exists is a conflict, and so is an `old`
     /// that was replaced itself and whose grace lasts. For `limit` the new session takes the place
     /// of the old one.
+    #[expect(clippy::too_many_arguments, reason = "one step, which a store decides as a whole")]
     fn rotate<'a>(
         &'a self,
         old: &'a SessionKey,
