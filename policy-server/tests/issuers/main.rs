@@ -5,9 +5,8 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "what a test cannot do without fails it, and a law says how often it was put to the test"
+    reason = "what a test cannot do without fails it"
 )]
 
 mod choosing;
