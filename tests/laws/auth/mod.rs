@@ -9,5 +9,6 @@ mod faults_of_tokens;
 mod formula;
 mod house;
 mod pages;
+mod revocations;
 mod sequences;
 mod site;

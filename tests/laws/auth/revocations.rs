@@ -1,0 +1,228 @@
+//! Tokens after somebody took them away.
+
+use std::time::Duration;
+
+use policy_server::{prelude::*, tokens};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use super::house::{House, Request, login_by_token, token_settings};
+use crate::law::{Premise, holds};
+
+/// What the clocks of servers may differ by, and how long an access token lives.
+const LEEWAY: u64 = 30;
+const LIFETIME: u64 = 300;
+/// How long a used refresh token gives its successor once more.
+const GRACE: u64 = 10;
+
+#[get("/read")]
+#[auth(token)]
+async fn read(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[post("/refresh")]
+#[auth(public)]
+async fn refresh(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem> {
+    tokens.refresh(&body).await
+}
+
+#[post("/leave")]
+#[auth(public)]
+async fn leave(tokens: Tokens, body: String) -> Result<(), Problem> {
+    tokens.logout(&body).await.map(drop)
+}
+
+#[post("/revoke")]
+#[auth(token)]
+async fn revoke(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke().await.map(drop)
+}
+
+#[post("/revoke/{user}")]
+#[auth(public)]
+async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
+#[post("/revoke-all")]
+#[auth(public)]
+async fn revoke_all(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_all().await
+}
+
+fn house() -> House {
+    let settings = token_settings().refresh_grace(Duration::from_secs(GRACE));
+    let app = App::new(()).sessions(Sessions::memory()).tokens(settings);
+    let routes = routes![read, refresh, leave, revoke, revoke_user, revoke_all, login_by_token];
+    House::new(app.routes(routes))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    /// Somebody shows a refresh token: the latest, or one that old.
+    Refresh {
+        age: usize,
+    },
+    /// Somebody ends the login with such a token.
+    Leave {
+        age: usize,
+    },
+    /// An access token revokes itself.
+    Revoke {
+        token: usize,
+    },
+    RevokeUser,
+    RevokeAll,
+    Wait {
+        seconds: u64,
+    },
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        6 => select(vec![0, 0, 0, 1, 1, 2]).prop_map(|age| Act::Refresh { age }),
+        1 => (0..3_usize).prop_map(|age| Act::Leave { age }),
+        2 => (0..9_usize).prop_map(|token| Act::Revoke { token }),
+        1 => Just(Act::RevokeUser),
+        1 => Just(Act::RevokeAll),
+        6 => select(vec![1, 5, 9, 10, 11, 60, 269, 295, 300, 305, 329])
+            .prop_map(|seconds| Act::Wait { seconds }),
+    ];
+    vec(act, 1..20)
+}
+
+/// An access token, as it was issued.
+#[derive(Clone, Debug)]
+struct Access {
+    text: String,
+    issued: u64,
+    is_revoked: bool,
+}
+
+/// One login, as its owner and a thief know it together.
+struct Login {
+    house: House,
+    access: Vec<Access>,
+    refresh: Vec<String>,
+    /// When the last but one refresh token was used.
+    used: u64,
+    is_ended: bool,
+    was_revoked: bool,
+    was_repeated: bool,
+}
+
+impl Login {
+    fn new() -> Self {
+        let house = house();
+        let reply = house.send(Request::post("/tokens/login").body("ada"));
+        let access =
+            Access { text: reply.text("access_token"), issued: house.now(), is_revoked: false };
+        let refresh = vec![reply.text("refresh_token")];
+        let (is_ended, was_revoked, was_repeated) = (false, false, false);
+        Self { house, access: vec![access], refresh, used: 0, is_ended, was_revoked, was_repeated }
+    }
+
+    fn refresh_token(&self, age: usize) -> String {
+        let place = self.refresh.len().saturating_sub(age + 1);
+        self.refresh[place].clone()
+    }
+
+    fn end(&mut self) {
+        self.is_ended = true;
+        self.end_access();
+    }
+
+    fn end_access(&mut self) {
+        self.was_revoked = true;
+        self.access.iter_mut().for_each(|access| access.is_revoked = true);
+    }
+
+    fn act(&mut self, act: Act) -> Result<(), TestCaseError> {
+        let now = self.house.now();
+        match act {
+            Act::Wait { seconds } => self.house.wait(seconds),
+            Act::Leave { age } => {
+                let request = Request::post("/leave").body(self.refresh_token(age));
+                prop_assert_eq!(self.house.send(request).status, 200);
+                self.end();
+            }
+            Act::RevokeUser => {
+                prop_assert_eq!(self.house.send(Request::post("/revoke/ada")).status, 200);
+                self.end();
+            }
+            Act::RevokeAll => {
+                prop_assert_eq!(self.house.send(Request::post("/revoke-all")).status, 200);
+                // Refresh tokens hold: clients get new access tokens for them.
+                self.end_access();
+            }
+            Act::Revoke { token } => {
+                let place = token % self.access.len();
+                let text = self.access[place].text.clone();
+                let reply = self.house.send(Request::post("/revoke").bearer(&text));
+                if reply.status == 200 {
+                    self.access[place].is_revoked = true;
+                    self.was_revoked = true;
+                }
+            }
+            Act::Refresh { age } => {
+                let token = self.refresh_token(age);
+                let behind = self.refresh.iter().rev().position(|it| *it == token).expect("known");
+                let reply = self.house.send(Request::post("/refresh").body(token));
+                let is_again = behind == 1 && now - self.used < GRACE;
+                let is_let_in = !self.is_ended && (behind == 0 || is_again);
+                prop_assert_eq!(reply.status, if is_let_in { 200 } else { 401 }, "{:?}", reply);
+                if !is_let_in {
+                    // Somebody has a copy.
+                    self.end();
+                    return Ok(());
+                }
+                let successor = reply.text("refresh_token");
+                if is_again {
+                    prop_assert_eq!(&successor, &self.refresh_token(0), "a second living token");
+                    self.was_repeated = true;
+                } else {
+                    prop_assert!(!self.refresh.contains(&successor));
+                    self.refresh.push(successor);
+                    self.used = now;
+                }
+                let text = reply.text("access_token");
+                self.access.push(Access { text, issued: now, is_revoked: false });
+            }
+        }
+        self.look()
+    }
+
+    /// Shows every access token that there ever was.
+    fn look(&self) -> Result<(), TestCaseError> {
+        let now = self.house.now();
+        for access in &self.access {
+            let reply = self.house.send(Request::get("/read").bearer(&access.text));
+            // One that was issued in the second of a cut-off is of the second behind it.
+            let is_over = now >= access.issued + LIFETIME + LEEWAY + 20;
+            let lives = now < access.issued + LIFETIME + LEEWAY;
+            if access.is_revoked || is_over {
+                prop_assert_eq!(reply.status, 401, "{:?} at {}", access, now);
+            } else if lives {
+                prop_assert_eq!(reply.status, 200, "{:?} at {}: {:?}", access, now, reply);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A token that was revoked, by itself, with its login, its user or everybody's, or because a
+/// refresh token was used twice, is refused at every time after, until nobody would accept it
+/// anyway, which is its expiry and the leeway; others hold until then. And of one login there is
+/// one refresh token that goes on, or none: an older one ends it all, but for the one before, which
+/// gives the same successor again within the grace.
+#[test]
+fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
+    holds("revocations", 25, acts(), |acts| {
+        let mut login = Login::new();
+        for act in acts {
+            login.act(act)?;
+        }
+        let lasts = login.house.now() > super::house::START + LEEWAY;
+        Ok(Premise::met_if((login.was_revoked && lasts) || login.was_repeated))
+    });
+}
