@@ -33,7 +33,6 @@ use crate::{
     session::{self, SessionService, Sessions},
     source::CorsSource,
     store::MemoryStore,
-    telemetry::RefusalLog,
     tokens::{self, TokenService, Tokens},
 };
 
@@ -48,7 +47,6 @@ pub(crate) struct Assembled<S> {
     pub(crate) fallback: Option<SharedService>,
     pub(crate) limits: Limits,
     pub(crate) settings: Settings,
-    pub(crate) refusals: RefusalLog,
     pub(crate) guard: Arc<Guard>,
 }
 
@@ -139,10 +137,9 @@ impl<S: Send + Sync + 'static> Plan<S> {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService<S>, Error> {
         self.sessions = self.sessions.map(Sessions::in_memory);
-        self.tokens = self.tokens.map(Tokens::in_memory);
-        // Memory never lets anybody wait.
+        // Memory never lets anybody wait; a store of the application's own may.
         let opened = self.open_stores().now_or_never();
-        opened.unwrap_or_else(|| Err(Error::Start(Vec::new()))).map(Opened::begin)
+        opened.unwrap_or_else(|| Err(Error::Start(vec![StartProblem::waits()]))).map(Opened::begin)
     }
 
     /// Opens the stores, and fetches the keys of other issuers once.
@@ -161,13 +158,7 @@ impl<S: Send + Sync + 'static> Plan<S> {
         let clock = assembled.guard.clock.clone();
         let endings = assembled.guard.endings.clone();
         let shared = sessions.as_ref().and_then(Sessions::token_store);
-        let mut guard = Guard {
-            sessions: None,
-            tokens: None,
-            clock: clock.clone(),
-            endings: endings.clone(),
-            upkeep: Vec::new(),
-        };
+        let mut guard = Guard::new(clock.clone(), endings.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
             let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
@@ -263,9 +254,6 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         return Err(Error::Start(problems));
     }
 
-    let endings = Endings::default();
-    let guard =
-        Guard { sessions: None, tokens: None, clock: app.clock, endings, upkeep: Vec::new() };
     let assembled = Assembled {
         state: app.state,
         own_origin,
@@ -275,8 +263,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         fallback: app.fallback,
         limits: app.limits,
         settings: app.settings,
-        refusals: RefusalLog::default(),
-        guard: Arc::new(guard),
+        guard: Arc::new(Guard::new(app.clock, Endings::default())),
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })

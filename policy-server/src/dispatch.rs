@@ -142,7 +142,7 @@ fn deny<S>(
     denied: Denied,
 ) -> Response {
     let origin = Single::of(headers, &ORIGIN);
-    app.refusals.refused(denied.refusal(), denied.reason(), method, path, origin);
+    app.guard.refusals.refused(denied.refusal(), denied.reason(), method, path, origin);
     denied.into_response()
 }
 
@@ -312,7 +312,7 @@ fn refuse<S>(
     cors: Option<&Arc<Cors>>,
     grant: Grant,
 ) -> Response {
-    app.refusals.refused(refusal, None, head.method, head.path, head.origin);
+    app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
     Finish::new(head.method, cors, grant).apply(Problem::from(refusal).into_response())
 }
 

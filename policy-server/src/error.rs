@@ -87,6 +87,12 @@ impl StartProblem {
         Self::Setting { place: place.to_owned(), reason }
     }
 
+    /// A store has to be waited for where nothing waits.
+    pub(crate) fn waits() -> Self {
+        let reason = "the store of the application's own has to be waited for: use `App::open`";
+        Self::Store { place: "App::build", reason: reason.to_owned() }
+    }
+
     pub(crate) fn store(place: &'static str, error: &StoreError) -> Self {
         Self::Store { place, reason: error.to_string() }
     }

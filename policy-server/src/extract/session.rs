@@ -9,7 +9,8 @@ use axum_core::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use http::request::Parts;
+use http::{header::ORIGIN, request::Parts};
+use policy_core::gate::Single;
 
 use super::context::Context;
 use crate::{
@@ -41,8 +42,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
 /// The session of a request, once it is known that a page of ours sent it.
 async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, Response> {
     let auth = auth(parts).map_err(IntoResponse::into_response)?;
-    let session = auth.checked_session(&parts.headers).await.map_err(Denied::into_response)?;
-    Ok(Arc::clone(session))
+    match auth.checked_session(&parts.headers).await {
+        Ok(session) => Ok(Arc::clone(session)),
+        Err(denied) => {
+            let origin = Single::of(&parts.headers, &ORIGIN);
+            let (refusal, reason) = (denied.refusal(), denied.reason());
+            let path = parts.uri.path();
+            auth.guard().refusals.refused(refusal, reason, &parts.method, path, origin);
+            Err(denied.into_response())
+        }
+    }
 }
 
 fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {

@@ -24,7 +24,7 @@ pub(crate) use upkeep::Upkeep;
 
 use crate::{
     clock::Clock, endings::Endings, scheme::SharedScheme, session::SessionService,
-    tokens::TokenService,
+    telemetry::RefusalLog, tokens::TokenService,
 };
 
 /// What an app knows its callers by.
@@ -34,11 +34,24 @@ pub(crate) struct Guard {
     pub(crate) tokens: Option<Arc<TokenService>>,
     pub(crate) clock: Clock,
     pub(crate) endings: Endings,
+    pub(crate) refusals: RefusalLog,
     /// What runs beside the requests, for as long as this is there.
     pub(crate) upkeep: Vec<Upkeep>,
 }
 
 impl Guard {
+    /// A guard that knows nobody yet.
+    pub(crate) fn new(clock: Clock, endings: Endings) -> Self {
+        Self {
+            sessions: None,
+            tokens: None,
+            clock,
+            endings,
+            refusals: RefusalLog::default(),
+            upkeep: Vec::new(),
+        }
+    }
+
     /// Whether it has anything to ask on routes that are open to everybody.
     pub(crate) fn is_needed(&self) -> bool {
         self.sessions.is_some() || self.tokens.is_some()

@@ -63,7 +63,7 @@ impl Sessions<Settings> {
         Self::at(Place::Memory(MemoryStore::new()))
     }
 
-    /// Sessions in a store of one's own.
+    /// Sessions in a store of one's own, which is the one that tests get, too.
     pub fn store(store: impl SessionStore) -> Self {
         Self::at(Place::Own(Arc::new(store)))
     }

@@ -197,6 +197,7 @@ impl Tokens<Settings> {
     }
 
     /// Where refresh tokens, revocations and tickets are kept: by default where the sessions are.
+    /// A store that is given here is the one that tests get, too.
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.0.store = Some(Arc::new(store));
@@ -205,12 +206,6 @@ impl Tokens<Settings> {
 }
 
 impl Tokens<Settings> {
-    /// The same with everything in memory.
-    pub(crate) fn in_memory(mut self) -> Self {
-        self.0.store = None;
-        self
-    }
-
     /// Everything that is wrong with them under this origin.
     pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
         self.0.profile(own_origin, MAX_LEN).err().unwrap_or_default()
