@@ -1,8 +1,14 @@
-//! The laws of cross-origin sharing, on generated policies, apps, requests and pages.
+//! The laws of cross-origin sharing, on generated policies, apps, requests and pages, and in `auth`
+//! those of sessions, tokens, anti-forgery and caches.
 //!
 //! Each law is a test that is named as a statement, with the law in words above it. A law also
 //! fails if too few of its cases were interesting. `PROPTEST_CASES` sets their number.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what a test cannot do without fails it"
+)]
 #![expect(clippy::print_stdout, reason = "laws say how often they were put to the test")]
 
 #[path = "laws/auth/mod.rs"]

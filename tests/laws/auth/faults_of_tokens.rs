@@ -170,8 +170,9 @@ impl Fault {
             Self::Signature => {
                 let good = good();
                 let (text, signature) = good.rsplit_once('.').expect("a signature");
-                let other = if signature.starts_with('A') { "B" } else { "A" };
-                format!("{text}.{other}{}", &signature[1..])
+                let (first, rest) = signature.split_at(1);
+                let other = if first == "A" { "B" } else { "A" };
+                format!("{text}.{other}{rest}")
             }
             Self::SignatureText => format!("{}AA", good()),
             Self::Cut => good().rsplit_once('.').expect("a signature").0.to_owned(),

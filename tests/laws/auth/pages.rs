@@ -133,11 +133,8 @@ const ORIGINS: [&str; 9] = [
 ];
 
 fn page() -> impl Strategy<Value = Page> {
-    let referrer = select(vec![
-        Referrer::StrictOriginWhenCrossOrigin,
-        Referrer::SameOrigin,
-        Referrer::NoReferrer,
-    ]);
+    let referrer =
+        select(vec![Referrer::StrictOriginWhenCrossOrigin, Referrer::SameOrigin, Referrer::Hidden]);
     let bits = (prop::bool::weighted(0.1), prop::bool::weighted(0.7));
     (select(ORIGINS.to_vec()), referrer, bits).prop_map(
         |(origin, referrer, (is_opaque, is_modern))| Page {
@@ -243,7 +240,7 @@ fn no_page_of_others_reaches_what_changes_something() {
             let is_hidden = !page.is_modern
                 && !matches!(vehicle, Vehicle::Script { is_cors: true } | Vehicle::WebSocket)
                 && match page.referrer {
-                    Referrer::NoReferrer => true,
+                    Referrer::Hidden => true,
                     Referrer::SameOrigin => page.origin != OWN,
                     Referrer::StrictOriginWhenCrossOrigin => false,
                 };

@@ -20,7 +20,7 @@ pub(crate) struct Page {
 pub(crate) enum Referrer {
     StrictOriginWhenCrossOrigin,
     SameOrigin,
-    NoReferrer,
+    Hidden,
 }
 
 /// How a page makes its browser send something.
@@ -161,7 +161,7 @@ impl Try {
             return None;
         }
         let is_hidden = match self.page.referrer {
-            Referrer::NoReferrer => true,
+            Referrer::Hidden => true,
             Referrer::SameOrigin => is_foreign,
             Referrer::StrictOriginWhenCrossOrigin => false,
         };
@@ -173,7 +173,7 @@ impl Try {
             return None;
         }
         match (self.page.referrer, self.is_same_origin()) {
-            (Referrer::NoReferrer, _) | (Referrer::SameOrigin, false) => None,
+            (Referrer::Hidden, _) | (Referrer::SameOrigin, false) => None,
             (_, true) => Some(format!("{}/page", self.page.origin)),
             (Referrer::StrictOriginWhenCrossOrigin, false) => {
                 Some(format!("{}/", self.page.origin))
