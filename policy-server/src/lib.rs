@@ -109,6 +109,9 @@
 //! the match. A path with a malformed percent code or a dot segment, encoded or not, is
 //! answered with 400 before anything is routed.
 
+// For the routes of this crate's own: generated code names it.
+extern crate self as policy_server;
+
 mod app;
 mod arguments;
 mod assemble;

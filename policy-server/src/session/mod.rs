@@ -2,6 +2,7 @@
 
 mod commit;
 mod current;
+mod endpoint;
 mod error;
 mod request;
 mod service;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use commit::Committed;
 pub use current::Session;
+pub use endpoint::csrf;
 pub(crate) use error::CommitError;
 pub use error::SessionError;
 pub(crate) use policy_core::session::Outcome;
