@@ -33,6 +33,9 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::OriginListMissing,
         Rule::OriginListUnused,
         Rule::PathPrefix,
+        Rule::SessionsMissing,
+        Rule::TokensMissing,
+        Rule::SchemeMissing,
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {

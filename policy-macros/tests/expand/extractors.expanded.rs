@@ -53,6 +53,8 @@ const _: () = {
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
             scheme: ::core::option::Option::None,
+            extracts: true,
+            takes_session: false,
             handler: ::core::concat!(::core::module_path!(), "::order"),
             file: ::core::file!(),
             line: ::core::line!(),

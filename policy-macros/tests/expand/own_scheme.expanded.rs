@@ -71,6 +71,8 @@ const _: () = {
             scheme: ::core::option::Option::Some(
                 ::core::any::TypeId::of::<keys::ApiKeys>,
             ),
+            extracts: false,
+            takes_session: false,
             handler: ::core::concat!(::core::module_path!(), "::hooks"),
             file: ::core::file!(),
             line: ::core::line!(),

@@ -87,6 +87,8 @@ const _: () = {
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
             },
             scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
             handler: ::core::concat!(::core::module_path!(), "::create"),
             file: ::core::file!(),
             line: ::core::line!(),

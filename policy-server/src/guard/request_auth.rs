@@ -95,14 +95,15 @@ impl RequestAuth {
             return Ok(session);
         }
         let session = self.presented(headers)?;
-        Ok(self.session.get_or_init(|| session))
+        Ok(self.session.get_or_init(|| Arc::new(session)))
     }
 
-    /// The same while nobody else looks at it, which is cheaper.
+    /// The same, loaded if the store can answer at once, while nobody else looks at it.
     pub(super) fn prepare_session(&mut self, headers: &HeaderMap) {
         // What fails here fails again where the session is asked for.
-        if let Ok(session) = self.presented(headers) {
-            self.session = OnceLock::from(session);
+        if let Ok(mut session) = self.presented(headers) {
+            session.load_early();
+            self.session = OnceLock::from(Arc::new(session));
         }
     }
 
@@ -112,14 +113,14 @@ impl RequestAuth {
         self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
     }
 
-    fn presented(&self, headers: &HeaderMap) -> Result<Arc<RequestSession>, Denied> {
+    fn presented(&self, headers: &HeaderMap) -> Result<RequestSession, Denied> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
         let presented = if self.is_explicit() {
             Presented::Absent
         } else {
             presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
         };
-        Ok(Arc::new(RequestSession::new(Arc::clone(service), presented)))
+        Ok(RequestSession::new(Arc::clone(service), presented))
     }
 
     /// The session, loaded, where this request may use it: gate 8 for handlers that take the

@@ -78,13 +78,13 @@ pub(super) enum Revocation {
 }
 
 impl RequestSession {
-    /// The session that a request presents: loaded, if the store can answer at once.
+    /// The session that a request presents, not loaded yet.
     pub(crate) fn new(service: Arc<SessionService>, presented: Presented) -> Self {
         let presented_key = match &presented {
             Presented::Candidate(id) => Some(id.key()),
             _ => None,
         };
-        let mut session = Self {
+        Self {
             service,
             presented,
             presented_key,
@@ -92,11 +92,14 @@ impl RequestSession {
             work: OnceLock::new(),
             is_token_rendered: AtomicBool::new(false),
             is_committed: AtomicBool::new(false),
-        };
-        // Made filled: filling it later costs more than the look into a store in memory.
-        let found = session.ask().ok();
-        session.found = found.map_or_else(OnceLock::new, OnceLock::from);
-        session
+        }
+    }
+
+    /// Loads it, if the store can answer at once, while nobody else looks at it: filling what is
+    /// shared costs more than the look into a store in memory.
+    pub(crate) fn load_early(&mut self) {
+        let found = self.ask().ok();
+        self.found = found.map_or_else(OnceLock::new, OnceLock::from);
     }
 
     /// What the sessions of this app share.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use http::StatusCode;
 use policy_core::{cookie::Presented, session::Record};
 
@@ -17,7 +18,7 @@ fn a_read_only_request_is_answered_at_once() {
     let id = world.login(None, "ada");
     world.store.take_calls();
     let request = world.request(Some(&id));
-    let record = request.load_now().unwrap().unwrap().unwrap();
+    let record = request.load().now_or_never().unwrap().unwrap().unwrap();
     assert_eq!(record.user(), Some("ada"));
     let committed = request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap();
     assert!(committed.set_cookie.is_none() && committed.was_read);
@@ -108,7 +109,7 @@ fn what_the_cookie_is_decides_what_becomes_of_it() {
         (Presented::Candidate(unknown.clone()), 1, true),
     ] {
         let request = world.request_of(presented.clone());
-        assert!(request.load_now().unwrap().unwrap().is_none());
+        assert!(request.load().now_or_never().unwrap().unwrap().is_none());
         let committed = commit(&request, 200).unwrap();
         assert_eq!(is_removal(&committed), removes, "{presented:?}");
         assert_eq!(calls(&world).len(), loads, "{presented:?}");
