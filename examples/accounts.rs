@@ -23,7 +23,7 @@ use http::{HeaderMap, header::USER_AGENT};
 use news::News;
 use policy_server::{
     prelude::*,
-    session::{Handle, SessionError},
+    session::{self, Handle, SessionError},
 };
 use serde::{Deserialize, Serialize};
 use tokens::{token, token_logout, token_refresh};
@@ -73,13 +73,6 @@ async fn login(
     session.set("device", device(&headers))?;
     news.tell(&name, format!("A new login: {}", device(&headers)));
     Ok(Json(Profile { name, by: "session" }))
-}
-
-/// What a page sends back as `x-csrf-token` with everything that changes something.
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf(token: CsrfToken) -> CsrfToken {
-    token
 }
 
 #[get("/profile")]
@@ -208,7 +201,7 @@ async fn main() -> Result<(), Error> {
         .sessions(Sessions::embedded(folder.join("sessions.redb")))
         .tokens(Tokens::signed_with(keys::kept_in(&folder.join("token.keys"))?))
         .body_limit(16 * 1024)
-        .routes(routes![sign_up, login, csrf, profile, change_password, confirm])
+        .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, devices, end, account_news])
         .routes(routes![token, token_refresh, token_logout]);
     // For the service alone: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.

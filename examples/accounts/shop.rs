@@ -58,8 +58,8 @@ Or get tokens, as a program would:
   curl {service}/token -H 'content-type: application/json' \\
        -d '{{\"name\": \"ada\", \"password\": \"correct horse\"}}'
 
-Accounts, sessions and the key of the tokens are kept in target/accounts. Ctrl-C ends it; start
-again, and whoever was logged in still is.
+Accounts, sessions and the key of the tokens are kept in target/accounts, or where the variable
+POLICY_ACCOUNTS_FOLDER says. Ctrl-C ends it; start again, and whoever was logged in still is.
 "
     );
 }
