@@ -8,6 +8,9 @@
 //! - [`origin`]: origins, patterns and sets of them
 //! - [`cors`]: cross-origin sharing: policies, their rules, their decisions
 //! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
+//! - `session` and `token`: what callers are known by
+//! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
+//! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `gate`: what is asked of every request before its handler runs

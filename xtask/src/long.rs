@@ -71,7 +71,7 @@ const RUNS: &[Long] = &[
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
     if name == "list" {
         for long in RUNS {
-            println!("{:<14}{:<66}{}", long.name, long.purpose, long.duration);
+            println!("{:<14}{:<78}{}", long.name, long.purpose, long.duration);
         }
         return Ok(());
     }
