@@ -25,7 +25,7 @@ pub struct AuthSpec<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// `roles = [..]`
     pub roles: Option<&'a [&'a str]>,
-    /// The seconds of `fresh = ".."`, see [`seconds_of`].
+    /// The seconds of `fresh = ".."`, see [`seconds_of`](super::seconds_of).
     pub fresh: Option<u32>,
     /// Whether there is a `#[csrf]`.
     pub csrf: bool,
