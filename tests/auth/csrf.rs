@@ -163,6 +163,18 @@ async fn by_token(session: Session, State(shared): State<All>) -> &'static str {
     if session.identity().is_some() { "somebody" } else { "nobody" }
 }
 
+#[post("/ticket")]
+#[auth(token)]
+async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[post("/by-ticket")]
+#[auth(session | ticket)]
+async fn by_ticket(session: Session) -> &'static str {
+    if session.identity().is_some() { "somebody" } else { "nobody" }
+}
+
 #[post("/callback")]
 #[auth(public)]
 #[csrf(exempt = "state checked")]
@@ -185,7 +197,7 @@ async fn socket(_session: Session, State(shared): State<All>) {
 }
 
 fn all() -> Vec<Route<All>> {
-    routes![change, public_session, public_sessions, by_token, callback, socket]
+    routes![change, public_session, public_sessions, by_token, ticket, by_ticket, callback, socket]
 }
 
 fn multipart(parts: &[(&str, &str)]) -> String {
@@ -341,6 +353,17 @@ async fn a_route_of_tokens_does_not_lend_the_session_that_comes_along() {
     }
     assert_eq!(world.shared.calls(), 3);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
+}
+
+/// A page of others can put a ticket of its own into the address that a form of it is sent to.
+#[tokio::test]
+async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    let make = world.client.post("/ticket").header("authorization", bearer(&good_token()));
+    let path = format!("/by-ticket?ticket={}", make.send().await.text());
+    assert_eq!(ada.bare(&path).origin(EVIL).send().await.text(), "nobody");
+    assert_problem(&ada.bare("/by-ticket").origin(EVIL).send().await, 403, "csrf.origin");
 }
 
 /// OAuth 2.0 Form Post Response Mode: the provider's page sends the browser here.

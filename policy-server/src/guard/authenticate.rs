@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use axum_core::body::Body;
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, header::AUTHORIZATION, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, request::Parts};
 use policy_core::{
     Refusal,
     auth::{AuthPolicy, Authorization, OwnScheme, Requirement, authorization, local_path},
@@ -60,12 +60,10 @@ impl RequestAuth {
         }
         let AuthPolicy::Required(policy) = &route.auth else { return Some(Ok(())) };
         let seen = Seen { method: request.method(), uri: request.uri(), headers };
-        if policy.session && !(policy.token && headers.contains_key(AUTHORIZATION)) {
-            self.prepare_session(headers);
-        }
         let found = match self.step(policy, seen) {
             Ok(Step::Known(found)) => Ok(found),
-            Ok(_) => return None,
+            Ok(Step::Load) => self.load_early(headers).map(of_session)?,
+            Ok(Step::Ticket(_) | Step::Own(_)) => return None,
             Err(denied) => Err(denied),
         };
         let judged = self.judge(route, policy, seen, found);
@@ -143,10 +141,7 @@ impl RequestAuth {
         if !policy.session {
             return Ok(Step::Known(None));
         }
-        match self.session(seen.headers)?.load_now() {
-            Some(loaded) => Ok(Step::Known(of_session(loaded)?)),
-            None => Ok(Step::Load),
-        }
+        Ok(Step::Load)
     }
 
     /// Gates 8 and 9, and what the answer says where one of the three refuses.

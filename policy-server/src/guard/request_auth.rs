@@ -24,7 +24,7 @@ use super::{Denied, Guard, RouteGuard, form_token::Form, lasting};
 use crate::{
     handler::BoxFuture,
     principal::{AuthScheme, Principal},
-    session::{Committed, Outcome, RequestSession},
+    session::{Committed, Load, Outcome, RequestSession},
 };
 
 /// The field that carries the anti-forgery token of a script.
@@ -98,13 +98,13 @@ impl RequestAuth {
         Ok(self.session.get_or_init(|| Arc::new(session)))
     }
 
-    /// The same, loaded if the store can answer at once, while nobody else looks at it.
-    pub(super) fn prepare_session(&mut self, headers: &HeaderMap) {
-        // What fails here fails again where the session is asked for.
-        if let Ok(mut session) = self.presented(headers) {
-            session.load_early();
-            self.session = OnceLock::from(Arc::new(session));
-        }
+    /// The same, loaded, while nobody else looks at it; nothing if the store has to be waited
+    /// for. Cookies over their limits are refused where the session is asked for again.
+    pub(super) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
+        let mut session = self.presented(headers).ok()?;
+        session.load_early();
+        self.session = OnceLock::from(Arc::new(session));
+        self.session.get()?.load_now()
     }
 
     /// Whether whoever is known showed a credential that no browser sends by itself: then it
