@@ -13,10 +13,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode,
-    header::{ALLOW, ORIGIN},
-};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
 use policy_core::{
     Refusal,
     cors::{Cors, Grant},
@@ -26,7 +23,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
-    guard::{Denied, RequestAuth},
+    guard::RequestAuth,
     handler::{BoxFuture, Call},
     mount::SharedService,
     parameters::Values,
@@ -95,7 +92,7 @@ fn guarded<S: Send + Sync + 'static>(
         Some(Ok(())) => Answerer::Route(route, values).start(app, request, peer, Some(&auth)),
         Some(Err(denied)) => {
             let (method, path) = (request.method(), request.uri().path());
-            answered(deny(app, method, path, request.headers(), denied))
+            answered(app.guard.deny(method, path, request.headers(), denied))
         }
         None => Box::pin(admitted_later(
             Arc::clone(app),
@@ -125,25 +122,12 @@ async fn admitted_later<S: Send + Sync + 'static>(
             let request = Request::from_parts(parts, body);
             Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
         }
-        Err(denied) => deny(&app, &parts.method, parts.uri.path(), &parts.headers, denied),
+        Err(denied) => app.guard.deny(&parts.method, parts.uri.path(), &parts.headers, denied),
     }
 }
 
 fn answered(response: Response) -> BoxFuture {
     Box::pin(ready(response))
-}
-
-/// Gates 7 to 9 say no.
-fn deny<S>(
-    app: &Assembled<S>,
-    method: &Method,
-    path: &str,
-    headers: &HeaderMap,
-    denied: Denied,
-) -> Response {
-    let origin = Single::of(headers, &ORIGIN);
-    app.guard.refusals.refused(denied.refusal(), denied.reason(), method, path, origin);
-    denied.into_response()
 }
 
 /// What the gates before the handler say.

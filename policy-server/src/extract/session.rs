@@ -9,8 +9,7 @@ use axum_core::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use http::{header::ORIGIN, request::Parts};
-use policy_core::gate::Single;
+use http::request::Parts;
 
 use super::context::Context;
 use crate::{
@@ -45,11 +44,7 @@ async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, Response> {
     match auth.checked_session(&parts.headers).await {
         Ok(session) => Ok(Arc::clone(session)),
         Err(denied) => {
-            let origin = Single::of(&parts.headers, &ORIGIN);
-            let (refusal, reason) = (denied.refusal(), denied.reason());
-            let path = parts.uri.path();
-            auth.guard().refusals.refused(refusal, reason, &parts.method, path, origin);
-            Err(denied.into_response())
+            Err(auth.guard().deny(&parts.method, parts.uri.path(), &parts.headers, denied))
         }
     }
 }

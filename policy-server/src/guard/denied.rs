@@ -2,11 +2,12 @@
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, LOCATION, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use policy_core::Refusal;
+use policy_core::{Refusal, gate::Single};
 
+use super::Guard;
 use crate::{extract::printable, problem::Problem, session::CommitError};
 
 /// Why a request is not let through, and what the answer says of it.
@@ -67,9 +68,20 @@ impl Denied {
     pub(crate) fn refusal(&self) -> Refusal {
         self.refusal
     }
+}
 
-    pub(crate) fn reason(&self) -> Option<&'static str> {
-        self.detail
+impl Guard {
+    /// Logs that a request is not let through, and makes the answer.
+    pub(crate) fn deny(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        denied: Denied,
+    ) -> Response {
+        let origin = Single::of(headers, &ORIGIN);
+        self.refusals.refused(denied.refusal, denied.detail, method, path, origin);
+        denied.into_response()
     }
 }
 
