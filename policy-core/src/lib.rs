@@ -22,7 +22,6 @@
 pub mod auth;
 #[cfg(feature = "engine")]
 mod base64url;
-#[cfg(feature = "engine")]
 pub mod cache;
 mod catalogue;
 mod const_text;
@@ -33,8 +32,11 @@ pub mod csrf;
 #[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;
-#[cfg(feature = "engine")]
+pub mod headers;
+pub mod isolation;
 pub mod jsonp;
+pub mod limits;
+pub mod method;
 pub mod origin;
 pub mod path;
 pub mod route;

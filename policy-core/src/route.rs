@@ -1,7 +1,9 @@
 //! The policy of one route: its facets, and how levels compose.
 
 use crate::{
-    auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy, grammar::is_token,
+    auth::AuthPolicy, cache::CachePolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy,
+    grammar::is_token, headers::HeadersPolicy, isolation::Isolation, jsonp::JsonpPolicy,
+    limits::Limits,
 };
 
 /// What a level (route, scope or app) says about one facet.
@@ -65,6 +67,30 @@ pub struct RoutePolicy {
     pub auth: AuthPolicy,
     /// `#[csrf(..)]`
     pub csrf: CsrfPolicy,
+    /// `#[cache(..)]`
+    pub cache: Facet<CachePolicy>,
+    /// `#[jsonp(..)]`
+    pub jsonp: Option<JsonpPolicy>,
+    /// `#[limit(..)]`
+    pub limits: Limits,
+    /// `#[headers(..)]`
+    pub headers: Facet<HeadersPolicy>,
+    /// `#[isolation(..)]`
+    pub isolation: Facet<Isolation>,
+}
+
+impl RoutePolicy {
+    /// A route that is open to everybody and says nothing else.
+    pub const PUBLIC: Self = Self {
+        cors: Facet::Inherit,
+        auth: AuthPolicy::Public,
+        csrf: CsrfPolicy::Token,
+        cache: Facet::Inherit,
+        jsonp: None,
+        limits: Limits::NONE,
+        headers: Facet::Inherit,
+        isolation: Facet::Inherit,
+    };
 }
 
 /// Checks the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor

@@ -30,10 +30,15 @@ pub(crate) enum Directive {
     Cors,
     Auth,
     Csrf,
+    Cache,
+    Jsonp,
+    Limit,
+    Headers,
+    Isolation,
 }
 
 impl Directive {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 16] = [
         Self::Get,
         Self::Post,
         Self::Put,
@@ -45,6 +50,11 @@ impl Directive {
         Self::Cors,
         Self::Auth,
         Self::Csrf,
+        Self::Cache,
+        Self::Jsonp,
+        Self::Limit,
+        Self::Headers,
+        Self::Isolation,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -60,19 +70,38 @@ impl Directive {
             Self::Cors => "cors",
             Self::Auth => "auth",
             Self::Csrf => "csrf",
+            Self::Cache => "cache",
+            Self::Jsonp => "jsonp",
+            Self::Limit => "limit",
+            Self::Headers => "headers",
+            Self::Isolation => "isolation",
         }
     }
 
     /// The method that a route attribute stands for; `route` names its own.
     pub(crate) fn method(self) -> Option<String> {
-        match self {
-            Self::Route | Self::Cors | Self::Auth | Self::Csrf => None,
-            verb => Some(verb.name().to_ascii_uppercase()),
-        }
+        (self.is_route() && self != Self::Route).then(|| self.name().to_ascii_uppercase())
     }
 
     pub(crate) const fn is_route(self) -> bool {
-        !matches!(self, Self::Cors | Self::Auth | Self::Csrf)
+        match self {
+            Self::Get
+            | Self::Post
+            | Self::Put
+            | Self::Patch
+            | Self::Delete
+            | Self::Head
+            | Self::Options
+            | Self::Route => true,
+            Self::Cors
+            | Self::Auth
+            | Self::Csrf
+            | Self::Cache
+            | Self::Jsonp
+            | Self::Limit
+            | Self::Headers
+            | Self::Isolation => false,
+        }
     }
 
     /// Recognises an attribute by the last word of its path.
@@ -94,9 +123,8 @@ pub(crate) struct Taken {
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) routes: Vec<Taken>,
-    pub(crate) cors: Option<Taken>,
-    pub(crate) auth: Option<Taken>,
-    pub(crate) csrf: Option<Taken>,
+    /// One of each kind.
+    policies: Vec<Taken>,
     /// The attributes of others, which stay where they are.
     pub(crate) others: Vec<Attribute>,
     /// Each taken attribute once more, on an empty item. So an import counts as used, an editor
@@ -144,14 +172,10 @@ impl Collected {
             }
         };
         let taken = Taken { directive, place: path.to_token_stream(), args };
-        let place = match directive {
-            Directive::Cors => &mut self.cors,
-            Directive::Auth => &mut self.auth,
-            Directive::Csrf => &mut self.csrf,
-            _ => return self.routes.push(taken),
-        };
-        if place.is_none() {
-            *place = Some(taken);
+        if directive.is_route() {
+            self.routes.push(taken);
+        } else if self.policies.iter().all(|other| other.directive != directive) {
+            self.policies.push(taken);
         } else {
             findings.error(
                 path,
@@ -159,6 +183,12 @@ impl Collected {
                 "write one; the nearest level replaces the outer ones, and nothing is merged",
             );
         }
+    }
+
+    /// Gives out the policy attribute of this kind.
+    pub(crate) fn policy(&mut self, directive: Directive) -> Option<Taken> {
+        let place = self.policies.iter().position(|taken| taken.directive == directive)?;
+        Some(self.policies.swap_remove(place))
     }
 
     /// The conditions of the function, which every generated item shares. (rustc decides and

@@ -7,15 +7,20 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    args::{auth::AuthArgs, cors::CorsArgs, csrf::CsrfArgs, route::RouteArgs},
+    args::{
+        auth::AuthArgs, cache::CacheArgs, cors::CorsArgs, csrf::CsrfArgs, headers::HeadersArgs,
+        isolation::IsolationArgs, jsonp::JsonpArgs, limit::LimitArgs, route::RouteArgs,
+    },
     callers::{Callers, Stated},
     check,
-    collect::Collected,
+    collect::{Collected, Directive},
     constant,
     crate_path::CratePath,
     diag::Findings,
+    facets,
     item::Function,
     signature::{Arguments, Source},
+    surroundings::Surroundings,
 };
 
 /// Everything that a handler and its attributes say.
@@ -27,6 +32,11 @@ pub(crate) struct Endpoint<'a> {
     cors: Option<CorsArgs>,
     auth: Option<AuthArgs>,
     csrf: Option<CsrfArgs>,
+    cache: Option<CacheArgs>,
+    jsonp: Option<JsonpArgs>,
+    limit: Option<LimitArgs>,
+    headers: Option<HeadersArgs>,
+    isolation: Option<IsolationArgs>,
 }
 
 impl<'a> Endpoint<'a> {
@@ -44,11 +54,12 @@ impl<'a> Endpoint<'a> {
         let paths: Vec<_> = routes.iter().filter_map(|route| route.path.clone()).collect();
         let routes = check::routes(&routes, findings);
         let arguments = Arguments::fit(sig, &paths, findings);
-        let cors = collected.cors.take().and_then(|taken| CorsArgs::read(taken, findings));
+        let cors = collected.policy(Directive::Cors);
+        let cors = cors.and_then(|taken| CorsArgs::read(taken, findings));
         if let Some(CorsArgs::Written(written)) = &cors {
             check::cors(written, findings);
         }
-        let auth = match collected.auth.take() {
+        let auth = match collected.policy(Directive::Auth) {
             Some(taken) => Some(AuthArgs::read(taken, findings)),
             None if collected.broken_auth => None,
             None => {
@@ -61,12 +72,56 @@ impl<'a> Endpoint<'a> {
                 None
             }
         };
-        let csrf = collected.csrf.take().and_then(|taken| CsrfArgs::read(taken, findings));
-        let endpoint = Self { krate, sig, routes, arguments, cors, auth, csrf };
-        if let Some(callers) = endpoint.callers() {
+        let csrf = collected.policy(Directive::Csrf);
+        let csrf = csrf.and_then(|taken| CsrfArgs::read(taken, findings));
+        let cache = collected.policy(Directive::Cache);
+        let cache = cache.and_then(|taken| CacheArgs::read(taken, findings));
+        let jsonp = collected.policy(Directive::Jsonp);
+        let jsonp = jsonp.and_then(|taken| JsonpArgs::read(taken, findings));
+        let limit = collected.policy(Directive::Limit);
+        let limit = limit.and_then(|taken| LimitArgs::read(taken, findings));
+        let headers = collected.policy(Directive::Headers);
+        let headers = headers.and_then(|taken| HeadersArgs::read(taken, findings));
+        let isolation = collected.policy(Directive::Isolation);
+        let isolation = isolation.and_then(|taken| IsolationArgs::read(taken, findings));
+        let endpoint = Self {
+            krate,
+            sig,
+            routes,
+            arguments,
+            cors,
+            auth,
+            csrf,
+            cache,
+            jsonp,
+            limit,
+            headers,
+            isolation,
+        };
+        endpoint.check(findings);
+        endpoint
+    }
+
+    fn check(&self, findings: &mut Findings) {
+        if let Some(callers) = self.callers() {
             callers.check(findings);
         }
-        endpoint
+        let around = self.surroundings();
+        if let Some(cache) = around.cache {
+            facets::cache::check(cache, &around, findings);
+        }
+        if let Some(jsonp) = around.jsonp {
+            facets::jsonp::check(jsonp, &around, findings);
+        }
+        if let Some(limit) = around.limit {
+            facets::limit::check(limit, &around, findings);
+        }
+        if let Some(headers) = around.headers {
+            facets::headers::check(headers, &around, findings);
+        }
+        if let Some(isolation) = around.isolation {
+            facets::isolation::check(isolation, &around, findings);
+        }
     }
 
     /// The errors, and an implementation that is never called: nobody has to read about a
@@ -146,6 +201,23 @@ impl<'a> Endpoint<'a> {
         })
     }
 
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            handler: &self.sig.ident,
+            routes: &self.routes,
+            cors: self.cors.as_ref(),
+            auth: self.auth.as_ref(),
+            csrf: self.csrf.as_ref(),
+            cache: self.cache.as_ref(),
+            jsonp: self.jsonp.as_ref(),
+            limit: self.limit.as_ref(),
+            headers: self.headers.as_ref(),
+            isolation: self.isolation.as_ref(),
+            principal: self.arguments.principal(),
+            takes_session: self.arguments.take_session(),
+        }
+    }
+
     fn description(&self, policy: &TokenStream) -> TokenStream {
         let Self { sig, routes, arguments, .. } = self;
         let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
@@ -220,14 +292,26 @@ impl<'a> Endpoint<'a> {
             Some(CorsArgs::Written(written)) => constant::written(written, &name),
         };
         let Stated { items: more_items, auth, csrf, scheme } = callers.stated(&handler);
+        let around = self.surroundings();
+        let stated = [
+            ("cache", around.cache.map(|args| facets::cache::stated(args, &around))),
+            ("jsonp", around.jsonp.map(|args| facets::jsonp::stated(args, &around))),
+            ("limits", around.limit.map(|args| facets::limit::stated(args, &around))),
+            ("headers", around.headers.map(|args| facets::headers::stated(args, &around))),
+            ("isolation", around.isolation.map(|args| facets::isolation::stated(args, &around))),
+        ];
+        let (mut items, mut facets) = (quote!(#items #more_items), TokenStream::new());
+        for (field, stated) in stated {
+            let Some((more_items, value)) = stated else { continue };
+            let field = format_ident!("{field}");
+            items.extend(more_items);
+            facets.extend(quote!(#field: #value,));
+        }
+        let policy = quote!(__policy::policy_core::route::RoutePolicy);
         let described = quote! {
-            policy: __policy::policy_core::route::RoutePolicy {
-                cors: #cors,
-                auth: #auth,
-                csrf: #csrf,
-            },
+            policy: #policy { cors: #cors, auth: #auth, csrf: #csrf, #facets ..#policy::PUBLIC },
             scheme: #scheme,
         };
-        (quote!(#items #more_items), described)
+        (items, described)
     }
 }

@@ -35,11 +35,13 @@ mod crate_path;
 mod diag;
 mod endpoint;
 mod expand;
+mod facets;
 #[cfg(test)]
 mod golden;
 mod item;
 mod routes;
 mod signature;
+mod surroundings;
 
 use collect::Directive;
 use proc_macro::TokenStream;
@@ -339,6 +341,36 @@ pub fn auth(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn csrf(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Csrf, args, item)
+}
+
+/// States who may keep the answers of a route, and for how long (RFC 9111).
+#[proc_macro_attribute]
+pub fn cache(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Cache, args, item)
+}
+
+/// Answers with a script where the query names a function to call.
+#[proc_macro_attribute]
+pub fn jsonp(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Jsonp, args, item)
+}
+
+/// Limits the requests of a route: how large, how long, how often, how many at once.
+#[proc_macro_attribute]
+pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Limit, args, item)
+}
+
+/// States the security fields of the answers of a route.
+#[proc_macro_attribute]
+pub fn headers(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Headers, args, item)
+}
+
+/// States which pages of others may load a route (W3C Fetch Metadata).
+#[proc_macro_attribute]
+pub fn isolation(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand(Directive::Isolation, args, item)
 }
 
 /// Lists handlers for an app or a scope, as a `Vec<Route<S>>` for the state `S` of the app.

@@ -160,7 +160,8 @@ pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
 pub use policy_core::session::Identity;
 pub use policy_macros::{
-    auth, cors, csrf, delete, get, head, options, patch, post, put, route, routes,
+    auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
+    post, put, route, routes,
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::Problem;
@@ -179,9 +180,9 @@ pub use tokens::Tokens;
 pub mod prelude {
     pub use crate::{
         App, CorsPolicy, Error, FromParam, FromRef, Identity, IntoResponse, Mount, Principal,
-        Problem, Response, Scope, Session, Sessions, Tokens, auth, cors, csrf, delete,
+        Problem, Response, Scope, Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{CsrfToken, Form, Json, MatchedRoute, PeerAddr, Query, State},
-        get, head, options, patch, post, put, route, routes,
+        get, head, headers, isolation, jsonp, limit, options, patch, post, put, route, routes,
         session::{days, hours, minutes},
     };
     pub use http::StatusCode;

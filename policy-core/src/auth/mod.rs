@@ -11,7 +11,10 @@ use std::fmt;
 pub use check::seconds_of;
 pub use spec::{AuthSpec, Part, Violation};
 
-use crate::csrf::{self, CsrfPolicy};
+use crate::{
+    csrf::{self, CsrfPolicy},
+    method::is_safe,
+};
 
 #[cfg(feature = "engine")]
 mod bearer;
@@ -111,8 +114,7 @@ impl AuthPolicy {
     /// scheme only its author knows.
     pub fn request_headers(&self, csrf: &CsrfPolicy, method: &str) -> &'static [&'static str] {
         let Self::Required(requirement) = self else { return &[] };
-        let is_safe = matches!(method, "GET" | "HEAD" | "OPTIONS");
-        let proves = requirement.is_ambient() && *csrf == CsrfPolicy::Token && !is_safe;
+        let proves = requirement.is_ambient() && *csrf == CsrfPolicy::Token && !is_safe(method);
         match (requirement.token, proves) {
             (true, true) => &["authorization", csrf::HEADER],
             (true, false) => &["authorization"],

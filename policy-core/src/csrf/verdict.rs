@@ -6,6 +6,7 @@ use super::{CsrfPolicy, TokenVerdict};
 use crate::{
     catalogue::Refusal,
     gate::{Head, Single},
+    method,
 };
 
 /// What a request says about the page that it comes from.
@@ -43,7 +44,7 @@ impl<'a> OriginFacts<'a> {
     /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
     /// A method that is not known may change everything.
     pub fn is_safe(&self) -> bool {
-        !self.is_upgrade && matches!(*self.method, Method::GET | Method::HEAD | Method::OPTIONS)
+        !self.is_upgrade && method::is_safe(self.method.as_str())
     }
 
     /// Whether the request opens a WebSocket as browsers do, which cannot add a field to it.

@@ -1,17 +1,7 @@
 //! The name of the function to call.
 
+use super::Grammar;
 use crate::{catalogue::Refusal, gate::decode_parameter};
-
-/// Which names can be called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Grammar {
-    /// One identifier.
-    #[default]
-    Identifier,
-    /// Up to three identifiers, joined by dots. A page of the same origin may have functions that
-    /// do harm when they are called, and this reaches more of them.
-    Dotted,
-}
 
 /// The name of a function, in at most 64 characters of `A-Z a-z 0-9 _ $`, and dots. It is none of
 /// the words that mean something else in a script.

@@ -1,8 +1,13 @@
 //! The arguments of the attributes: grammar only, no rules.
 
 pub(crate) mod auth;
+pub(crate) mod cache;
 pub(crate) mod cors;
 pub(crate) mod csrf;
+pub(crate) mod headers;
+pub(crate) mod isolation;
+pub(crate) mod jsonp;
+pub(crate) mod limit;
 pub(crate) mod route;
 
 use proc_macro2::{TokenStream, TokenTree};

@@ -67,6 +67,7 @@ const _: () = {
                 cors: __policy::policy_core::route::Facet::Set(cors_policy_of_hooks),
                 auth: __POLICY_AUTH,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Origin,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::Some(
                 ::core::any::TypeId::of::<keys::ApiKeys>,

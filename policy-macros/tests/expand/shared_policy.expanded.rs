@@ -27,6 +27,7 @@ const _: () = {
                 cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
             extracts: false,
@@ -75,6 +76,7 @@ const _: () = {
                 cors: __policy::policy_core::route::Facet::None,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
             extracts: false,

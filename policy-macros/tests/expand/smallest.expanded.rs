@@ -24,6 +24,7 @@ const _: () = {
                 cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
             extracts: false,

@@ -1,0 +1,65 @@
+//! What a caching policy says, before anybody checked it.
+
+/// Who may keep an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// Nothing is said.
+    #[default]
+    Unstated,
+    /// `private`: the cache of one user.
+    Private,
+    /// `public`: caches that serve many users, too.
+    Public,
+}
+
+/// The directives of a caching policy (RFC 9111 5.2.2, RFC 5861, RFC 8246), unchecked, and what it
+/// has to agree with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSpec<'a> {
+    /// `no_store`
+    pub no_store: bool,
+    /// `no_cache`: ask before each use.
+    pub no_cache: bool,
+    /// `private` or `public`
+    pub audience: Audience,
+    /// `private` and `public` both
+    pub is_twofold: bool,
+    /// Seconds.
+    pub max_age: Option<i64>,
+    /// Seconds, for caches that serve many users.
+    pub s_maxage: Option<i64>,
+    /// Seconds.
+    pub stale_while_revalidate: Option<i64>,
+    /// Seconds.
+    pub stale_if_error: Option<i64>,
+    /// `must_revalidate`
+    pub must_revalidate: bool,
+    /// `immutable`
+    pub immutable: bool,
+    /// The request fields that the answer depends on.
+    pub vary: &'a [&'a str],
+    /// The methods of the route; empty where they are not known.
+    pub methods: &'a [&'a str],
+    /// Whether the answer may depend on who asks: the route asks for credentials, or its handler
+    /// takes a session.
+    pub is_personal: bool,
+}
+
+impl CacheSpec<'static> {
+    /// A spec that says nothing.
+    pub const NOTHING: Self = Self {
+        no_store: false,
+        no_cache: false,
+        audience: Audience::Unstated,
+        is_twofold: false,
+        max_age: None,
+        s_maxage: None,
+        stale_while_revalidate: None,
+        stale_if_error: None,
+        must_revalidate: false,
+        immutable: false,
+        vary: &[],
+        methods: &[],
+        is_personal: false,
+    };
+}

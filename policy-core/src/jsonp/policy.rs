@@ -1,0 +1,21 @@
+//! What a route says about scripts.
+
+/// Which names can be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Grammar {
+    /// One identifier.
+    #[default]
+    Identifier,
+    /// Up to three identifiers, joined by dots. A page of the same origin may have functions that
+    /// do harm when they are called, and this reaches more of them.
+    Dotted,
+}
+
+/// A route whose answers are scripts where the query names a function to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct JsonpPolicy {
+    /// The parameter of the query.
+    pub callback: &'static str,
+    /// Which names can be called.
+    pub grammar: Grammar,
+}

@@ -1,0 +1,98 @@
+//! What the standard says about methods (RFC 9110 9.2, 9.3; RFC 5789).
+
+/// The properties of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Properties {
+    /// It asks for nothing but an answer (RFC 9110 9.2.1).
+    pub safe: bool,
+    /// Asking twice has the effect of asking once (RFC 9110 9.2.2). The second answer may differ:
+    /// what was deleted is not found a second time.
+    pub idempotent: bool,
+    /// A cache may keep its answers (RFC 9110 9.2.3). Those of POST and PATCH only where they say
+    /// for how long, and whose content they are.
+    pub cacheable: bool,
+}
+
+/// The properties of a method by its name, which is case-sensitive; `None` for one that the
+/// standard does not know.
+///
+/// ```
+/// use policy_core::method::properties;
+///
+/// assert!(properties("DELETE").is_some_and(|delete| delete.idempotent && !delete.safe));
+/// assert_eq!(properties("get"), None);
+/// ```
+pub const fn properties(method: &str) -> Option<Properties> {
+    let (safe, idempotent, cacheable) = match method.as_bytes() {
+        b"GET" | b"HEAD" => (true, true, true),
+        b"OPTIONS" | b"TRACE" => (true, true, false),
+        b"PUT" | b"DELETE" => (false, true, false),
+        b"POST" | b"PATCH" => (false, false, true),
+        b"CONNECT" => (false, false, false),
+        _ => return None,
+    };
+    Some(Properties { safe, idempotent, cacheable })
+}
+
+/// Whether a method asks for nothing but an answer; none that is unknown does.
+pub const fn is_safe(method: &str) -> bool {
+    matches!(properties(method), Some(Properties { safe: true, .. }))
+}
+
+/// Whether a request can be repeated without a further effect; none of an unknown method can.
+pub const fn is_idempotent(method: &str) -> bool {
+    matches!(properties(method), Some(Properties { idempotent: true, .. }))
+}
+
+/// Whether a cache may keep the answers to a method; to none that is unknown.
+pub const fn is_cacheable(method: &str) -> bool {
+    matches!(properties(method), Some(Properties { cacheable: true, .. }))
+}
+
+/// Whether the standard knows a method. A server answers others with 501 (RFC 9110 15.6.2),
+/// unless it serves them somewhere.
+pub const fn is_known(method: &str) -> bool {
+    properties(method).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9110 18.2 (the registry) and 9.2.3, RFC 5789 2.
+    #[test]
+    fn properties_are_those_of_the_registry() {
+        let registry = [
+            ("GET", true, true, true),
+            ("HEAD", true, true, true),
+            ("POST", false, false, true),
+            ("PUT", false, true, false),
+            ("DELETE", false, true, false),
+            ("CONNECT", false, false, false),
+            ("OPTIONS", true, true, false),
+            ("TRACE", true, true, false),
+            ("PATCH", false, false, true),
+        ];
+        for (method, safe, idempotent, cacheable) in registry {
+            assert_eq!(properties(method), Some(Properties { safe, idempotent, cacheable }));
+            assert_eq!(is_safe(method), safe, "{method}");
+            assert_eq!(is_idempotent(method), idempotent, "{method}");
+            assert_eq!(is_cacheable(method), cacheable, "{method}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_method_has_no_property() {
+        for method in ["get", "PURGE", "", "GET "] {
+            assert!(!is_known(method) && !is_safe(method) && !is_idempotent(method));
+            assert!(!is_cacheable(method), "{method}");
+        }
+    }
+
+    #[test]
+    fn what_is_safe_is_idempotent() {
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE"] {
+            assert!(!is_safe(method) || is_idempotent(method), "{method}");
+        }
+    }
+}

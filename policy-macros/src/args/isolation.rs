@@ -1,0 +1,18 @@
+//! `same_origin`
+
+use proc_macro2::TokenStream;
+
+use crate::{collect::Taken, diag::Findings};
+
+/// What `#[isolation]` says.
+pub(crate) struct IsolationArgs {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    pub(crate) place: TokenStream,
+}
+
+impl IsolationArgs {
+    /// Reads the arguments; `None` after an error.
+    pub(crate) fn read(taken: Taken, _findings: &mut Findings) -> Option<Self> {
+        Some(Self { place: taken.place })
+    }
+}
