@@ -18,6 +18,17 @@ pub enum Facet<T> {
     Set(T),
 }
 
+impl<T> Facet<T> {
+    /// The same about another value.
+    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Facet<U> {
+        match self {
+            Self::Inherit => Facet::Inherit,
+            Self::None => Facet::None,
+            Self::Set(value) => Facet::Set(of(value)),
+        }
+    }
+}
+
 /// The level of an app that decided a facet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {

@@ -1,15 +1,16 @@
 //! Putting an app together.
 
-use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf};
 
 use axum_core::{BoxError, extract::Request, response::IntoResponse};
 use bytes::Bytes;
-use policy_core::{cors::SharedOrigins, route::Facet};
+use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
     clock::{Clock, Random},
+    defaults::{Defaults, policy_methods},
     error::Error,
     mount::{Mount, SharedService},
     route::Route,
@@ -18,7 +19,6 @@ use crate::{
     serve::{Server, Settings},
     service::AppService,
     session::{self, Sessions},
-    source::CorsSource,
     test_client::TestClient,
     tokens::{self, Tokens},
 };
@@ -50,14 +50,13 @@ use crate::{
 pub struct App<S> {
     pub(crate) state: S,
     pub(crate) public_origin: Option<String>,
-    pub(crate) cors: Facet<CorsSource>,
+    pub(crate) defaults: Defaults,
     pub(crate) routes: Vec<Route<S>>,
     pub(crate) scopes: Vec<(String, Scope<S>)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
-    pub(crate) limits: Limits,
     pub(crate) settings: Settings,
     pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     pub(crate) sessions: Option<Sessions<session::Settings>>,
@@ -65,13 +64,6 @@ pub struct App<S> {
     pub(crate) schemes: Schemes,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
-}
-
-/// The limits of one request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) body: usize,
-    pub(crate) timeout: Duration,
 }
 
 /// Where a run-time list of origins comes from.
@@ -87,14 +79,13 @@ impl<S> App<S> {
         Self {
             state,
             public_origin: None,
-            cors: Facet::Inherit,
+            defaults: Defaults::default(),
             routes: Vec::new(),
             scopes: Vec::new(),
             mounts: Vec::new(),
             fallback: None,
             origins: Vec::new(),
             config_file: None,
-            limits: Limits { body: 2 * 1024 * 1024, timeout: Duration::from_secs(30) },
             settings: Settings::default(),
             layers: Vec::new(),
             sessions: None,
@@ -115,11 +106,7 @@ impl<S> App<S> {
         self
     }
 
-    /// The CORS policy of routes that have none of their own, and of unknown paths.
-    pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
-        self.cors = Facet::Set(policy.into());
-        self
-    }
+    policy_methods!("routes that have none of their own, and of unknown paths");
 
     /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
     /// [`Sessions`] and [`Session`](crate::Session).
@@ -258,20 +245,6 @@ impl<S> App<S> {
     /// ```
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.config_file = Some(path.into());
-        self
-    }
-
-    /// The most bytes that a body may have; 2 MiB unless set, so that many readers at
-    /// once fit into memory. More is answered with 413.
-    pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.limits.body = bytes;
-        self
-    }
-
-    /// How long a handler may take, its request's body included; 30 seconds unless set. A
-    /// handler over it is dropped and answered for with 503, or 408 where it waited for the body.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.timeout = timeout;
         self
     }
 

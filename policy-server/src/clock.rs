@@ -2,8 +2,8 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use policy_core::time::Timestamp;
@@ -50,6 +50,16 @@ impl Clock {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp::default().after(since)
             }
+        }
+    }
+
+    /// The time since some point in the past; it never goes back, as the system's clock may when
+    /// it is set.
+    pub(crate) fn monotonic(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match &self.0 {
+            Some(time) => time.borrow().since(Timestamp::default()),
+            None => START.elapsed(),
         }
     }
 

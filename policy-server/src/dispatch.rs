@@ -16,20 +16,31 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
 use policy_core::{
     Refusal,
-    cors::{Cors, Grant},
+    cache::Happened,
+    cors::Grant,
     gate::{Head, Single},
+    headers::SecurityHeaders,
+    isolation::FetchMetadata,
+    limits::{Granted, Refused},
+    method,
 };
 
 use crate::{
     assemble::{Assembled, Target},
     body,
-    guard::RequestAuth,
+    finish::{Finish, without_content},
+    guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
+    jsonp,
+    limits::{Concurrency, RateLimit},
     mount::SharedService,
     parameters::Values,
+    partial,
     problem::Problem,
-    response_future::{Finish, ResponseFuture, Running, panicked, without_content},
-    router::Path,
+    response::Nonce,
+    response_future::{ResponseFuture, Running, panicked},
+    router::{Path, Served},
+    rules::Rules,
     telemetry,
 };
 
@@ -46,84 +57,154 @@ where
     let head = Head::read(&request);
     let span = telemetry::span(&head);
     let entered = span.enter();
-    let (answerer, finish, auth) = match admit(app, &head, request.headers()) {
-        Admission::Admitted(answerer, finish, auth) => (answerer, finish, auth),
+    let admitted = match admit(app, &head, request.headers(), peer) {
+        Admission::Admitted(admitted) => admitted,
         Admission::Answered(response) => {
             span.record("status", response.status().as_u16());
             return ResponseFuture::ready(response);
         }
     };
+    let Admitted { answerer, mut finish, auth, granted } = admitted;
     if !span.is_disabled()
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
     {
         span.record("route", tracing::field::display(route.path()));
     }
-    let (parts, body) = request.into_parts();
-    let (body, progress) = body::limit(body, app.limits.body);
-    let request = Request::from_parts(parts, body);
-    // The parameters of a path are parsed right here, by code of the user's.
-    let answer = catch_unwind(AssertUnwindSafe(|| match (auth, &answerer) {
-        (Some(auth), Answerer::Route(route, values)) => {
-            guarded(app, auth, *route, *values, request, peer)
+    let rules = Arc::clone(finish.rules());
+    let (mut parts, body) = request.into_parts();
+    if rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
+        match Nonce::draw(&app.random) {
+            Ok(nonce) => {
+                parts.extensions.insert(nonce.clone());
+                finish = finish.with_nonce(nonce);
+            }
+            Err(error) => {
+                let response = Problem::internal(error).into_response();
+                return ResponseFuture::ready(finish.apply(response, Happened::default()));
+            }
         }
-        _ => (answerer.start(app, request, peer, None), None),
-    }));
-    let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
-    drop(entered);
-    ResponseFuture::running(Running::new(answer, finish, auth, progress, app.limits.timeout, span))
-}
-
-/// Gates 7 to 9, and the handler behind them.
-fn guarded<S: Send + Sync + 'static>(
-    app: &Arc<Assembled<S>>,
-    mut auth: RequestAuth,
-    route: usize,
-    values: Values,
-    request: Request<Body>,
-    peer: Option<SocketAddr>,
-) -> (BoxFuture, Option<Arc<RequestAuth>>) {
-    let Some(guard) = app.guard_of(route) else {
-        return (answered(Problem::from(Refusal::Internal).into_response()), None);
-    };
-    let admitted = auth.admit_now(guard, &request);
-    let auth = Arc::new(auth);
-    let answer = match admitted {
-        Some(Ok(())) => Answerer::Route(route, values).start(app, request, peer, Some(&auth)),
-        Some(Err(denied)) => {
-            let (method, path) = (request.method(), request.uri().path());
-            answered(app.guard.deny(method, path, request.headers(), denied))
-        }
-        None => Box::pin(admitted_later(
-            Arc::clone(app),
-            Arc::clone(&auth),
-            (route, values),
-            request,
-            peer,
-        )),
-    };
-    (answer, Some(auth))
-}
-
-/// Gates 7 to 9 where a store, a scheme or a body is to be waited for.
-async fn admitted_later<S: Send + Sync + 'static>(
-    app: Arc<Assembled<S>>,
-    auth: Arc<RequestAuth>,
-    (route, values): (usize, Values),
-    request: Request<Body>,
-    peer: Option<SocketAddr>,
-) -> Response {
-    let (parts, mut body) = request.into_parts();
-    let Some(guard) = app.guard_of(route) else {
-        return Problem::from(Refusal::Internal).into_response();
-    };
-    match auth.admit(guard, &parts, &mut body).await {
-        Ok(()) => {
-            let request = Request::from_parts(parts, body);
-            Answerer::Route(route, values).start(&app, request, peer, Some(&auth)).await
-        }
-        Err(denied) => app.guard.deny(&parts.method, parts.uri.path(), &parts.headers, denied),
     }
+    let (body, progress) = body::limit(body, rules.body);
+    let request = Request::from_parts(parts, body);
+    let timeout = rules.timeout;
+    let behind = Behind { app: Arc::clone(app), rules, answerer, peer };
+    // The parameters of a path are parsed right here, by code of the user's.
+    let answer = catch_unwind(AssertUnwindSafe(|| match auth {
+        Some(auth) => behind.guarded(auth, request),
+        None => (behind.limited(request, None), None),
+    }));
+    let (mut answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
+    if let Some((limit, granted)) = granted {
+        answer = Box::pin(counted(answer, limit, Ok(granted)));
+    }
+    drop(entered);
+    ResponseFuture::running(Running::new(answer, finish, auth, progress, timeout, span))
+}
+
+/// What is behind the gates that need only the head of a request.
+struct Behind<S> {
+    app: Arc<Assembled<S>>,
+    rules: Arc<Rules>,
+    answerer: Answerer,
+    peer: Option<SocketAddr>,
+}
+
+impl<S: Send + Sync + 'static> Behind<S> {
+    /// Gates 7 to 9, and what is behind them.
+    fn guarded(
+        self,
+        mut auth: RequestAuth,
+        request: Request<Body>,
+    ) -> (BoxFuture, Option<Arc<RequestAuth>>) {
+        let Some(guard) = self.answerer.guard(&self.app) else {
+            return (answered(Problem::from(Refusal::Internal).into_response()), None);
+        };
+        let admitted = auth.admit_now(guard, &request);
+        let auth = Arc::new(auth);
+        let answer = match admitted {
+            Some(Ok(())) => self.limited(request, Some(&auth)),
+            Some(Err(denied)) => {
+                let (method, path) = (request.method(), request.uri().path());
+                answered(self.app.guard.deny(method, path, request.headers(), denied))
+            }
+            None => Box::pin(self.guarded_later(Arc::clone(&auth), request)),
+        };
+        (answer, Some(auth))
+    }
+
+    /// The same where a store, a scheme or a body is to be waited for.
+    async fn guarded_later(self, auth: Arc<RequestAuth>, request: Request<Body>) -> Response {
+        let (parts, mut body) = request.into_parts();
+        let Some(guard) = self.answerer.guard(&self.app) else {
+            return Problem::from(Refusal::Internal).into_response();
+        };
+        match auth.admit(guard, &parts, &mut body).await {
+            Ok(()) => self.limited(Request::from_parts(parts, body), Some(&auth)).await,
+            Err(denied) => {
+                self.app.guard.deny(&parts.method, parts.uri.path(), &parts.headers, denied)
+            }
+        }
+    }
+
+    /// Gate 10, and what is behind it.
+    fn limited(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        let Rules { rate, concurrency, .. } = &*self.rules;
+        let Some(limit) = rate.as_ref().filter(|limit| !limit.is_by_address()) else {
+            return match concurrency {
+                None => self.answer(request, auth),
+                Some(_) => self.permitted(request, auth),
+            };
+        };
+        let limit = Arc::clone(limit);
+        let principal = auth.and_then(|auth| auth.principal());
+        let taken = limit.take_principal(principal, self.peer);
+        let answer = match &taken {
+            Ok(_) if concurrency.is_some() => self.permitted(request, auth),
+            Ok(_) => self.answer(request, auth),
+            Err(_) => answered(self.app.guard.refuse(Refusal::RateLimit, &request)),
+        };
+        Box::pin(counted(answer, limit, taken))
+    }
+
+    /// Runs the handler where there is room for one more.
+    fn permitted(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        match self.rules.concurrency.as_ref().and_then(Concurrency::enter) {
+            Some(permit) => {
+                let answer = self.answer(request, auth);
+                Box::pin(async move { permit.keep(answer.await) })
+            }
+            None => answered(self.app.guard.refuse(Refusal::Concurrency, &request)),
+        }
+    }
+
+    /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
+    /// returns.
+    fn answer(self, mut request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        let callback = match &self.rules.jsonp {
+            None => None,
+            Some(policy) => match jsonp::callback(policy, &mut request) {
+                Ok(callback) => callback,
+                Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
+            },
+        };
+        let answer = self.answerer.start(self.app, request, self.peer, auth);
+        match callback {
+            None => answer,
+            Some(callback) => Box::pin(async move { jsonp::script(&callback, answer.await).await }),
+        }
+    }
+}
+
+/// An answer that says how much is left of a limit.
+async fn counted(
+    answer: BoxFuture,
+    limit: Arc<RateLimit>,
+    taken: Result<Granted, Refused>,
+) -> Response {
+    let mut response = answer.await;
+    limit.write(&taken, response.headers_mut());
+    response
 }
 
 fn answered(response: Response) -> BoxFuture {
@@ -131,26 +212,42 @@ fn answered(response: Response) -> BoxFuture {
 }
 
 /// What the gates before the handler say.
-enum Admission<'a> {
+enum Admission {
     /// Let this answer, if whoever asks may, and write the policy onto it.
-    Admitted(Answerer<'a>, Finish, Option<RequestAuth>),
+    Admitted(Admitted),
     /// A gate has answered, with the policy.
     Answered(Response),
 }
 
-/// What answers an admitted request.
-enum Answerer<'a> {
-    /// The route at this place, with the parameters of its path.
-    Route(usize, Values),
-    Fallback(&'a SharedService),
+/// A request that came as far as its head brings it.
+struct Admitted {
+    answerer: Answerer,
+    finish: Finish,
+    /// Where anybody will ask who sent it.
+    auth: Option<RequestAuth>,
+    /// What is left of a limit for its client.
+    granted: Option<(Arc<RateLimit>, Granted)>,
 }
 
-impl Answerer<'_> {
-    /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
-    /// returns.
+/// What answers an admitted request.
+enum Answerer {
+    /// The route at this place, with the parameters of its path.
+    Route(usize, Values),
+    Fallback(SharedService),
+}
+
+impl Answerer {
+    /// What it asks of its callers, if there is anybody to ask.
+    fn guard<'a, S>(&self, app: &'a Assembled<S>) -> Option<&'a RouteGuard> {
+        match self {
+            Self::Route(route, _) => app.guard_of(*route),
+            Self::Fallback(_) => None,
+        }
+    }
+
     fn start<S>(
         self,
-        app: &Arc<Assembled<S>>,
+        app: Arc<Assembled<S>>,
         request: Request<Body>,
         peer: Option<SocketAddr>,
         auth: Option<&Arc<RequestAuth>>,
@@ -158,10 +255,10 @@ impl Answerer<'_> {
         match self {
             Self::Fallback(service) => service.run(request),
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
-                Some(Target::Service(service)) => service.run(request),
+                Some(Target::Service(service)) => service.run(partial::whole(request)),
                 Some(Target::Handler(call)) => {
-                    let auth = auth.map(Arc::clone);
-                    call(Call { request, values, peer, app: Arc::clone(app), route, auth })
+                    let (call, auth) = (*call, auth.map(Arc::clone));
+                    call(Call { request, values, peer, app, route, auth })
                 }
                 // The router names routes of its own app only.
                 None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
@@ -170,150 +267,182 @@ impl Answerer<'_> {
     }
 }
 
-/// Gates 1 to 4, the origin of upgrades, and the part of 11 that a head decides.
-fn admit<'a, S>(app: &'a Assembled<S>, head: &Head<'_>, headers: &HeaderMap) -> Admission<'a> {
+/// Gates 1 to 6, and the part of 11 that a head decides.
+fn admit<S>(
+    app: &Assembled<S>,
+    head: &Head<'_>,
+    headers: &HeaderMap,
+    peer: Option<SocketAddr>,
+) -> Admission {
+    let request = Received { app, head, headers, peer };
     if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
-        return Admission::Answered(refuse(app, head, refusal, None, Grant::Unasked));
+        return request.refuse(refusal, &app.outside, Grant::Unasked);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
     }
     let Some((path, values)) = app.router.find(head.path) else {
-        return unknown_path(app, head, headers);
+        return request.unknown_path();
     };
     if head.is_preflight() {
-        return Admission::Answered(preflight(app, path, head));
+        return request.preflight(path);
     }
-    let Some(served) = path.served(head.method) else {
-        return Admission::Answered(not_served(app, path, head));
-    };
-    let cors = served.sharing.as_ref().map(|sharing| &sharing.cors);
-    admit_to(app, head, headers, Answerer::Route(served.route, values), cors)
-}
-
-/// The gates behind the router, the same for routes and the fallback.
-fn admit_to<'a, S>(
-    app: &Assembled<S>,
-    head: &Head<'_>,
-    headers: &HeaderMap,
-    answerer: Answerer<'a>,
-    cors: Option<&Arc<Cors>>,
-) -> Admission<'a> {
-    let grant = grant(cors, head);
-    let refusal = if head.is_upgrade() && !may_upgrade(app, head, cors, &grant) {
-        Refusal::WebSocketOrigin
-    } else if content_length(head).is_some_and(|length| length > app.limits.body as u64) {
-        Refusal::BodyTooLarge
-    } else {
-        let auth = request_auth(app, head, headers, &answerer, cors, &grant);
-        let finish = Finish::new(head.method, cors, grant);
-        let finish = match &auth {
-            None if app.guard.sessions.is_some() => finish.keeping_cookie(&app.guard),
-            _ => finish,
-        };
-        return Admission::Admitted(answerer, finish, auth);
-    };
-    Admission::Answered(refuse(app, head, refusal, cors, grant))
-}
-
-/// Gate 5: what the head says about who means this request, where anybody will ask.
-fn request_auth<S>(
-    app: &Assembled<S>,
-    head: &Head<'_>,
-    headers: &HeaderMap,
-    answerer: &Answerer<'_>,
-    cors: Option<&Arc<Cors>>,
-    grant: &Grant,
-) -> Option<RequestAuth> {
-    let Answerer::Route(route, _) = answerer else { return None };
-    let route = app.guard_of(*route)?;
-    let cors = cors.map(Arc::as_ref);
-    Some(RequestAuth::new(&app.guard, route, &app.own_origin, head, headers, cors, grant))
-}
-
-/// Gate 4: the answer to a preflight. No handler, no extractor, no body.
-fn preflight<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
-    let served = match head.request_method {
-        Single::One(method) => path.asked(method.as_bytes()),
-        Single::Absent | Single::Repeated => None,
-    };
-    let sharing = match served {
-        Some(served) => served.sharing.as_ref(),
-        None => path.sharing(),
-    };
-    let Some(sharing) = sharing else {
-        return refuse(app, head, Refusal::PreflightOrigin, None, Grant::Unasked);
-    };
-    match sharing.preflight.answer(&sharing.cors, head.origin, head.request_method) {
-        Ok((status, headers)) => without_content(status, headers),
-        Err(refusal) => refuse(app, head, refusal, Some(&sharing.cors), Grant::Refused),
+    match path.served(head.method) {
+        Some(served) => request.admit(Answerer::Route(served.route, values), &served.rules),
+        None => request.not_served(path),
     }
 }
 
-/// A path that no route has: the app's default policy holds.
-fn unknown_path<'a, S>(
+/// The head of a request at the gates.
+#[derive(Clone, Copy)]
+struct Received<'a, S> {
     app: &'a Assembled<S>,
-    head: &Head<'_>,
-    headers: &HeaderMap,
-) -> Admission<'a> {
-    let cors = app.default_cors.as_ref();
-    if let Some(service) = &app.fallback
-        && !head.is_preflight()
-    {
-        return admit_to(app, head, headers, Answerer::Fallback(service), cors);
+    head: &'a Head<'a>,
+    headers: &'a HeaderMap,
+    peer: Option<SocketAddr>,
+}
+
+impl<S> Received<'_, S> {
+    /// The gates behind the router, the same for routes and the fallback.
+    fn admit(self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
+        let Self { app, head, headers, peer } = self;
+        let grant = self.grant(rules);
+        let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
+            Some(Refusal::WebSocketOrigin)
+        } else {
+            self.isolated(rules, &grant).err()
+        };
+        if let Some(refusal) = refusal {
+            return self.refuse(refusal, rules, grant);
+        }
+        let mut granted = None;
+        if let Some(limit) = rules.rate.as_ref().filter(|limit| limit.is_by_address()) {
+            match limit.take_address(peer) {
+                Ok(taken) => granted = Some((Arc::clone(limit), taken)),
+                Err(refused) => {
+                    let mut response = self.problem(Refusal::RateLimit);
+                    limit.write(&Err(refused), response.headers_mut());
+                    return self.answered(response, rules, grant);
+                }
+            }
+        }
+        if content_length(head).is_some_and(|length| length > rules.body) {
+            return self.refuse(Refusal::BodyTooLarge, rules, grant);
+        }
+        let auth = answerer.guard(app).map(|guard| {
+            let cors = rules.cors.as_deref();
+            RequestAuth::new(&app.guard, guard, &app.own_origin, head, headers, cors, &grant)
+        });
+        let mut finish = Finish::new(head, headers, rules, grant);
+        if auth.is_none() && app.guard.sessions.is_some() {
+            finish = finish.keeping_cookie(&app.guard);
+        }
+        Admission::Admitted(Admitted { answerer, finish, auth, granted })
     }
-    let grant = grant(cors, head);
-    let refusal = if head.is_preflight() && grant == Grant::Refused {
-        Refusal::PreflightOrigin
-    } else {
-        Refusal::RouteNotFound
-    };
-    Admission::Answered(refuse(app, head, refusal, cors, grant))
-}
 
-/// A path without a route for the method: automatic OPTIONS, or 405 (RFC 9110 9.3.7, 15.5.6).
-fn not_served<S>(app: &Assembled<S>, path: &Path, head: &Head<'_>) -> Response {
-    let cors = path.sharing().map(|sharing| &sharing.cors);
-    let grant = grant(cors, head);
-    let mut response = if head.method == Method::OPTIONS {
-        Finish::new(head.method, cors, grant).apply(StatusCode::NO_CONTENT.into_response())
-    } else {
-        refuse(app, head, Refusal::MethodNotAllowed, cors, grant)
-    };
-    let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
-    response.headers_mut().insert(ALLOW, allow);
-    response
-}
+    /// Gate 5, as far as it asks which page loads something.
+    fn isolated(self, rules: &Rules, grant: &Grant) -> Result<(), Refusal> {
+        let Some(isolation) = rules.isolation else { return Ok(()) };
+        let shares_with_all = rules.cors.as_ref().is_some_and(|cors| cors.is_any_origin());
+        let is_granted = matches!(grant, Grant::Origin(_))
+            || (shares_with_all && self.head.origin != Single::Absent)
+            || rules.jsonp.is_some();
+        isolation.admit(&FetchMetadata::read(self.headers), self.head.method, is_granted)
+    }
 
-fn grant(cors: Option<&Arc<Cors>>, head: &Head<'_>) -> Grant {
-    cors.map_or(Grant::Unasked, |cors| cors.grant(head.origin))
-}
+    /// Gate 4: the answer to a preflight. No handler, no extractor, no body.
+    fn preflight(self, path: &Path) -> Admission {
+        let Self { app, head, .. } = self;
+        let served = match head.request_method {
+            Single::One(method) => path.asked(method.as_bytes()),
+            Single::Absent | Single::Repeated => None,
+        };
+        let Some(Served { rules, preflight: Some(preflight), .. }) = served.or(path.shared())
+        else {
+            return self.refuse(Refusal::PreflightOrigin, &app.outside, Grant::Unasked);
+        };
+        let Some(cors) = &rules.cors else {
+            return self.refuse(Refusal::PreflightOrigin, &app.outside, Grant::Unasked);
+        };
+        match preflight.answer(cors, head.origin, head.request_method) {
+            Ok((status, headers)) => Admission::Answered(without_content(status, headers)),
+            Err(refusal) => self.refuse(refusal, rules, Grant::Refused),
+        }
+    }
 
-fn refuse<S>(
-    app: &Assembled<S>,
-    head: &Head<'_>,
-    refusal: Refusal,
-    cors: Option<&Arc<Cors>>,
-    grant: Grant,
-) -> Response {
-    app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
-    Finish::new(head.method, cors, grant).apply(Problem::from(refusal).into_response())
-}
+    /// A path that no route has: the app's default policy holds.
+    fn unknown_path(self) -> Admission {
+        let Self { app, head, .. } = self;
+        let rules = &app.unknown;
+        if let Some(service) = &app.fallback
+            && !head.is_preflight()
+        {
+            return self.admit(Answerer::Fallback(service.clone()), rules);
+        }
+        let grant = self.grant(rules);
+        let refusal = if head.is_preflight() && grant == Grant::Refused {
+            Refusal::PreflightOrigin
+        } else if self.is_method_known() {
+            Refusal::RouteNotFound
+        } else {
+            Refusal::MethodUnknown
+        };
+        self.refuse(refusal, rules, grant)
+    }
 
-/// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
-/// origins that may read the route, and its own.
-fn may_upgrade<S>(
-    app: &Assembled<S>,
-    head: &Head<'_>,
-    cors: Option<&Arc<Cors>>,
-    grant: &Grant,
-) -> bool {
-    match (head.origin, grant) {
-        (Single::Absent, _) | (_, Grant::Origin(_)) => true,
-        (Single::Repeated, _) => false,
-        (Single::One(origin), _) => {
-            cors.is_some_and(|cors| cors.is_any_origin())
-                || app.own_origin.is_own(head, origin.as_bytes())
+    /// A path without a route for the method: automatic OPTIONS, 405 for a method that is known,
+    /// 501 for one that is not (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
+    fn not_served(self, path: &Path) -> Admission {
+        let Self { app, head, .. } = self;
+        let rules = path.shared().map_or(&app.outside, |served| &served.rules);
+        let grant = self.grant(rules);
+        let mut response = if head.method == Method::OPTIONS {
+            StatusCode::NO_CONTENT.into_response()
+        } else if self.is_method_known() {
+            self.problem(Refusal::MethodNotAllowed)
+        } else {
+            return self.refuse(Refusal::MethodUnknown, rules, grant);
+        };
+        let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
+        response.headers_mut().insert(ALLOW, allow);
+        self.answered(response, rules, grant)
+    }
+
+    /// Whether the standard knows the method, or the app has it somewhere.
+    fn is_method_known(self) -> bool {
+        method::is_known(self.head.method.as_str()) || self.app.router.serves(self.head.method)
+    }
+
+    fn grant(self, rules: &Rules) -> Grant {
+        rules.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
+    }
+
+    fn refuse(self, refusal: Refusal, rules: &Arc<Rules>, grant: Grant) -> Admission {
+        self.answered(self.problem(refusal), rules, grant)
+    }
+
+    /// A refusal, logged.
+    fn problem(self, refusal: Refusal) -> Response {
+        let Self { app, head, .. } = self;
+        app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
+        Problem::from(refusal).into_response()
+    }
+
+    fn answered(self, response: Response, rules: &Arc<Rules>, grant: Grant) -> Admission {
+        let finish = Finish::new(self.head, self.headers, rules, grant);
+        Admission::Answered(finish.apply(response, Happened::default()))
+    }
+
+    /// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
+    /// origins that may read the route, and its own.
+    fn may_upgrade(self, rules: &Rules, grant: &Grant) -> bool {
+        match (self.head.origin, grant) {
+            (Single::Absent, _) | (_, Grant::Origin(_)) => true,
+            (Single::Repeated, _) => false,
+            (Single::One(origin), _) => {
+                rules.cors.as_ref().is_some_and(|cors| cors.is_any_origin())
+                    || self.app.own_origin.is_own(self.head, origin.as_bytes())
+            }
         }
     }
 }

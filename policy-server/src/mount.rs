@@ -16,10 +16,13 @@ use axum_core::{
 };
 use bytes::Bytes;
 use http::Method;
-use policy_core::route::Facet;
 use tower_service::Service;
 
-use crate::{handler::BoxFuture, problem::Problem, source::CorsSource};
+use crate::{
+    defaults::{Defaults, policy_methods},
+    handler::BoxFuture,
+    problem::Problem,
+};
 
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
 ///
@@ -48,7 +51,7 @@ use crate::{handler::BoxFuture, problem::Problem, source::CorsSource};
 pub struct Mount {
     pub(crate) service: SharedService,
     pub(crate) methods: Vec<Method>,
-    pub(crate) cors: Facet<CorsSource>,
+    pub(crate) defaults: Defaults,
 }
 
 impl Mount {
@@ -66,7 +69,7 @@ impl Mount {
         Self {
             service: SharedService::new(service),
             methods: vec![Method::GET, Method::HEAD],
-            cors: Facet::Inherit,
+            defaults: Defaults::default(),
         }
     }
 
@@ -77,19 +80,7 @@ impl Mount {
         self
     }
 
-    /// The CORS policy of its answers.
-    #[must_use]
-    pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
-        self.cors = Facet::Set(policy.into());
-        self
-    }
-
-    /// Shares its answers with nobody, whatever the app's default is.
-    #[must_use]
-    pub fn no_cors(mut self) -> Self {
-        self.cors = Facet::None;
-        self
-    }
+    policy_methods!("its answers");
 }
 
 /// A service without its type, called from many connections at once: what a layer around an app

@@ -104,6 +104,20 @@ impl Principal {
         self.subject().parse().map_err(|error: T::Err| Problem::internal(error))
     }
 
+    /// Writes what tells this user from all others.
+    pub(crate) fn write_key(&self, key: &mut Vec<u8>) {
+        let among = match &self.0 {
+            Kind::Own(own) => own.scheme,
+            #[cfg(feature = "asym")]
+            _ => self.issuer().unwrap_or_default(),
+            #[cfg(not(feature = "asym"))]
+            _ => "",
+        };
+        key.extend_from_slice(among.as_bytes());
+        key.push(0);
+        key.extend_from_slice(self.subject().as_bytes());
+    }
+
     /// What proved it.
     pub fn scheme(&self) -> AuthScheme {
         match &self.0 {

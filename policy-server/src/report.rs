@@ -22,9 +22,9 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
         .iter()
         .map(|route| {
             let methods: Vec<_> = route.methods.iter().map(http::Method::as_str).collect();
-            let cors = match &route.cors {
-                Some((cors, level)) => format!("{} ({})", cors.audience(), level.name()),
-                None => "nobody".to_owned(),
+            let cors = match (&route.rules.cors, route.level) {
+                (Some(cors), Some(level)) => format!("{} ({})", cors.audience(), level.name()),
+                _ => "nobody".to_owned(),
             };
             (
                 methods.join(","),
@@ -53,7 +53,7 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
-        let cors = route.cors.as_ref().map(|(cors, _)| &**cors);
+        let cors = route.rules.cors.as_deref();
         let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
             let (path, part) = (route.path(), part.name());

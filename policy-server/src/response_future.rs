@@ -11,16 +11,8 @@ use std::{
     time::Duration,
 };
 
-use axum_core::{
-    body::Body,
-    response::{IntoResponse, Response},
-};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_LENGTH};
-use http_body::Body as _;
-use policy_core::{
-    Refusal,
-    cors::{Cors, Grant, finish_without_cors},
-};
+use axum_core::response::{IntoResponse, Response};
+use policy_core::{Refusal, cache::Happened};
 use tokio::{
     runtime::Handle,
     time::{Sleep, sleep},
@@ -29,7 +21,8 @@ use tracing::Span;
 
 use crate::{
     body::BodyProgress,
-    guard::{Guard, RequestAuth, Settled},
+    finish::Finish,
+    guard::{Commit, RequestAuth, Settled},
     handler::BoxFuture,
     problem::Problem,
     session::Outcome,
@@ -97,7 +90,7 @@ enum Work {
     /// The gates that wait, and the handler.
     Answering(BoxFuture),
     /// The session is being written. No time-out cuts this off.
-    Committing(BoxFuture),
+    Committing(Commit),
     Done,
 }
 
@@ -137,29 +130,33 @@ impl Running {
             self.stage = Work::Done;
             let settled = match self.auth.take() {
                 Some(auth) => auth.settle(response, outcome),
-                None => Settled::Ready(response),
+                None => Settled::Ready(response, Happened::default()),
             };
             match settled {
-                Settled::Ready(response) => return Poll::Ready(self.finished(response)),
+                Settled::Ready(response, happened) => {
+                    return Poll::Ready(self.finished(response, happened));
+                }
                 Settled::Later(commit) => self.stage = Work::Committing(commit),
             }
         }
         let Work::Committing(commit) = &mut self.stage else { return Poll::Pending };
-        let response = match catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(context))) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(response)) => response,
-            Err(panic) => panicked(&*panic),
-        };
+        let (response, happened) =
+            match catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(context))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(settled)) => settled,
+                Err(panic) => (panicked(&*panic), Happened::default()),
+            };
         self.stage = Work::Done;
-        Poll::Ready(self.finished(response))
+        Poll::Ready(self.finished(response, happened))
     }
 
-    fn finished(&mut self, response: Response) -> Response {
-        self.span.record("status", response.status().as_u16());
-        match self.finish.take() {
-            Some(finish) => finish.apply(response),
+    fn finished(&mut self, response: Response, happened: Happened) -> Response {
+        let response = match self.finish.take() {
+            Some(finish) => finish.apply(response, happened),
             None => response,
-        }
+        };
+        self.span.record("status", response.status().as_u16());
+        response
     }
 
     fn timed_out(&self) -> Response {
@@ -182,7 +179,7 @@ impl Drop for Running {
                     return;
                 };
                 match auth.settle(Response::default(), Outcome::Lost) {
-                    Settled::Ready(_) => return,
+                    Settled::Ready(..) => return,
                     Settled::Later(commit) => commit,
                 }
             }
@@ -205,60 +202,4 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
         "handler panicked"
     );
     Problem::from(Refusal::Internal).into_response()
-}
-
-/// What the last gate writes onto an answer.
-#[derive(Debug)]
-pub(crate) struct Finish {
-    cors: Option<Arc<Cors>>,
-    grant: Grant,
-    is_head: bool,
-    /// Where nobody settles the session of the request, and a handler could set its cookie.
-    guard: Option<Arc<Guard>>,
-}
-
-impl Finish {
-    pub(crate) fn new(method: &Method, cors: Option<&Arc<Cors>>, grant: Grant) -> Self {
-        Self { cors: cors.map(Arc::clone), grant, is_head: method == Method::HEAD, guard: None }
-    }
-
-    /// Keeps the handler's hands off the cookie of the sessions.
-    pub(crate) fn keeping_cookie(mut self, guard: &Arc<Guard>) -> Self {
-        self.guard = Some(Arc::clone(guard));
-        self
-    }
-
-    pub(crate) fn apply(self, mut response: Response) -> Response {
-        if let Some(guard) = &self.guard {
-            guard.keep_cookie(response.headers_mut());
-        }
-        match &self.cors {
-            Some(cors) => cors.finish(self.grant, response.headers_mut()),
-            None => finish_without_cors(response.headers_mut()),
-        }
-        if self.is_head { without_body(response) } else { response }
-    }
-}
-
-/// An answer of these headers and nothing else, such as that to an allowed preflight.
-pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
-/// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status
-/// that has no content says no length (RFC 9110 8.6).
-fn without_body(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let has_content = !parts.status.is_informational()
-        && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    if has_content
-        && let Some(length) = body.size_hint().exact()
-        && !parts.headers.contains_key(CONTENT_LENGTH)
-    {
-        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    Response::from_parts(parts, Body::empty())
 }

@@ -9,11 +9,14 @@ use std::{
 use http::{HeaderValue, Method};
 use policy_core::{
     Rule,
-    cors::{Cors, Preflight},
+    cors::Preflight,
     path::{PathTemplate, Segment},
 };
 
-use crate::parameters::{MAX_PARAMETERS, Values};
+use crate::{
+    parameters::{MAX_PARAMETERS, Values},
+    rules::Rules,
+};
 
 /// The paths of an app.
 #[derive(Debug, Default)]
@@ -40,22 +43,11 @@ pub(crate) struct Served {
     pub(crate) method: Method,
     /// The place of the route in the app.
     pub(crate) route: usize,
-    pub(crate) sharing: Option<Sharing>,
-}
-
-/// The CORS policy of a route, with its answer to preflights.
-#[derive(Clone, Debug)]
-pub(crate) struct Sharing {
-    pub(crate) cors: Arc<Cors>,
-    pub(crate) preflight: Arc<Preflight>,
-}
-
-/// What a route says of who may read it, and which request headers a page needs for that.
-#[derive(Clone, Debug)]
-pub(crate) struct Declared {
-    pub(crate) cors: Arc<Cors>,
-    /// The headers of its credentials.
-    pub(crate) by_credentials: &'static [&'static str],
+    pub(crate) rules: Arc<Rules>,
+    /// The answer to preflights, where the route is shared.
+    pub(crate) preflight: Option<Preflight>,
+    /// The request headers that a page needs for its credentials.
+    by_credentials: &'static [&'static str],
 }
 
 impl Path {
@@ -73,15 +65,20 @@ impl Path {
         of(name).or_else(|| if name == b"HEAD" { of(b"GET") } else { None })
     }
 
-    /// The policy that answers which belong to no route of this path carry: 405 and automatic
-    /// OPTIONS. The routes of a path usually have one policy; where they differ, it is that of
-    /// the first that has any.
-    pub(crate) fn sharing(&self) -> Option<&Sharing> {
-        self.methods.iter().find_map(|served| served.sharing.as_ref())
+    /// The route whose policy the answers carry that belong to no route of this path: 405 and
+    /// automatic OPTIONS. The routes of a path usually have one policy; where they differ, it is
+    /// that of the first that is shared.
+    pub(crate) fn shared(&self) -> Option<&Served> {
+        self.methods.iter().find(|served| served.preflight.is_some()).or(self.methods.first())
     }
 }
 
 impl Router {
+    /// Whether any path has a route for this method.
+    pub(crate) fn serves(&self, method: &Method) -> bool {
+        self.paths.iter().any(|path| path.served(method).is_some())
+    }
+
     /// Finds a path; the values of its parameters are still encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
         if let Some(place) = self.fixed.get(path) {
@@ -102,8 +99,6 @@ pub(crate) struct RouterBuilder {
     router: Router,
     /// The places of paths by their form: where parameters stand, not how they are called.
     places: BTreeMap<String, usize>,
-    /// The policies of the methods of each path, until their preflights can be answered.
-    policies: Vec<Vec<Option<Declared>>>,
 }
 
 impl RouterBuilder {
@@ -117,7 +112,8 @@ impl RouterBuilder {
         template: &str,
         methods: &[Method],
         route: usize,
-        declared: Option<&Declared>,
+        rules: &Arc<Rules>,
+        by_credentials: &'static [&'static str],
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let form = form_of(&parsed);
@@ -132,7 +128,6 @@ impl RouterBuilder {
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
                 self.router.tree.insert(&form, place).map_err(overlap)?;
                 self.router.paths.push(Path::default());
-                self.policies.push(Vec::new());
                 if parameters == 0 {
                     self.router.fixed.insert(form.as_str().into(), place);
                 }
@@ -145,36 +140,38 @@ impl RouterBuilder {
             return Err(AddError::Taken(taken.route));
         }
         for method in methods {
-            path.methods.push(Served { method: method.clone(), route, sharing: None });
-            if let Some(policies) = self.policies.get_mut(place) {
-                policies.push(declared.cloned());
-            }
+            let (method, rules) = (method.clone(), Arc::clone(rules));
+            path.methods.push(Served { method, route, rules, preflight: None, by_credentials });
         }
         Ok(())
     }
 
     /// Completes what depends on all routes of a path: `Allow`, and the answers to preflights.
     pub(crate) fn finish(mut self) -> Router {
-        for (path, policies) in self.router.paths.iter_mut().zip(&self.policies) {
+        for path in &mut self.router.paths {
             path.allow = allow(&path.methods);
-            let methods: Vec<_> = path.methods.iter().map(|served| served.method.clone()).collect();
-            for (served, declared) in path.methods.iter_mut().zip(policies) {
-                let Some(Declared { cors, .. }) = declared else { continue };
-                let (mut shared, mut by_credentials) = (Vec::new(), Vec::new());
-                for (method, other) in methods.iter().zip(policies) {
-                    if let Some(other) = other
-                        && other.cors.shares_preflight(cors)
-                    {
-                        shared.push(method.clone());
-                        by_credentials.extend_from_slice(other.by_credentials);
-                    }
-                }
-                let preflight = Arc::new(cors.preflight(&with_head(shared), &by_credentials));
-                served.sharing = Some(Sharing { cors: Arc::clone(cors), preflight });
+            let preflights: Vec<_> =
+                path.methods.iter().map(|served| preflight(served, &path.methods)).collect();
+            for (served, preflight) in path.methods.iter_mut().zip(preflights) {
+                served.preflight = preflight;
             }
         }
         self.router
     }
+}
+
+/// The answer to preflights for one of the methods of a path: it allows what all of them need
+/// that share it.
+fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
+    let cors = served.rules.cors.as_ref()?;
+    let (mut shared, mut by_credentials) = (Vec::new(), Vec::new());
+    for other in all {
+        if other.rules.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
+            shared.push(other.method.clone());
+            by_credentials.extend_from_slice(other.by_credentials);
+        }
+    }
+    Some(cors.preflight(&with_head(shared), &by_credentials))
 }
 
 /// Why a route cannot be added.
@@ -270,7 +267,10 @@ mod tests {
     fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {
         const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
         const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
-        let compiled = |policy| Arc::new(Cors::new("a test", policy, &OriginLists::new()).unwrap());
+        let compiled = |policy| {
+            let cors = Cors::new("a test", policy, &OriginLists::new()).unwrap();
+            Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() })
+        };
         let (app, other) = (compiled(&APP), compiled(&OTHER));
         let mut router = RouterBuilder::default();
         let routes: [(_, _, &'static [&'static str]); 4] = [
@@ -279,18 +279,17 @@ mod tests {
             (Method::PUT, &app, &[]),
             (Method::DELETE, &other, &["x-csrf-token"]),
         ];
-        for (place, (method, cors, by_credentials)) in routes.into_iter().enumerate() {
-            let declared = Declared { cors: Arc::clone(cors), by_credentials };
-            assert!(router.add("/a", &[method], place, Some(&declared)).is_ok());
+        for (place, (method, rules, by_credentials)) in routes.into_iter().enumerate() {
+            assert!(router.add("/a", &[method], place, rules, by_credentials).is_ok());
         }
         let router = router.finish();
         let (path, _) = router.find("/a").unwrap();
         let allowed = |method: &Method, origin| {
-            let Sharing { cors, preflight } =
-                path.served(method).and_then(|served| served.sharing.as_ref()).unwrap();
+            let served = path.served(method).unwrap();
+            let (cors, preflight) = (served.rules.cors.as_ref(), served.preflight.as_ref());
             let (origin, method) =
                 (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
-            let answer = preflight.answer(cors, Single::One(&origin), Single::One(&method));
+            let answer = preflight.unwrap().answer(cors.unwrap(), Single::One(&origin), Single::One(&method));
             answer.unwrap().1.get("access-control-allow-headers").unwrap().clone()
         };
         for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {

@@ -1,8 +1,9 @@
 //! Routes that share a prefix and a default policy.
 
-use policy_core::route::Facet;
-
-use crate::{route::Route, source::CorsSource};
+use crate::{
+    defaults::{Defaults, policy_methods},
+    route::Route,
+};
 
 /// A group of routes below one prefix.
 ///
@@ -29,29 +30,17 @@ use crate::{route::Route, source::CorsSource};
 /// ```
 #[derive(Debug)]
 pub struct Scope<S> {
-    pub(crate) cors: Facet<CorsSource>,
+    pub(crate) defaults: Defaults,
     pub(crate) routes: Vec<Route<S>>,
 }
 
 impl<S> Scope<S> {
     /// A scope without routes or policy.
     pub fn new() -> Self {
-        Self { cors: Facet::Inherit, routes: Vec::new() }
+        Self { defaults: Defaults::default(), routes: Vec::new() }
     }
 
-    /// The CORS policy of routes that have none of their own.
-    #[must_use]
-    pub fn cors(mut self, policy: impl Into<CorsSource>) -> Self {
-        self.cors = Facet::Set(policy.into());
-        self
-    }
-
-    /// Shares these routes with nobody, whatever the app's default is.
-    #[must_use]
-    pub fn no_cors(mut self) -> Self {
-        self.cors = Facet::None;
-        self
-    }
+    policy_methods!("routes that have none of their own");
 
     /// Adds handlers. A path `/` is the prefix itself.
     #[must_use]

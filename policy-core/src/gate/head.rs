@@ -2,7 +2,10 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
-    header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, FORWARDED, HOST, ORIGIN, UPGRADE},
+    header::{
+        ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, FORWARDED, HOST, IF_MATCH,
+        IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, ORIGIN, RANGE, UPGRADE,
+    },
 };
 
 /// A field that may stand in a request once.
@@ -59,6 +62,10 @@ pub struct Head<'a> {
     pub is_forwarded: bool,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
+    /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
+    pub is_conditional: bool,
+    /// Whether an `Accept` is there that is not `*/*`.
+    pub has_preference: bool,
 }
 
 impl<'a> Head<'a> {
@@ -75,20 +82,23 @@ impl<'a> Head<'a> {
             content_length: Single::Absent,
             is_forwarded: false,
             has_upgrade: false,
+            is_conditional: false,
+            has_preference: false,
         };
         for (name, value) in request.headers() {
-            if name == HOST {
-                head.host = head.host.and(value);
-            } else if name == ORIGIN {
-                head.origin = head.origin.and(value);
-            } else if name == ACCESS_CONTROL_REQUEST_METHOD {
-                head.request_method = head.request_method.and(value);
-            } else if name == CONTENT_LENGTH {
-                head.content_length = head.content_length.and(value);
-            } else if name == UPGRADE {
-                head.has_upgrade = true;
-            } else if name == FORWARDED || name.as_str().starts_with("x-forwarded-") {
-                head.is_forwarded = true;
+            match *name {
+                HOST => head.host = head.host.and(value),
+                ORIGIN => head.origin = head.origin.and(value),
+                ACCESS_CONTROL_REQUEST_METHOD => {
+                    head.request_method = head.request_method.and(value);
+                }
+                CONTENT_LENGTH => head.content_length = head.content_length.and(value),
+                UPGRADE => head.has_upgrade = true,
+                ACCEPT => head.has_preference |= value != "*/*",
+                IF_MATCH | IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_UNMODIFIED_SINCE | IF_RANGE
+                | RANGE => head.is_conditional = true,
+                FORWARDED => head.is_forwarded = true,
+                _ => head.is_forwarded |= name.as_str().starts_with("x-forwarded-"),
             }
         }
         head

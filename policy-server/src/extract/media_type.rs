@@ -8,7 +8,7 @@ use policy_core::{gate::Single, is_token};
 ///
 /// A browser sends none of these across origins without a preflight, so this is no formality:
 /// it keeps forms of other sites from reaching handlers that read JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence(headers).and_then(|essence| subtype_of(essence, b"application")).is_some_and(
         |subtype| {
             let suffix = subtype.len().checked_sub(5).and_then(|at| subtype.get(at..));

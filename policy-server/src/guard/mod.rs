@@ -10,7 +10,8 @@ mod upkeep;
 
 use std::sync::Arc;
 
-use http::HeaderValue;
+use axum_core::response::Response;
+use http::{HeaderValue, Request};
 use policy_core::{
     Refusal,
     auth::{AuthPolicy, ChallengeError, Challenges},
@@ -19,7 +20,7 @@ use policy_core::{
 
 pub(crate) use denied::Denied;
 pub(crate) use lasting::UntilEnded;
-pub(crate) use request_auth::{RequestAuth, Settled};
+pub(crate) use request_auth::{Commit, RequestAuth, Settled};
 pub(crate) use upkeep::Upkeep;
 
 use crate::{
@@ -50,6 +51,12 @@ impl Guard {
             refusals: RefusalLog::default(),
             upkeep: Vec::new(),
         }
+    }
+
+    /// Logs that a request is refused, and makes the answer.
+    pub(crate) fn refuse<B>(&self, refusal: Refusal, request: &Request<B>) -> Response {
+        let denied = Denied::from(refusal);
+        self.deny(request.method(), request.uri().path(), request.headers(), denied)
     }
 
     /// Whether it has anything to ask on routes that are open to everybody.

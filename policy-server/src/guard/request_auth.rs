@@ -1,8 +1,11 @@
 //! What is known about who sent one request.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use axum_core::response::{IntoResponse, Response};
@@ -12,7 +15,7 @@ use http::{
 };
 use policy_core::{
     Refusal,
-    cache::{self, Happened},
+    cache::Happened,
     cookie::{Presented, presented},
     cors::{Cors, Grant},
     csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
@@ -22,7 +25,6 @@ use policy_core::{
 
 use super::{Denied, Guard, RouteGuard, form_token::Form, lasting};
 use crate::{
-    handler::BoxFuture,
     principal::{AuthScheme, Principal},
     session::{Committed, Load, Outcome, RequestSession},
 };
@@ -179,25 +181,29 @@ impl RequestAuth {
         self.session.get().is_some_and(|session| session.takes_rights_away())
     }
 
-    /// Gate 13 up to CORS: commits the session, once, and writes what follows from it.
+    /// Commits the session, once, and writes what follows from it.
     pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
         let Some(session) = self.session.get() else {
-            return Settled::Ready(self.finish(response, Committed::default()));
+            let (response, happened) = self.finish(response, Committed::default());
+            return Settled::Ready(response, happened);
         };
         if let Some(committed) = session.commit_now(outcome) {
-            return Settled::Ready(self.finish(response, committed));
+            let (response, happened) = self.finish(response, committed);
+            return Settled::Ready(response, happened);
         }
         Settled::Later(Box::pin(async move {
-            let Some(session) = self.session.get() else { return response };
+            let Some(session) = self.session.get() else {
+                return (response, Happened::default());
+            };
             match session.commit(outcome).await {
                 Ok(committed) => self.finish(response, committed),
-                Err(error) => Denied::from(error).into_response(),
+                Err(error) => (Denied::from(error).into_response(), Happened::default()),
             }
         }))
     }
 
-    /// Writes the cookie, and what caches may do; ties what lasts to who asked for it.
-    fn finish(&self, mut response: Response, committed: Committed) -> Response {
+    /// Writes the cookie; ties what lasts to who asked for it. Tells what caches have to know.
+    fn finish(&self, mut response: Response, committed: Committed) -> (Response, Happened) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
         let happened = Happened {
             cookie_set: committed.set_cookie.is_some(),
@@ -213,21 +219,23 @@ impl RequestAuth {
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
         }
-        cache::finish(happened, headers);
         let session = self.session.get();
         let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
         // The answer that tells of the end of its own session is not cut off by it.
         if is_of_session && session.is_some_and(|session| session.was_left()) {
-            return response;
+            return (response, happened);
         }
         let record = session.and_then(|session| session.record());
-        lasting::tie(&self.guard, self.principal(), record, response)
+        (lasting::tie(&self.guard, self.principal(), record, response), happened)
     }
 }
 
-/// An answer whose session is stored.
+/// An answer whose session is stored, and what happened until then.
 pub(crate) enum Settled {
-    Ready(Response),
+    Ready(Response, Happened),
     /// Once the store has it.
-    Later(BoxFuture),
+    Later(Commit),
 }
+
+/// A session on its way to the store.
+pub(crate) type Commit = Pin<Box<dyn Future<Output = (Response, Happened)> + Send>>;

@@ -1,6 +1,9 @@
 //! From an [`App`] to what serves requests: everything is checked here, and every problem is
 //! found before anything is said.
 
+mod plan;
+mod rules;
+
 use std::{fmt, sync::Arc};
 
 use futures_util::FutureExt;
@@ -11,30 +14,35 @@ use policy_core::{
     cors::{Cors, Field, OriginLists, PolicyError},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
+    headers::HeadersPolicy,
     path::PathTemplate,
     route::{Facet, Level, RoutePolicy, check_method, nearest},
 };
 
 use crate::{
-    app::{App, Limits},
-    clock::Random,
+    app::App,
+    clock::{Clock, Random},
     config_file::NamedLists,
+    defaults::Defaults,
     endings::Endings,
     error::{Error, StartProblem},
     guard::{Guard, RouteGuard},
     handler::{BoxFuture, Call, Description},
     mount::{Mount, SharedService},
     route::Route,
-    router::{AddError, Declared, Router, RouterBuilder},
+    router::{AddError, Router, RouterBuilder},
+    rules::Rules,
     scheme::Schemes,
     scope::Scope,
     serve::Settings,
-    service::AppService,
-    session::{self, SessionService, Sessions},
     source::CorsSource,
+    session::{self, SessionService, Sessions},
     store::MemoryStore,
     tokens::{self, TokenService, Tokens},
 };
+
+pub(crate) use plan::Plan;
+use rules::{Callers, Rates, Stated};
 
 /// An app that passed every check.
 pub(crate) struct Assembled<S> {
@@ -42,10 +50,12 @@ pub(crate) struct Assembled<S> {
     pub(crate) own_origin: OwnOrigin,
     pub(crate) router: Router,
     routes: Vec<AssembledRoute<S>>,
-    /// The policy of unknown paths.
-    pub(crate) default_cors: Option<Arc<Cors>>,
+    /// What holds for unknown paths: what the app says.
+    pub(crate) unknown: Arc<Rules>,
+    /// What holds where no route may be looked for: the same, shared with nobody.
+    pub(crate) outside: Arc<Rules>,
     pub(crate) fallback: Option<SharedService>,
-    pub(crate) limits: Limits,
+    pub(crate) random: Random,
     pub(crate) settings: Settings,
     pub(crate) guard: Arc<Guard>,
 }
@@ -55,7 +65,9 @@ pub(crate) struct AssembledRoute<S> {
     path: Arc<str>,
     handler: &'static str,
     pub(crate) methods: Vec<Method>,
-    pub(crate) cors: Option<(Arc<Cors>, Level)>,
+    pub(crate) rules: Arc<Rules>,
+    /// Who said what `rules` has of CORS.
+    pub(crate) level: Option<Level>,
     pub(crate) guard: RouteGuard,
     /// Whether the handler may ask who calls.
     extracts: bool,
@@ -117,83 +129,6 @@ impl<S> fmt::Debug for Assembled<S> {
     }
 }
 
-/// An app that passed every check, and has opened nothing yet.
-pub(crate) struct Plan<S> {
-    assembled: Assembled<S>,
-    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    sessions: Option<Sessions<session::Settings>>,
-    tokens: Option<Tokens<tokens::Settings>>,
-    random: Random,
-}
-
-/// An app whose stores are open.
-struct Opened<S> {
-    assembled: Assembled<S>,
-    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    guard: Guard,
-}
-
-impl<S: Send + Sync + 'static> Plan<S> {
-    /// Keeps everything in memory, and fetches nothing before the first request.
-    pub(crate) fn in_memory(mut self) -> Result<AppService<S>, Error> {
-        self.sessions = self.sessions.map(Sessions::in_memory);
-        // Memory never lets anybody wait; a store of the application's own may.
-        let opened = self.open_stores().now_or_never();
-        opened.unwrap_or_else(|| Err(Error::Start(vec![StartProblem::waits()]))).map(Opened::begin)
-    }
-
-    /// Opens the stores, and fetches the keys of other issuers once.
-    pub(crate) async fn open(self) -> Result<AppService<S>, Error> {
-        let opened = self.open_stores().await?;
-        #[cfg(feature = "asym")]
-        if let Some(tokens) = &opened.guard.tokens {
-            tokens.fetch_keys().await;
-        }
-        Ok(opened.begin())
-    }
-
-    async fn open_stores(self) -> Result<Opened<S>, Error> {
-        let Self { assembled, layers, sessions, tokens, random } = self;
-        let mut problems = Vec::new();
-        let clock = assembled.guard.clock.clone();
-        let endings = assembled.guard.endings.clone();
-        let shared = sessions.as_ref().and_then(Sessions::token_store);
-        let mut guard = Guard::new(clock.clone(), endings.clone());
-        if let Some(sessions) = sessions {
-            let own = &assembled.own_origin;
-            let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
-            match SessionService::open(sessions, own, clock, random, endings).await {
-                Ok(service) => guard.sessions = Some(Arc::new(service)),
-                Err(error) => problems.push(StartProblem::store("sessions", &error)),
-            }
-        }
-        if let Some(tokens) = tokens {
-            let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-            let own = own_text(&assembled.own_origin);
-            match TokenService::new(tokens, own, store, clock, random, endings) {
-                Err(found) => problems.extend(found),
-                Ok(service) => match service.open().await {
-                    Ok(()) => guard.tokens = Some(Arc::new(service)),
-                    Err(error) => problems.push(StartProblem::store("tokens", &error)),
-                },
-            }
-        }
-        if !problems.is_empty() {
-            return Err(Error::Start(problems));
-        }
-        Ok(Opened { assembled, layers, guard })
-    }
-}
-
-impl<S: Send + Sync + 'static> Opened<S> {
-    /// Starts what runs beside the requests.
-    fn begin(mut self) -> AppService<S> {
-        self.guard.begin_upkeep();
-        self.assembled.guard = Arc::new(self.guard);
-        AppService::new(self.assembled, self.layers)
-    }
-}
-
 /// The issuer and the audience of tokens, unless the app says others.
 fn own_text(own: &OwnOrigin) -> &str {
     match own {
@@ -224,14 +159,18 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
-    let mut assembler = Assembler { problems, lists: &named.lists, default: Facet::Inherit, known };
+    let mut assembler = Assembler::new(problems, &named.lists, known, Rates::new(&app.clock, &app.random));
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
-    assembler.default = assembler.compile("app", app.cors);
+    let headers = match app.defaults.headers {
+        Facet::Inherit => Facet::Set(HeadersPolicy::DEFAULT),
+        stated => stated,
+    };
+    assembler.default = assembler.level("app", Defaults { headers, ..app.defaults });
 
     let mut router = RouterBuilder::default();
     let mut routes = Vec::new();
     for route in &app.routes {
-        assembler.handler(route, "", &Facet::Inherit, &mut router, &mut routes);
+        assembler.handler(route, "", &Stated::default(), &mut router, &mut routes);
     }
     for (prefix, scope) in app.scopes {
         assembler.scope(&prefix, scope, &mut router, &mut routes);
@@ -239,10 +178,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     for (prefix, mount) in app.mounts {
         assembler.mount(&prefix, mount, &mut router, &mut routes);
     }
-    let default_cors = match &assembler.default {
-        Facet::Set(cors) => Some(Arc::clone(cors)),
-        Facet::None | Facet::Inherit => None,
-    };
+    let (unknown, outside) = assembler.without_route();
     let mut problems = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| {
@@ -259,9 +195,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         own_origin,
         router: router.finish(),
         routes,
-        default_cors,
+        unknown,
+        outside,
         fallback: app.fallback,
-        limits: app.limits,
+        random: app.random.clone(),
         settings: app.settings,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
     };
@@ -279,9 +216,12 @@ struct Known<'a> {
 struct Assembler<'a> {
     problems: Vec<StartProblem>,
     lists: &'a OriginLists,
-    /// The policy of the app, compiled once for all that have none of their own.
-    default: Facet<Arc<Cors>>,
+    /// What the app says, compiled once for all that say nothing themselves.
+    default: Stated,
     known: Known<'a>,
+    /// Whether browsers reach the app by https alone.
+    is_https: bool,
+    rates: Rates,
 }
 
 impl Assembler<'_> {
@@ -310,6 +250,7 @@ impl Assembler<'_> {
     }
 
     fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
+        self.is_https = public.is_some();
         match public.map(PublicOrigin::parse) {
             None => OwnOrigin::Development,
             Some(Ok(origin)) => OwnOrigin::Public(origin),
@@ -361,9 +302,9 @@ impl Assembler<'_> {
         if !self.is_prefix("scope", prefix) {
             return;
         }
-        let cors = self.compile(&format!("scope {prefix}"), scope.cors);
+        let stated = self.level(&format!("scope {prefix}"), scope.defaults);
         for route in &scope.routes {
-            self.handler(route, prefix, &cors, router, routes);
+            self.handler(route, prefix, &stated, router, routes);
         }
     }
 
@@ -371,26 +312,23 @@ impl Assembler<'_> {
         &mut self,
         route: &Route<S>,
         prefix: &str,
-        scope: &Facet<Arc<Cors>>,
+        scope: &Stated,
         router: &mut RouterBuilder,
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
         let description = route.description;
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
-        let own = match description.policy.cors {
-            Facet::Inherit => Facet::Inherit,
-            Facet::None => Facet::None,
-            Facet::Set(policy) => Facet::Set(CorsSource::Policy(policy)),
+        let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
+            description.policy;
+        let own = self.level(&place, Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits });
+        let callers = Callers {
+            methods: description.routes.iter().map(|(method, _)| *method).collect(),
+            is_personal: auth != AuthPolicy::Public || description.takes_session,
         };
-        let own = self.compile(&place, own);
-        let default = self.default.clone();
-        let cors =
-            nearest([(Level::Route, own), (Level::Scope, scope.clone()), (Level::App, default)]);
+        let (rules, level) = self.rules(&place, [&own, scope], &callers, jsonp);
         let guard = self.guard(&place, &description);
-        let RoutePolicy { auth, csrf, .. } = description.policy;
-        let violations =
-            violations_of_callers(&auth, &csrf, cors.as_ref().map(|(cors, _)| &**cors));
+        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
         for auth::Violation { rule, part, value, .. } in violations {
             if rule.severity() == Severity::Error {
                 let value = if value.is_empty() { part.name() } else { value };
@@ -413,20 +351,19 @@ impl Assembler<'_> {
                     continue;
                 }
             };
-            let declared = cors.as_ref().map(|(cors, _)| Declared {
-                cors: Arc::clone(cors),
-                by_credentials: methods
-                    .first()
-                    .map_or(&[], |method| self.request_headers(&auth, &csrf, method)),
-            });
-            if let Err(error) = router.add(&path, &methods, routes.len(), declared.as_ref()) {
+            let by_credentials = methods
+                .first()
+                .map_or(&[][..], |method| self.request_headers(&auth, &csrf, method));
+            let added = router.add(&path, &methods, routes.len(), &rules, by_credentials);
+            if let Err(error) = added {
                 self.conflict(&place, route_text, error, routes);
             }
             routes.push(AssembledRoute {
                 path: path.into(),
                 handler: description.handler,
                 methods,
-                cors: cors.clone(),
+                rules: Arc::clone(&rules),
+                level,
                 guard: guard.clone(),
                 extracts: description.extracts,
                 target: Target::Handler(route.call),
@@ -485,8 +422,12 @@ impl Assembler<'_> {
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
         let place = format!("mount {prefix}");
-        let own = self.compile(&place, mount.cors);
-        let cors = nearest([(Level::Route, own), (Level::App, self.default.clone())]);
+        let own = self.level(&place, mount.defaults);
+        let callers = Callers {
+            methods: mount.methods.iter().map(Method::as_str).collect(),
+            is_personal: false,
+        };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
         for method in &mount.methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
@@ -496,11 +437,9 @@ impl Assembler<'_> {
             return;
         }
         let below = format!("{prefix}/{{*path}}");
-        let declared =
-            cors.as_ref().map(|(cors, _)| Declared { cors: Arc::clone(cors), by_credentials: &[] });
         let paths = [prefix, &format!("{prefix}/"), &below];
         let added = paths.into_iter().try_for_each(|path| {
-            let added = router.add(path, &mount.methods, routes.len(), declared.as_ref());
+            let added = router.add(path, &mount.methods, routes.len(), &rules, &[]);
             added.map_err(|error| (path.to_owned(), error))
         });
         if let Err((path, error)) = added {
@@ -510,26 +449,11 @@ impl Assembler<'_> {
             path: below.into(),
             handler: "",
             methods: mount.methods,
-            cors,
+            rules,
+            level,
             guard: RouteGuard::public(),
             extracts: false,
             target: Target::Service(mount.service),
         });
-    }
-
-    /// Compiles what one level says. A policy that breaks a rule is complained about here, once,
-    /// and counts as none.
-    fn compile(&mut self, place: &str, facet: Facet<CorsSource>) -> Facet<Arc<Cors>> {
-        match facet {
-            Facet::Inherit => Facet::Inherit,
-            Facet::None => Facet::None,
-            Facet::Set(source) => match source.compile(place, self.lists) {
-                Ok(cors) => Facet::Set(Arc::new(cors)),
-                Err(errors) => {
-                    self.problems.extend(errors.into_iter().map(StartProblem::Policy));
-                    Facet::None
-                }
-            },
-        }
     }
 }

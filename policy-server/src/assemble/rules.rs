@@ -1,0 +1,194 @@
+//! From what the levels of an app say to what holds for one route.
+
+use std::sync::Arc;
+
+use policy_core::{
+    Severity,
+    cache::{CachePolicy, CacheSpec, Caching},
+    cors::{Cors, OriginLists},
+    headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
+    isolation::Isolation,
+    jsonp::JsonpPolicy,
+    limits::{Limits, Rate, RateTable},
+    route::{Facet, Level, nearest},
+};
+
+use super::{Assembler, Known, Stated};
+use crate::{
+    clock::{Clock, Random},
+    defaults::Defaults,
+    error::StartProblem,
+    limits::{Concurrency, RateLimit, settled},
+    rules::Rules,
+};
+
+/// What one level says, compiled.
+#[derive(Clone, Default)]
+pub(super) struct Stated {
+    cors: Facet<Arc<Cors>>,
+    cache: Facet<CachePolicy>,
+    headers: Facet<HeadersPolicy>,
+    isolation: Facet<Isolation>,
+    limits: Limits,
+    rate: Option<Arc<RateLimit>>,
+    concurrency: Option<Arc<Concurrency>>,
+}
+
+/// What a route says about who calls it, where its other policies have to agree.
+pub(super) struct Callers<'a> {
+    pub(super) methods: Vec<&'a str>,
+    /// Whether its answers may depend on who asks.
+    pub(super) is_personal: bool,
+}
+
+/// Where the requests of an app are counted: nowhere, until a level limits their rate.
+pub(super) struct Rates {
+    clock: Clock,
+    random: Random,
+    table: Option<Arc<RateTable>>,
+    places: u32,
+}
+
+impl Rates {
+    pub(super) fn new(clock: &Clock, random: &Random) -> Self {
+        Self { clock: clock.clone(), random: random.clone(), table: None, places: 0 }
+    }
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(
+        problems: Vec<StartProblem>,
+        lists: &'a OriginLists,
+        known: Known<'a>,
+        rates: Rates,
+    ) -> Self {
+        Self { problems, lists, default: Stated::default(), known, is_https: false, rates }
+    }
+
+    /// Compiles what one level says. What breaks a rule is complained about here, once, and
+    /// counts as nothing.
+    pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
+        let Defaults { cors, cache, headers, isolation, limits } = defaults;
+        for violation in limits.violations() {
+            self.rule(place, violation.rule, violation.part.name());
+        }
+        let rate = limits.rate.and_then(|rate| self.rate_limit(place, rate));
+        let concurrency = limits.concurrency.map(|most| Arc::new(Concurrency::new(most)));
+        let cors = match cors {
+            Facet::Inherit => Facet::Inherit,
+            Facet::None => Facet::None,
+            Facet::Set(source) => match source.compile(place, self.lists) {
+                Ok(cors) => Facet::Set(Arc::new(cors)),
+                Err(errors) => {
+                    self.problems.extend(errors.into_iter().map(StartProblem::Policy));
+                    Facet::None
+                }
+            },
+        };
+        Stated { cors, cache, headers, isolation, limits, rate, concurrency }
+    }
+
+    fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
+        let Rates { clock, random, table, places } = &mut self.rates;
+        *places += 1;
+        let table = match table {
+            Some(table) => table,
+            None => match random.draw::<16>() {
+                Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, seed))),
+                Err(error) => {
+                    self.problems.push(StartProblem::setting(place, error.to_string()));
+                    return None;
+                }
+            },
+        };
+        Some(Arc::new(RateLimit::new(rate, *places, table, clock)))
+    }
+
+    /// What holds where no route is: for unknown paths, and where no path is looked for.
+    pub(super) fn without_route(&mut self) -> (Arc<Rules>, Arc<Rules>) {
+        let anybody = Callers { methods: vec!["GET"], is_personal: false };
+        let nobody = Stated::default();
+        let (unknown, _) = self.rules("app", [&nobody, &nobody], &anybody, None);
+        let unshared = Stated { cors: Facet::None, ..Stated::default() };
+        let (outside, _) = self.rules("app", [&unshared, &nobody], &anybody, None);
+        (unknown, outside)
+    }
+
+    /// What holds for a route, and which level said who may read it. `levels` are its own and
+    /// that of its scope.
+    pub(super) fn rules(
+        &mut self,
+        place: &str,
+        [route, scope]: [&Stated; 2],
+        callers: &Callers<'_>,
+        jsonp: Option<JsonpPolicy>,
+    ) -> (Arc<Rules>, Option<Level>) {
+        let app = self.default.clone();
+        let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
+        let cors = held(levels, |stated| stated.cors.clone());
+        let (cors, level) = cors.unzip();
+        let caching = held(levels, |stated| stated.cache);
+        let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, callers));
+        let headers = held(levels, |stated| stated.headers);
+        if let Some((policy, _)) = &headers {
+            let spec = HeadersSpec {
+                is_shared: cors.is_some(),
+                is_jsonp: jsonp.is_some(),
+                ..*policy.spec()
+            };
+            for violation in spec.violations() {
+                if violation.rule.severity() == Severity::Error {
+                    self.rule(place, violation.rule, violation.value);
+                }
+            }
+        }
+        let stated = || levels.into_iter().map(|(_, stated)| stated);
+        let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
+        let (body, timeout) = settled(limits);
+        let rules = Rules {
+            cors,
+            caching: caching.map(|(policy, _)| Caching::new(&policy)),
+            headers: headers.map(|(policy, _)| SecurityHeaders::new(&policy, self.is_https)),
+            isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
+            jsonp,
+            body,
+            timeout,
+            rate: stated().find_map(|stated| stated.rate.clone()),
+            concurrency: stated().find_map(|stated| stated.concurrency.clone()),
+        };
+        (Arc::new(rules), level)
+    }
+
+    /// Whether a route takes a policy for caches. Its own has to suit it; a default is for what
+    /// everybody may read.
+    fn takes(
+        &mut self,
+        place: &str,
+        policy: &CachePolicy,
+        level: Level,
+        callers: &Callers<'_>,
+    ) -> bool {
+        let Callers { methods, is_personal } = callers;
+        if level != Level::Route {
+            return !is_personal && methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+        }
+        let spec = CacheSpec { methods, is_personal: *is_personal, ..*policy.spec() };
+        for violation in spec.violations() {
+            if violation.rule.severity() == Severity::Error {
+                self.rule(place, violation.rule, violation.value);
+            }
+        }
+        true
+    }
+}
+
+/// What the nearest of these levels says.
+fn held<T>(
+    levels: [(Level, &Stated); 3],
+    of: impl Fn(&Stated) -> Facet<T>,
+) -> Option<(T, Level)> {
+    nearest(levels.map(|(level, stated)| (level, of(stated))))
+}
+
+/// How many clients and principals are counted at once, in 16 bytes each.
+const COUNTED: usize = 65_536;

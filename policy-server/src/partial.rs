@@ -1,0 +1,149 @@
+//! What a request says about the state of a resource, answered (RFC 9110 13 and 14): the whole, a
+//! part, or that nothing changed.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use bytes::{Buf, Bytes};
+use http::{
+    HeaderMap, HeaderValue, Request, StatusCode,
+    header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE, RANGE},
+};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use policy_core::{
+    Refusal,
+    conditional::{Conditions, Range, Validators, Verdict, not_modified},
+};
+
+use crate::problem::Problem;
+
+/// Holds an answer to GET or HEAD against what its request asked for.
+pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
+    // RFC 9110 13.2.1: only where the answer without conditions would have been this.
+    if response.status() != StatusCode::OK {
+        return response;
+    }
+    let validators = Validators::of(response.headers());
+    match conditions.evaluate(&validators, true) {
+        Verdict::Proceed => part(conditions, &validators, response),
+        Verdict::NotModified => {
+            let (mut parts, _) = response.into_parts();
+            parts.status = StatusCode::NOT_MODIFIED;
+            not_modified(&mut parts.headers);
+            Response::from_parts(parts, Body::empty())
+        }
+        Verdict::Failed => instead(response, Refusal::PreconditionFailed),
+    }
+}
+
+/// An answer says itself whether it has parts.
+fn part(conditions: &Conditions, validators: &Validators, response: Response) -> Response {
+    let is_ranged = response.headers().get(ACCEPT_RANGES).is_some_and(|units| units == "bytes");
+    let Some(length) = response.body().size_hint().exact().filter(|_| is_ranged) else {
+        return response;
+    };
+    match conditions.range(validators, length) {
+        Range::Whole => response,
+        Range::Part { first, last } => {
+            let (mut parts, body) = response.into_parts();
+            parts.status = StatusCode::PARTIAL_CONTENT;
+            let left = last - first + 1;
+            // Digits, `-` and `/` are always a header's value.
+            if let Ok(range) = HeaderValue::try_from(format!("bytes {first}-{last}/{length}")) {
+                parts.headers.insert(CONTENT_RANGE, range);
+            }
+            parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(left));
+            Response::from_parts(parts, Body::new(Part { body, skipped: first, left }))
+        }
+        Range::NotSatisfiable => {
+            let mut response = instead(response, Refusal::RangeNotSatisfiable);
+            if let Ok(range) = HeaderValue::try_from(format!("bytes */{length}")) {
+                response.headers_mut().insert(CONTENT_RANGE, range);
+            }
+            response
+        }
+    }
+}
+
+/// A request without what asks for a part of an answer if that did not change: services of others
+/// look at `Range` alone. The answer is held against all of it later.
+pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
+    let headers = request.headers_mut();
+    if headers.contains_key(IF_RANGE) {
+        headers.remove(IF_RANGE);
+        headers.remove(RANGE);
+    }
+    request
+}
+
+/// A problem in place of an answer, with what the answer says about itself but for its content.
+fn instead(response: Response, refusal: Refusal) -> Response {
+    let (mut parts, _) = response.into_parts();
+    not_modified(&mut parts.headers);
+    let mut problem = Problem::from(refusal).into_response();
+    let own = std::mem::take(problem.headers_mut());
+    merge(&mut parts.headers, own);
+    *problem.headers_mut() = parts.headers;
+    problem
+}
+
+fn merge(headers: &mut HeaderMap, own: HeaderMap) {
+    headers.remove(CONTENT_TYPE);
+    let mut name = None;
+    for (next, value) in own {
+        name = next.or(name);
+        if let Some(name) = &name {
+            headers.append(name, value);
+        }
+    }
+}
+
+/// The bytes of a body behind so many, and no more than so many.
+struct Part {
+    body: Body,
+    skipped: u64,
+    left: u64,
+}
+
+impl HttpBody for Part {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum_core::Error>>> {
+        while self.left > 0 {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            // Trailers are about the whole.
+            let Ok(mut data) = frame.into_data() else { continue };
+            let passed = self.skipped.min(data.len() as u64);
+            self.skipped -= passed;
+            data.advance(passed as usize);
+            let taken = self.left.min(data.len() as u64);
+            self.left -= taken;
+            data.truncate(taken as usize);
+            if !data.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
