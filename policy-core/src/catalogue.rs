@@ -497,6 +497,10 @@ refusals! {
     CsrfToken 403 "csrf.token", "The anti-forgery token is missing or wrong";
     /// A JSONP callback that is repeated, or no name that may be called.
     CallbackInvalid 400 "jsonp.callback-invalid", "The name of the callback is invalid";
+    /// RFC 9110 15.5.13: a condition of the request does not hold.
+    PreconditionFailed 412 "request.precondition-failed", "The resource is not in the state that the request assumes";
+    /// RFC 9110 15.5.17: none of the requested bytes is there.
+    RangeNotSatisfiable 416 "request.range-not-satisfiable", "The requested range is outside of the content";
     /// The handler did not answer in time.
     HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
     /// The store of the sessions does not answer.

@@ -10,6 +10,7 @@
 //! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
 //! - `session` and `token`: what callers are known by
 //! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
+//! - `conditional`, `negotiate`: what a client has already, and what it would like to have
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
@@ -24,6 +25,8 @@ pub mod auth;
 mod base64url;
 pub mod cache;
 mod catalogue;
+#[cfg(feature = "engine")]
+pub mod conditional;
 mod const_text;
 #[cfg(feature = "engine")]
 pub mod cookie;
@@ -37,6 +40,8 @@ pub mod isolation;
 pub mod jsonp;
 pub mod limits;
 pub mod method;
+#[cfg(feature = "engine")]
+pub mod negotiate;
 pub mod origin;
 pub mod path;
 pub mod route;

@@ -1,0 +1,197 @@
+//! What a request makes its answer depend on, and what becomes of it.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE},
+};
+
+use super::{ETag, LastModified, Range, Validators, etag::Tag, range, single};
+
+/// The conditions of one request.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// GET or HEAD.
+    reads: bool,
+    /// The lines of `If-Match`; none where it is not there.
+    if_match: Vec<HeaderValue>,
+    /// The lines of `If-None-Match`.
+    if_none_match: Vec<HeaderValue>,
+    if_unmodified_since: Option<LastModified>,
+    /// Of GET and HEAD only.
+    if_modified_since: Option<LastModified>,
+    /// `Range`, of GET only.
+    range: Option<HeaderValue>,
+    /// The lines of `If-Range`.
+    if_range: Vec<HeaderValue>,
+}
+
+/// What the conditions of a request make of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The request is done as if there were none.
+    Proceed,
+    /// 304: the client has the answer already.
+    NotModified,
+    /// 412: what the client assumed does not hold, and nothing is done.
+    Failed,
+}
+
+impl Conditions {
+    /// Reads the conditions of a request; `None` where it has none, or where its method has to do
+    /// with no state (RFC 9110 13.2.1).
+    ///
+    /// Dates that are malformed or repeated are ignored, and so is a `Range` that is repeated or
+    /// not of GET.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Method, header::IF_NONE_MATCH};
+    /// use policy_core::conditional::{Conditions, ETag, Validators, Verdict};
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// assert!(Conditions::read(&Method::GET, &headers).is_none());
+    ///
+    /// headers.insert(IF_NONE_MATCH, "\"v1\", \"v2\"".parse().unwrap());
+    /// let conditions = Conditions::read(&Method::GET, &headers).unwrap();
+    /// let now = Validators { etag: ETag::weak("v2"), last_modified: None };
+    /// assert_eq!(conditions.evaluate(Some(&now)), Verdict::NotModified);
+    /// ```
+    pub fn read(method: &Method, headers: &HeaderMap) -> Option<Box<Self>> {
+        let is_condition = |name: &HeaderName| {
+            let name = name.as_str();
+            name.starts_with("if-") || name == "range"
+        };
+        let is_without_state = matches!(*method, Method::OPTIONS | Method::TRACE | Method::CONNECT);
+        if is_without_state || !headers.keys().any(is_condition) {
+            return None;
+        }
+        let reads = matches!(*method, Method::GET | Method::HEAD);
+        let lines = |name| headers.get_all(name).iter().cloned().collect();
+        let date = |name| single(headers, name).and_then(LastModified::parse);
+        let range = headers.get(RANGE).filter(|_| single(headers, &RANGE).is_some());
+        Some(Box::new(Self {
+            reads,
+            if_match: lines(IF_MATCH),
+            if_none_match: lines(IF_NONE_MATCH),
+            if_unmodified_since: date(&IF_UNMODIFIED_SINCE),
+            if_modified_since: date(&IF_MODIFIED_SINCE).filter(|_| reads),
+            range: range.filter(|_| *method == Method::GET).cloned(),
+            if_range: lines(IF_RANGE),
+        }))
+    }
+
+    /// Evaluates them against what stands there now, if anything does (RFC 9110 13.2.2, 1 to 4).
+    ///
+    /// A list of tags that cannot be read whole matches nothing. Where that would let a request
+    /// change something, which is where it stands in `If-None-Match`, the request fails: nobody
+    /// knows what the client wanted to keep.
+    pub fn evaluate(&self, current: Option<&Validators>) -> Verdict {
+        let etag = current.and_then(|current| current.etag.as_ref());
+        let modified = current.and_then(|current| current.last_modified);
+        let holds = if self.if_match.is_empty() {
+            // Where there is no date, the field is ignored.
+            let is_before = |date| modified.is_none_or(|modified| modified <= date);
+            self.if_unmodified_since.is_none_or(is_before)
+        } else {
+            find(&self.if_match, current.is_some(), etag, Tag::is_strongly) == Found::Match
+        };
+        if !holds {
+            return Verdict::Failed;
+        }
+        if self.if_none_match.is_empty() {
+            let is_before = |date| modified.is_some_and(|modified| modified <= date);
+            let has_it = self.if_modified_since.is_some_and(is_before);
+            return if has_it { Verdict::NotModified } else { Verdict::Proceed };
+        }
+        match find(&self.if_none_match, current.is_some(), etag, Tag::is_weakly) {
+            Found::Match if self.reads => Verdict::NotModified,
+            Found::Malformed if self.reads => Verdict::Proceed,
+            Found::Match | Found::Malformed => Verdict::Failed,
+            Found::Nothing => Verdict::Proceed,
+        }
+    }
+
+    /// Which part of the content of a success is asked for (RFC 9110 13.2.2, 5), where it is so
+    /// many bytes long. To be asked where the other conditions let the request proceed.
+    ///
+    /// `If-Range` holds for the same strong tag, or for exactly the same date. A date counts as
+    /// strong here: whoever states a `Last-Modified` for content that may change twice within a
+    /// second states an `ETag`, too.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Method, header::{IF_RANGE, RANGE}};
+    /// use policy_core::conditional::{Conditions, ETag, Range, Validators};
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert(RANGE, "bytes=900-".parse().unwrap());
+    /// headers.insert(IF_RANGE, "\"v1\"".parse().unwrap());
+    /// let conditions = Conditions::read(&Method::GET, &headers).unwrap();
+    /// let of = |tag| Validators { etag: ETag::strong(tag), last_modified: None };
+    /// assert_eq!(conditions.range(&of("v1"), 1000), Range::Part { first: 900, last: 999 });
+    /// assert_eq!(conditions.range(&of("v2"), 1000), Range::Whole);
+    /// ```
+    pub fn range(&self, current: &Validators, length: u64) -> Range {
+        let holds = match self.if_range.as_slice() {
+            [] => true,
+            [line] => is_current(line.as_bytes(), current),
+            _ => false,
+        };
+        match &self.range {
+            Some(range) if holds => range::of(range.as_bytes(), length),
+            _ => Range::Whole,
+        }
+    }
+}
+
+/// Whether a validator of `If-Range` is that of now.
+fn is_current(value: &[u8], current: &Validators) -> bool {
+    match ETag::parse(value) {
+        Some(etag) => current.etag.as_ref().is_some_and(|current| current.is_strongly(&etag)),
+        None => {
+            let date = LastModified::parse(value);
+            date.is_some() && date == current.last_modified
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Match,
+    Nothing,
+    Malformed,
+}
+
+/// Looks for a tag in a list over several lines (RFC 9110 5.6.1, 13.1.1): `*`, or any number of
+/// tags with commas between.
+fn find<'a>(
+    lines: &'a [HeaderValue],
+    exists: bool,
+    etag: Option<&'a ETag>,
+    is_same: fn(Tag<'a>, Tag<'a>) -> bool,
+) -> Found {
+    if let [line] = lines
+        && line.as_bytes() == b"*"
+    {
+        return if exists { Found::Match } else { Found::Nothing };
+    }
+    let mut found = Found::Nothing;
+    for line in lines {
+        let mut rest = line.as_bytes();
+        loop {
+            while let [b' ' | b'\t' | b',', tail @ ..] = rest {
+                rest = tail;
+            }
+            if rest.is_empty() {
+                break;
+            }
+            let Some((tag, behind)) = Tag::read(rest) else { return Found::Malformed };
+            if !matches!(behind.trim_ascii_start(), [] | [b',', ..]) {
+                return Found::Malformed;
+            }
+            if etag.is_some_and(|etag| is_same(etag.tag(), tag)) {
+                found = Found::Match;
+            }
+            rest = behind;
+        }
+    }
+    found
+}

@@ -1,0 +1,164 @@
+//! Entity tags (RFC 9110 8.8.3).
+
+use http::HeaderValue;
+use sha2::{Digest, Sha256};
+
+use crate::base64url;
+
+/// The name of one state of a resource. Two states have the same one if they are byte for byte
+/// the same; where it is weak, if they are so in what matters.
+///
+/// `==` tells whether two tags are written alike; what a request means by comparing them is
+/// [`is_strongly`](Self::is_strongly) and [`is_weakly`](Self::is_weakly).
+///
+/// ```
+/// use policy_core::conditional::ETag;
+///
+/// let (first, second) = (ETag::strong("v1").unwrap(), ETag::weak("v1").unwrap());
+/// assert_eq!(second.value(), "W/\"v1\"");
+/// assert!(first.is_weakly(&second) && !first.is_strongly(&second));
+/// assert_eq!(ETag::strong("v 1"), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ETag(HeaderValue);
+
+impl ETag {
+    /// The tag of states that are byte for byte the same; `None` where `tag` has a blank, a quote
+    /// or a control character in it.
+    pub fn strong(tag: &str) -> Option<Self> {
+        Self::parse(format!("\"{tag}\"").as_bytes())
+    }
+
+    /// The tag of states that are the same in what matters; `None` as in
+    /// [`strong`](Self::strong).
+    pub fn weak(tag: &str) -> Option<Self> {
+        Self::parse(format!("W/\"{tag}\"").as_bytes())
+    }
+
+    /// The strong tag of these bytes: 128 bits of their SHA-256, so that nobody can make other
+    /// bytes that have the same one.
+    ///
+    /// ```
+    /// use policy_core::conditional::ETag;
+    ///
+    /// assert_eq!(ETag::of_content(b"").value(), "\"47DEQpj8HBSa-_TImW-5JA\"");
+    /// ```
+    #[expect(clippy::expect_used, reason = "base64url has letters, digits, `-` and `_` only")]
+    pub fn of_content(content: &[u8]) -> Self {
+        let hash: [u8; 32] = Sha256::digest(content).into();
+        let (half, _) = hash.split_at(16);
+        let mut text = String::with_capacity(24);
+        text.push('"');
+        base64url::append(half, &mut text);
+        text.push('"');
+        Self(HeaderValue::try_from(text).expect("a field value"))
+    }
+
+    /// Reads a field value; `None` for what is no tag, such as one without quotes.
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        let (tag, rest) = Tag::read(value)?;
+        if !rest.is_empty() {
+            return None;
+        }
+        HeaderValue::from_bytes(tag.0).ok().map(Self)
+    }
+
+    /// The field value.
+    pub fn value(&self) -> HeaderValue {
+        self.0.clone()
+    }
+
+    /// Whether it only tells what matters.
+    pub fn is_weak(&self) -> bool {
+        self.tag().is_weak()
+    }
+
+    /// Strong comparison (RFC 9110 8.8.3.2): whether both name the same bytes.
+    pub fn is_strongly(&self, other: &Self) -> bool {
+        self.tag().is_strongly(other.tag())
+    }
+
+    /// Weak comparison (RFC 9110 8.8.3.2): whether both name the same in what matters.
+    pub fn is_weakly(&self, other: &Self) -> bool {
+        self.tag().is_weakly(other.tag())
+    }
+
+    pub(super) fn tag(&self) -> Tag<'_> {
+        Tag(self.0.as_bytes())
+    }
+}
+
+/// A tag where it stands in a field.
+// INVARIANT: it has been read by `Tag::read`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tag<'a>(&'a [u8]);
+
+impl<'a> Tag<'a> {
+    /// The tag that `text` begins with, and what follows it.
+    pub(super) fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let quoted = text.strip_prefix(b"W/").unwrap_or(text).strip_prefix(b"\"")?;
+        let is_inside = |byte: &u8| matches!(byte, 0x21 | 0x23..=0x7e | 0x80..);
+        let len = quoted.iter().position(|byte| !is_inside(byte))?;
+        let (_, behind) = quoted.split_at_checked(len)?;
+        let rest = behind.strip_prefix(b"\"")?;
+        let (tag, _) = text.split_at_checked(text.len() - rest.len())?;
+        Some((Self(tag), rest))
+    }
+
+    fn is_weak(self) -> bool {
+        self.0.starts_with(b"W/")
+    }
+
+    pub(super) fn is_strongly(self, other: Self) -> bool {
+        !self.is_weak() && self.0 == other.0
+    }
+
+    pub(super) fn is_weakly(self, other: Self) -> bool {
+        let quoted = |tag: Self| tag.0.strip_prefix(b"W/").unwrap_or(tag.0);
+        quoted(self) == quoted(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9110 8.8.3.2, the table.
+    #[test]
+    fn comparisons_are_those_of_the_standard() {
+        let table = [
+            ("W/\"1\"", "W/\"1\"", false, true),
+            ("W/\"1\"", "W/\"2\"", false, false),
+            ("W/\"1\"", "\"1\"", false, true),
+            ("\"1\"", "\"1\"", true, true),
+        ];
+        for (first, second, strongly, weakly) in table {
+            let [a, b] = [first, second].map(|text| ETag::parse(text.as_bytes()).unwrap());
+            assert_eq!((a.is_strongly(&b), a.is_weakly(&b)), (strongly, weakly), "{first}");
+            assert_eq!((b.is_strongly(&a), b.is_weakly(&a)), (strongly, weakly), "{second}");
+        }
+    }
+
+    #[test]
+    fn a_tag_stands_between_quotes_and_has_no_blank() {
+        for text in [&b"\"\""[..], b"W/\"\"", b"\"W/\"", b"\"a,b\\\"", b"\"\xe9\xff\""] {
+            let tag = ETag::parse(text).unwrap();
+            assert_eq!((tag.value().as_bytes(), tag.is_weak()), (text, text.starts_with(b"W")));
+        }
+        for text in [
+            "", "a", "\"", "\"a", "a\"", "w/\"a\"", "W/a", "W/", "\"a\"b", "\"a b\"", " \"a\"", "*",
+        ] {
+            assert_eq!(ETag::parse(text.as_bytes()), None, "{text}");
+        }
+        for byte in (0..=b' ').chain([b'"', 0x7f]) {
+            let text = char::from(byte).to_string();
+            assert_eq!((ETag::strong(&text), ETag::weak(&text)), (None, None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_content_has_another_tag() {
+        let (a, b) = (ETag::of_content(b"a"), ETag::of_content(b"b"));
+        assert!(a.is_strongly(&ETag::of_content(b"a")) && !a.is_weakly(&b));
+    }
+}

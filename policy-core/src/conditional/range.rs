@@ -1,0 +1,215 @@
+//! Parts of an answer (RFC 9110 14).
+
+use http::HeaderValue;
+
+/// Which part of the content a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Range {
+    /// 200: all of it.
+    Whole,
+    /// 206: the bytes from `first` to `last`, both included.
+    Part {
+        /// The first byte.
+        first: u64,
+        /// The last byte.
+        last: u64,
+    },
+    /// 416: nothing that is there.
+    NotSatisfiable,
+}
+
+impl Range {
+    /// The `Content-Range` of the answer, where the whole has so many bytes (RFC 9110 14.4).
+    ///
+    /// ```
+    /// use policy_core::conditional::Range;
+    ///
+    /// let part = Range::Part { first: 0, last: 99 };
+    /// assert_eq!(part.content_range(1234).unwrap(), "bytes 0-99/1234");
+    /// assert_eq!(Range::NotSatisfiable.content_range(1234).unwrap(), "bytes */1234");
+    /// assert_eq!(Range::Whole.content_range(1234), None);
+    /// ```
+    pub fn content_range(self, length: u64) -> Option<HeaderValue> {
+        let text = match self {
+            Self::Whole => return None,
+            Self::Part { first, last } => format!("bytes {first}-{last}/{length}"),
+            Self::NotSatisfiable => format!("bytes */{length}"),
+        };
+        HeaderValue::try_from(text).ok()
+    }
+}
+
+/// The most ranges that are looked at. Nobody needs more, and answers made of many small ones are
+/// an attack (RFC 9110 17.15).
+const MOST: usize = 16;
+
+/// What the value of a `Range` asks of so many bytes.
+///
+/// Everything in another unit, malformed or of too many ranges asks for the whole, and so do
+/// ranges that do not make up one part: an answer in several parts is larger and rarer than what
+/// it saves.
+pub(super) fn of(value: &[u8], length: u64) -> Range {
+    wanted(value, length).unwrap_or(Range::Whole)
+}
+
+fn wanted(value: &[u8], length: u64) -> Option<Range> {
+    let equals = value.iter().position(|byte| *byte == b'=')?;
+    let (unit, set) = value.split_at_checked(equals)?;
+    if !unit.eq_ignore_ascii_case(b"bytes") {
+        return None;
+    }
+    let specs = set.strip_prefix(b"=")?.split(|byte| *byte == b',');
+    let specs = specs.map(<[u8]>::trim_ascii).filter(|spec| !spec.is_empty());
+    let (mut parts, mut seen) = (Vec::new(), 0);
+    for spec in specs {
+        seen += 1;
+        if seen > MOST {
+            return None;
+        }
+        match Spec::read(spec)? {
+            Spec::Last(0) => (),
+            // All of nothing is no part that could be named.
+            Spec::Last(_) if length == 0 => return None,
+            Spec::Last(count) => parts.push((length.saturating_sub(count), length - 1)),
+            Spec::From(first, last) if first < length => parts.push((first, last.min(length - 1))),
+            Spec::From(..) => (),
+        }
+    }
+    if seen == 0 {
+        return None;
+    }
+    parts.sort_unstable();
+    let mut parts = parts.into_iter();
+    let Some((first, mut last)) = parts.next() else { return Some(Range::NotSatisfiable) };
+    for (next_first, next_last) in parts {
+        if next_first > last.saturating_add(1) {
+            return None;
+        }
+        last = last.max(next_last);
+    }
+    Some(Range::Part { first, last })
+}
+
+/// One range as it is written.
+enum Spec {
+    /// `first-last` or `first-`
+    From(u64, u64),
+    /// `-count`
+    Last(u64),
+}
+
+impl Spec {
+    fn read(text: &[u8]) -> Option<Self> {
+        let dash = text.iter().position(|byte| *byte == b'-')?;
+        let (first, last) = text.split_at_checked(dash)?;
+        let last = last.strip_prefix(b"-")?;
+        if first.is_empty() {
+            return number(last).map(Self::Last);
+        }
+        let first = number(first)?;
+        let last = if last.is_empty() { u64::MAX } else { number(last)? };
+        (first <= last).then_some(Self::From(first, last))
+    }
+}
+
+/// A number; one that is too large counts as the largest, which is behind the end of everything.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, digit| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(first: u64, last: u64) -> Range {
+        Range::Part { first, last }
+    }
+
+    /// RFC 9110 14.1.2, the examples.
+    #[test]
+    fn ranges_of_ten_thousand_bytes_are_those_of_the_standard() {
+        for (value, want) in [
+            ("bytes=0-499", part(0, 499)),
+            ("bytes=500-999", part(500, 999)),
+            ("bytes=-500", part(9500, 9999)),
+            ("bytes=9500-", part(9500, 9999)),
+            ("bytes=0-0", part(0, 0)),
+            ("bytes=0-0,-1", Range::Whole),
+            ("bytes= 0-999, 4500-5499, -1000", Range::Whole),
+            ("bytes=500-600,601-999", part(500, 999)),
+            ("bytes=500-700,601-999", part(500, 999)),
+        ] {
+            assert_eq!(of(value.as_bytes(), 10_000), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_satisfiable() {
+        for value in ["bytes=10-", "bytes=10-20", "bytes=-0", "bytes=-0, 10-11", "bytes=99-99"] {
+            assert_eq!(of(value.as_bytes(), 10), Range::NotSatisfiable, "{value}");
+        }
+        for (value, want) in [
+            ("bytes=9-10", part(9, 9)),
+            ("bytes=-11", part(0, 9)),
+            ("bytes=10-,0-1", part(0, 1)),
+            ("bytes=-0,-1", part(9, 9)),
+            ("BYTES=0-", part(0, 9)),
+            ("bytes=,0-1 ,", part(0, 1)),
+            ("bytes=5-9,0-4", part(0, 9)),
+        ] {
+            assert_eq!(of(value.as_bytes(), 10), want, "{value}");
+        }
+        assert_eq!(of(b"bytes=0-", 0), Range::NotSatisfiable);
+        assert_eq!(of(b"bytes=-1", 0), Range::Whole);
+    }
+
+    #[test]
+    fn what_cannot_be_read_asks_for_the_whole() {
+        for value in [
+            "",
+            "=",
+            "bytes",
+            "bytes=",
+            "bytes=,",
+            "bytes=-",
+            "bytes=a-b",
+            "bytes=1-0",
+            "bytes=1",
+            "bytes=--1",
+            "bytes=0-1-2",
+            "bytes =0-1",
+            "bytes=0 -1",
+            "bytes=+0-1",
+            "lines=0-1",
+            "bytes=0-1;2-3",
+            "bytes=0-1, x",
+            "bytes:0-1",
+        ] {
+            assert_eq!(of(value.as_bytes(), 10), Range::Whole, "{value}");
+        }
+        assert_eq!(of(b"bytes=\xff-", 10), Range::Whole);
+    }
+
+    #[test]
+    fn numbers_may_be_larger_than_any_file() {
+        let huge = "9".repeat(40);
+        assert_eq!(of(format!("bytes=0-{huge}").as_bytes(), 10), part(0, 9));
+        assert_eq!(of(format!("bytes=-{huge}").as_bytes(), 10), part(0, 9));
+        assert_eq!(of(format!("bytes={huge}-").as_bytes(), u64::MAX), Range::NotSatisfiable);
+        assert_eq!(of(b"bytes=-1", u64::MAX), part(u64::MAX - 1, u64::MAX - 1));
+        assert_eq!(of(b"bytes=0-,1-", u64::MAX), part(0, u64::MAX - 1));
+    }
+
+    #[test]
+    fn many_ranges_are_not_looked_at() {
+        let set = |count: usize| format!("bytes={}", vec!["0-1"; count].join(","));
+        assert_eq!(of(set(MOST).as_bytes(), 10), part(0, 1));
+        assert_eq!(of(set(MOST + 1).as_bytes(), 10), Range::Whole);
+    }
+}
