@@ -7,12 +7,12 @@ use std::sync::{
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName,
+    HeaderMap, HeaderName, Method,
     header::{COOKIE, SET_COOKIE},
 };
 use policy_core::{
     Refusal,
-    cache::{self, Happened},
+    cache::{self, Exchange, Happened},
     cookie::{Presented, presented},
     cors::{Cors, Grant},
     csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
@@ -35,6 +35,7 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 #[derive(Debug)]
 pub(crate) struct RequestAuth {
     guard: Arc<Guard>,
+    method: Method,
     csrf: CsrfPolicy,
     /// Whether a scheme of the application's own looks at what browsers send by themselves,
     /// which may be a cookie.
@@ -70,6 +71,7 @@ impl RequestAuth {
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
             guard: Arc::clone(guard),
+            method: head.method.clone(),
             csrf: route.csrf,
             is_ambient: route.is_ambient(),
             provenance,
@@ -208,12 +210,13 @@ impl RequestAuth {
             session_read: committed.was_read || self.is_ambient,
             bearer,
         };
+        let status = response.status();
         let headers = response.headers_mut();
         self.guard.keep_cookie(headers);
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
         }
-        cache::finish(happened, headers);
+        cache::finish(None, Exchange { method: &self.method, status, happened }, headers);
         let session = self.session.get();
         let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
         // The answer that tells of the end of its own session is not cut off by it.
