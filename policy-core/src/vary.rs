@@ -33,9 +33,14 @@ impl Token {
             Self::Origin => b"origin",
             Self::Cookie => b"cookie",
         };
-        let is = |token: &[u8]| token.eq_ignore_ascii_case(name) || token == b"*";
-        line.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
+        names(line, name)
     }
+}
+
+/// Whether a line has this name in it, or all of them.
+fn names(line: &HeaderValue, name: &[u8]) -> bool {
+    let is = |token: &[u8]| token.eq_ignore_ascii_case(name) || token == b"*";
+    line.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
 }
 
 /// Adds a token to those that are there, over all lines, unless it or `*` is among them.
@@ -49,6 +54,40 @@ pub(crate) fn add(headers: &mut HeaderMap, token: Token) {
                 entry.insert(BOTH);
             } else if !entry.iter().any(|line| token.is_in(line)) {
                 entry.append(token.value());
+            }
+        }
+    }
+}
+
+/// The request fields that every answer of a route depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    each: Vec<HeaderValue>,
+    /// All of them as one line.
+    line: HeaderValue,
+}
+
+impl Names {
+    /// `None` where there are none.
+    pub(crate) fn new(names: &[&str]) -> Option<Self> {
+        let line = HeaderValue::try_from(names.join(", ").to_ascii_lowercase()).ok()?;
+        let each = names.iter().map(|name| HeaderValue::from_str(&name.to_ascii_lowercase()));
+        let each: Vec<_> = each.collect::<Result<_, _>>().ok()?;
+        (!each.is_empty()).then_some(Self { each, line })
+    }
+}
+
+/// Adds those of the names that are not there yet.
+pub(crate) fn add_all(headers: &mut HeaderMap, missing: &Names) {
+    match headers.entry(VARY) {
+        Entry::Vacant(entry) => {
+            entry.insert(missing.line.clone());
+        }
+        Entry::Occupied(mut entry) => {
+            for name in &missing.each {
+                if !entry.iter().any(|line| names(line, name.as_bytes())) {
+                    entry.append(name.clone());
+                }
             }
         }
     }
@@ -82,5 +121,24 @@ mod tests {
         assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
         assert_eq!(added(&["origin"], Token::Cookie), ["origin", "cookie"]);
         assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
+    }
+
+    #[test]
+    fn the_names_of_a_route_are_added_once_each() {
+        let names = Names::new(&["Accept", "x-region"]).unwrap();
+        let added = |before: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in before {
+                headers.append(VARY, HeaderValue::from_static(line));
+            }
+            add_all(&mut headers, &names);
+            let lines = headers.get_all(VARY).iter();
+            lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(added(&[]), ["accept, x-region"]);
+        assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT", "x-region"]);
+        assert_eq!(added(&["x-region", "accept"]), ["x-region", "accept"]);
+        assert_eq!(added(&["*"]), ["*"]);
+        assert!(Names::new(&[]).is_none());
     }
 }

@@ -1,64 +1,216 @@
-//! The directives that a handler wrote (RFC 9111 5.2.2).
+//! What `Cache-Control` says of an answer (RFC 9111 5.2.2, RFC 5861, RFC 8246).
+
+use std::fmt;
 
 use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
 
-/// What a handler said, where that suits an answer for one person: `no-store`, or `private` with
-/// an age or `no-cache`. It is written anew of what is known, so nothing that opens a shared cache
-/// gets through: `public`, `s-maxage`, extensions, and `private` or `no-cache` for single fields.
-/// `None` where it does not suit.
-pub(super) fn personal(headers: &HeaderMap) -> Option<HeaderValue> {
-    let mut said = Said::default();
-    for value in headers.get_all(CACHE_CONTROL) {
-        directives(value.as_bytes()).for_each(|directive| said.add(directive));
-    }
-    if said.no_store {
-        return Some(HeaderValue::from_static("no-store"));
-    }
-    let bounded = said.kept.iter().any(|kept| kept == "no-cache" || kept.starts_with("max-age="));
-    if !said.private || said.contradicts || !bounded {
-        return None;
-    }
-    HeaderValue::try_from(format!("private, {}", said.kept.join(", "))).ok()
-}
+use super::spec::{Audience, CacheSpec, LONGEST_AGE};
 
-#[derive(Default)]
-struct Said {
+/// The directives that are known here. They are written anew wherever they are not left alone, so
+/// that nothing gets through that a cache understands and this does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Directives {
     no_store: bool,
+    no_cache: bool,
     private: bool,
-    /// Something stands there twice, or not in its form.
-    contradicts: bool,
-    /// In the order in which they stand.
-    kept: Vec<String>,
+    public: bool,
+    must_revalidate: bool,
+    proxy_revalidate: bool,
+    no_transform: bool,
+    immutable: bool,
+    max_age: Option<u32>,
+    s_maxage: Option<u32>,
+    stale_while_revalidate: Option<u32>,
+    stale_if_error: Option<u32>,
 }
 
-const FLAGS: [&str; 4] = ["no-cache", "must-revalidate", "no-transform", "immutable"];
-const SECONDS: [&str; 3] = ["max-age", "stale-while-revalidate", "stale-if-error"];
+/// As a constant, since `from_static` looks at every byte.
+pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-impl Said {
-    fn add(&mut self, directive: &[u8]) {
-        let directive = String::from_utf8_lossy(directive.trim_ascii()).to_ascii_lowercase();
-        let (name, argument) = match directive.split_once('=') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (&*directive, None),
+impl Directives {
+    /// What a policy declares; `None` where it says nothing but `vary`.
+    pub(super) fn of(spec: &CacheSpec<'_>) -> Option<Self> {
+        // INVARIANT: the spec of a policy has ages from 0 to the longest one.
+        let age = |seconds: Option<i64>| Some(u32::try_from(seconds?).unwrap_or(0));
+        let declared = Self {
+            no_store: spec.no_store,
+            no_cache: spec.no_cache,
+            private: spec.audience == Audience::Private,
+            public: spec.audience == Audience::Public,
+            must_revalidate: spec.must_revalidate,
+            immutable: spec.immutable,
+            max_age: age(spec.max_age),
+            s_maxage: age(spec.s_maxage),
+            stale_while_revalidate: age(spec.stale_while_revalidate),
+            stale_if_error: age(spec.stale_if_error),
+            ..Self::default()
         };
-        match argument {
-            None if name == "no-store" => self.no_store = true,
-            None if name == "private" => self.private = true,
-            None if FLAGS.contains(&name) => self.keep(name, directive.clone()),
-            Some(seconds) if SECONDS.contains(&name) => {
-                let is_number = !seconds.is_empty() && seconds.bytes().all(|b| b.is_ascii_digit());
-                self.contradicts |= !is_number;
-                self.keep(name, directive.clone());
-            }
-            _ => (),
+        (declared != Self::default()).then_some(declared)
+    }
+
+    /// What a handler wrote, over all lines; `None` where there is none.
+    pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
+        let mut lines = headers.get_all(CACHE_CONTROL).iter().peekable();
+        lines.peek()?;
+        let (mut read, mut is_sound) = (Self::default(), true);
+        for directive in lines.flat_map(|line| directives(line.as_bytes())) {
+            is_sound &= read.add(directive.trim_ascii());
+        }
+        Some(if is_sound { read } else { read.distrusted() })
+    }
+
+    /// Takes one directive, or nothing of one that is not known. False where it is not in its
+    /// form or an age stands there twice.
+    fn add(&mut self, directive: &[u8]) -> bool {
+        let mut halves = directive.splitn(2, |byte| *byte == b'=');
+        let name = halves.next().unwrap_or_default().trim_ascii();
+        let argument = halves.next();
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        if let Some((_, flag)) = self.flags().into_iter().find(|(known, _)| is(known)) {
+            *flag = true;
+            // With an argument it is about single fields, which many caches do not understand.
+            return argument.is_none();
+        }
+        if let Some((_, age)) = self.ages().into_iter().find(|(known, _)| is(known)) {
+            let is_first = age.is_none();
+            *age = argument.and_then(seconds);
+            return is_first && age.is_some();
+        }
+        true
+    }
+
+    fn flags(&mut self) -> [(&'static str, &mut bool); 8] {
+        [
+            ("no-store", &mut self.no_store),
+            ("no-cache", &mut self.no_cache),
+            ("private", &mut self.private),
+            ("public", &mut self.public),
+            ("must-revalidate", &mut self.must_revalidate),
+            ("proxy-revalidate", &mut self.proxy_revalidate),
+            ("no-transform", &mut self.no_transform),
+            ("immutable", &mut self.immutable),
+        ]
+    }
+
+    fn ages(&mut self) -> [(&'static str, &mut Option<u32>); 4] {
+        [
+            ("max-age", &mut self.max_age),
+            ("s-maxage", &mut self.s_maxage),
+            ("stale-while-revalidate", &mut self.stale_while_revalidate),
+            ("stale-if-error", &mut self.stale_if_error),
+        ]
+    }
+
+    /// Its restrictions alone. What is unclear is stale (RFC 9111 4.2.1).
+    fn distrusted(self) -> Self {
+        Self {
+            no_store: self.no_store,
+            no_cache: true,
+            private: self.private,
+            must_revalidate: self.must_revalidate,
+            proxy_revalidate: self.proxy_revalidate,
+            no_transform: self.no_transform,
+            ..Self::default()
         }
     }
 
-    fn keep(&mut self, name: &str, directive: String) {
-        let is_same = |kept: &String| kept.split('=').next() == Some(name);
-        self.contradicts |= self.kept.iter().any(is_same);
-        self.kept.push(directive);
+    /// The stricter of both: every restriction, the shorter ages, and the permissions that both
+    /// give.
+    pub(super) fn meet(self, other: Self) -> Self {
+        let max_age = shorter(self.max_age, other.max_age);
+        let shared = shorter(self.shared_age(), other.shared_age());
+        // It also permits, so it is not written for one alone where `max-age` says the same.
+        let is_shared_said = self.s_maxage.is_some() && other.s_maxage.is_some();
+        Self {
+            no_store: self.no_store || other.no_store,
+            no_cache: self.no_cache || other.no_cache,
+            private: self.private || other.private,
+            public: self.public && other.public,
+            must_revalidate: self.must_revalidate || other.must_revalidate,
+            proxy_revalidate: self.proxy_revalidate || other.proxy_revalidate,
+            no_transform: self.no_transform || other.no_transform,
+            immutable: self.immutable && other.immutable,
+            max_age,
+            s_maxage: shared.filter(|_| is_shared_said || shared != max_age),
+            stale_while_revalidate: common(
+                self.stale_while_revalidate,
+                other.stale_while_revalidate,
+            ),
+            stale_if_error: common(self.stale_if_error, other.stale_if_error),
+        }
     }
+
+    /// The same for an answer to one person: `no-store` and `private` with an age or `no-cache`
+    /// are kept, and `private, no-cache` takes the place of all else.
+    pub(super) fn personal(self) -> Self {
+        if self.no_store {
+            self
+        } else if self.private {
+            Self { no_cache: self.no_cache || self.max_age.is_none(), ..self }
+        } else {
+            Self { private: true, no_cache: true, ..Self::default() }
+        }
+    }
+
+    pub(super) fn forbids_storing(self) -> bool {
+        self.no_store
+    }
+
+    /// Whether it says how long an answer is fresh, so that no cache guesses.
+    pub(super) fn states_freshness(self) -> bool {
+        self.shared_age().is_some()
+    }
+
+    /// The age in a cache that serves many users.
+    fn shared_age(self) -> Option<u32> {
+        self.s_maxage.or(self.max_age)
+    }
+
+    pub(super) fn value(self) -> HeaderValue {
+        // INVARIANT: words, digits and commas are a header value.
+        HeaderValue::try_from(self.to_string()).unwrap_or(NO_STORE)
+    }
+}
+
+impl fmt::Display for Directives {
+    /// What means nothing next to `no-store` or `private` is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.no_store {
+            return f.write_str("no-store");
+        }
+        let word = |name: &str, is_said: bool| is_said.then(|| name.to_owned());
+        let age = |name: &str, seconds: Option<u32>| Some(format!("{name}={}", seconds?));
+        let is_shared = !self.private;
+        let said = [
+            word("private", self.private),
+            word("public", self.public && is_shared),
+            word("no-cache", self.no_cache),
+            age("max-age", self.max_age),
+            age("s-maxage", self.s_maxage.filter(|_| is_shared)),
+            word("must-revalidate", self.must_revalidate),
+            word("proxy-revalidate", self.proxy_revalidate && is_shared),
+            word("no-transform", self.no_transform),
+            word("immutable", self.immutable),
+            age("stale-while-revalidate", self.stale_while_revalidate),
+            age("stale-if-error", self.stale_if_error),
+        ];
+        f.write_str(&said.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.into_iter().chain(other).min()
+}
+
+fn common(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.zip(other).map(|(one, other)| one.min(other))
+}
+
+/// RFC 9111 1.2.2; one that is too large counts as the longest.
+fn seconds(argument: &[u8]) -> Option<u32> {
+    let text = str::from_utf8(argument).ok()?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().map_or(LONGEST_AGE, |age: u32| age.min(LONGEST_AGE)))
 }
 
 /// Cuts at the commas that do not stand between quotes.

@@ -1,9 +1,15 @@
 //! The final `Cache-Control`.
 
-use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_LOCATION, EXPIRES, PRAGMA},
+};
 
-use super::directives;
-use crate::vary;
+use super::{
+    CachePolicy,
+    directives::{Directives, NO_STORE},
+};
+use crate::{method, vary};
 
 /// What happened while an answer was made, as far as caches have to know.
 ///
@@ -25,50 +31,185 @@ pub struct Happened {
     pub bearer: bool,
 }
 
-/// Writes the final `Cache-Control` and completes `Vary`. What a handler wrote is kept where it is
-/// as strict as what happened demands.
-///
-/// Fields for one kind of cache alone (RFC 9213 and its forerunners) are removed where anything is
-/// demanded: such a cache would follow them and not `Cache-Control`.
-///
-/// ```
-/// use http::{HeaderMap, HeaderValue, header::{CACHE_CONTROL, VARY}};
-/// use policy_core::cache::{Happened, finish};
-///
-/// let mut headers = HeaderMap::new();
-/// headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
-/// finish(Happened { session_read: true, ..Happened::default() }, &mut headers);
-/// assert_eq!(headers[CACHE_CONTROL], "private, no-cache");
-/// assert_eq!(headers[VARY], "cookie");
-///
-/// headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
-/// finish(Happened { session_read: true, ..Happened::default() }, &mut headers);
-/// assert_eq!(headers[CACHE_CONTROL], "private, max-age=60");
-/// ```
-pub fn finish(happened: Happened, headers: &mut HeaderMap) {
-    let stored_nowhere = happened.cookie_set
-        || happened.csrf_token_rendered
-        || happened.credential_issued
-        || happened.refused;
-    if stored_nowhere {
-        headers.insert(CACHE_CONTROL, NO_STORE);
-    } else if happened.session_read || happened.bearer {
-        let kept = directives::personal(headers);
-        headers.insert(CACHE_CONTROL, kept.unwrap_or(PRIVATE));
-    } else {
-        return;
+impl Happened {
+    fn is_secret(self) -> bool {
+        self.cookie_set || self.csrf_token_rendered || self.credential_issued || self.refused
     }
-    let is_targeted = |name: &str| {
-        name.ends_with("-cache-control") || matches!(name, "surrogate-control" | "x-accel-expires")
-    };
-    while let Some(name) = headers.keys().find(|name| is_targeted(name.as_str())).cloned() {
-        headers.remove(name);
+
+    fn is_personal(self) -> bool {
+        self.session_read || self.bearer
     }
-    if happened.cookie_set || happened.csrf_token_rendered || happened.session_read {
-        vary::add(headers, vary::Token::Cookie);
+
+    fn depends_on_cookies(self) -> bool {
+        self.cookie_set || self.csrf_token_rendered || self.session_read
     }
 }
 
-// As constants, since `from_static` looks at every byte.
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// A request and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// The method of the request.
+    pub method: &'a Method,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// What happened in between.
+    pub happened: Happened,
+}
+
+/// A policy with its fields as bytes, computed once.
+#[derive(Clone, Debug)]
+pub struct Caching {
+    /// `None` where the policy says nothing but `vary`.
+    control: Option<Control>,
+    vary: Option<vary::Names>,
+}
+
+#[derive(Clone, Debug)]
+struct Control {
+    declared: Directives,
+    value: HeaderValue,
+    /// For an answer to one person.
+    personal: HeaderValue,
+}
+
+impl Caching {
+    /// The fields of a policy.
+    pub fn new(policy: &CachePolicy) -> Self {
+        let control = Directives::of(policy.spec()).map(|declared| Control {
+            declared,
+            value: declared.value(),
+            personal: declared.personal().value(),
+        });
+        Self { control, vary: vary::Names::new(policy.spec().vary) }
+    }
+}
+
+/// Whether caches may keep answers of this status where nothing is said (RFC 9110 15.1).
+///
+/// ```
+/// use policy_core::cache::is_cacheable_by_default;
+///
+/// assert!(is_cacheable_by_default(404) && !is_cacheable_by_default(302));
+/// ```
+pub const fn is_cacheable_by_default(status: u16) -> bool {
+    matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
+}
+
+/// Writes the final `Cache-Control` and completes `Vary`: by what happened, by what the route
+/// declares, and by what its handler wrote, of which the strictest counts.
+///
+/// - What is secret is stored nowhere, and what is one person's by nobody else, whatever was
+///   declared or written.
+/// - A declaration holds for answers of 2xx, 3xx and 304 that caches keep. Other answers are stored
+///   nowhere, unless the handler wrote a `Cache-Control` for them. What the handler wrote makes a
+///   declaration stricter: restrictions of either hold, and permissions that both give.
+/// - Answers to methods that are not cacheable, and those to POST and PATCH without an age and a
+///   `Content-Location`, never say that they can be stored (RFC 9110 9.2.3).
+/// - Without a declaration and if nothing of this happened, an answer stays as it is.
+///
+/// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
+/// `Expires`, `Pragma`, and those for one kind of cache alone (RFC 9213 and its forerunners).
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, Method, StatusCode, header::{CACHE_CONTROL, VARY}};
+/// use policy_core::cache::{CachePolicy, Caching, Exchange, Happened, finish};
+///
+/// const LISTS: CachePolicy = CachePolicy::public().max_age(60).vary(&["accept"]).build();
+/// let lists = Caching::new(&LISTS);
+/// let exchange =
+///     Exchange { method: &Method::GET, status: StatusCode::OK, happened: Happened::default() };
+///
+/// let mut headers = HeaderMap::new();
+/// finish(Some(&lists), exchange, &mut headers);
+/// assert_eq!(headers[CACHE_CONTROL], "public, max-age=60");
+/// assert_eq!(headers[VARY], "accept");
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
+/// finish(Some(&lists), exchange, &mut headers);
+/// assert_eq!(headers[CACHE_CONTROL], "private, max-age=60");
+///
+/// let mut headers = HeaderMap::new();
+/// let happened = Happened { session_read: true, ..Happened::default() };
+/// finish(None, Exchange { happened, ..exchange }, &mut headers);
+/// assert_eq!(headers[CACHE_CONTROL], "private, no-cache");
+/// assert_eq!(headers[VARY], "cookie");
+/// ```
+pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut HeaderMap) {
+    if let Some(names) = declared.and_then(|caching| caching.vary.as_ref()) {
+        vary::add_all(headers, names);
+    }
+    if exchange.happened.depends_on_cookies() {
+        vary::add(headers, vary::Token::Cookie);
+    }
+    let control = declared.and_then(|caching| caching.control.as_ref());
+    if let Some(value) = decide(control, exchange, headers) {
+        if value.is_empty() {
+            headers.remove(CACHE_CONTROL);
+        } else {
+            headers.insert(CACHE_CONTROL, value);
+        }
+        remove_rivals(headers);
+    }
+}
+
+/// `None` where an answer stays as it is, and an empty value where nothing is left to say.
+fn decide(
+    declared: Option<&Control>,
+    exchange: Exchange<'_>,
+    headers: &HeaderMap,
+) -> Option<HeaderValue> {
+    let Exchange { method, status, happened } = exchange;
+    if happened.is_secret() {
+        return Some(NO_STORE);
+    }
+    let is_personal = happened.is_personal();
+    match (declared, Directives::read(headers)) {
+        (None, None) => is_personal.then_some(PRIVATE),
+        (Some(control), None) => {
+            let is_kept = keeps(method, control.declared, headers) && is_declared_for(status);
+            Some(match (is_kept, is_personal) {
+                (true, false) => control.value.clone(),
+                (true, true) => control.personal.clone(),
+                (false, _) => NO_STORE,
+            })
+        }
+        (declared, Some(written)) => {
+            let said = declared.map_or(written, |control| control.declared.meet(written));
+            if !said.forbids_storing() && !keeps(method, said, headers) {
+                Some(NO_STORE)
+            } else if is_personal {
+                Some(said.personal().value())
+            } else {
+                declared.map(|_| said.value())
+            }
+        }
+    }
+}
+
+/// Whether caches may keep the answer to a request of this method.
+fn keeps(method: &Method, said: Directives, headers: &HeaderMap) -> bool {
+    let is_complete = || said.states_freshness() && headers.contains_key(CONTENT_LOCATION);
+    method::is_cacheable(method.as_str()) && (method::is_safe(method.as_str()) || is_complete())
+}
+
+fn is_declared_for(status: StatusCode) -> bool {
+    let is_answer = status.is_success() || status.is_redirection();
+    is_answer && is_cacheable_by_default(status.as_u16()) || status == StatusCode::NOT_MODIFIED
+}
+
+fn remove_rivals(headers: &mut HeaderMap) {
+    while let Some(name) = headers.keys().find(|name| is_rival(name)).cloned() {
+        headers.remove(name);
+    }
+}
+
+fn is_rival(name: &HeaderName) -> bool {
+    let is_targeted = |name: &str| {
+        name.ends_with("-cache-control") || matches!(name, "surrogate-control" | "x-accel-expires")
+    };
+    *name == EXPIRES || *name == PRAGMA || is_targeted(name.as_str())
+}
+
+// As a constant, since `from_static` looks at every byte.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");

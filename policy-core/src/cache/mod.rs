@@ -1,5 +1,10 @@
 //! Caching: which answers may be stored, and by whom (RFC 9111).
+//!
+//! [`CacheSpec`] is what somebody wrote; its rules are those of the attribute and of the start.
+//! [`CachePolicy`] is one that passed them. `Caching` is a policy made ready for answers, and
+//! `finish` decides what each of them says to caches.
 
+mod check;
 #[cfg(feature = "engine")]
 mod directives;
 #[cfg(feature = "engine")]
@@ -8,6 +13,6 @@ mod policy;
 mod spec;
 
 #[cfg(feature = "engine")]
-pub use finish::{Happened, finish};
-pub use policy::CachePolicy;
-pub use spec::{Audience, CacheSpec};
+pub use finish::{Caching, Exchange, Happened, finish, is_cacheable_by_default};
+pub use policy::{CachePolicy, CachePolicyBuilder};
+pub use spec::{Audience, CacheSpec, Part, Violation};

@@ -1,14 +1,160 @@
 //! Policies that live in constants.
 
-use super::spec::CacheSpec;
+use super::spec::{Audience, CacheSpec, Violation};
 
-/// A caching policy that passed every rule.
+/// A caching policy that passed every rule: a value to share between routes.
+///
+/// It is displayed as the `Cache-Control` that it declares.
+///
+/// ```
+/// use policy_core::cache::CachePolicy;
+///
+/// const LISTS: CachePolicy =
+///     CachePolicy::public().max_age(60).stale_while_revalidate(30).vary(&["accept"]).build();
+/// assert_eq!(LISTS.to_string(), "public, max-age=60, stale-while-revalidate=30");
+/// ```
+///
+/// A wrong one does not compile:
+///
+/// ```compile_fail
+/// # use policy_core::cache::CachePolicy;
+/// const FOREVER: CachePolicy = CachePolicy::public().immutable().build();
+/// # FOREVER.spec();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachePolicy(CacheSpec<'static>);
 
 impl CachePolicy {
+    /// Begins a policy by which caches that serve many users may keep answers.
+    pub const fn public() -> CachePolicyBuilder {
+        CachePolicyBuilder(CacheSpec { audience: Audience::Public, ..CacheSpec::NOTHING })
+    }
+
+    /// Begins a policy by which the cache of one user may keep answers.
+    pub const fn private() -> CachePolicyBuilder {
+        CachePolicyBuilder(CacheSpec { audience: Audience::Private, ..CacheSpec::NOTHING })
+    }
+
+    /// Begins a policy by which nobody keeps answers.
+    pub const fn no_store() -> CachePolicyBuilder {
+        CachePolicyBuilder(CacheSpec { no_store: true, ..CacheSpec::NOTHING })
+    }
+
+    /// Begins a policy that does not say who may keep answers.
+    pub const fn unstated() -> CachePolicyBuilder {
+        CachePolicyBuilder(CacheSpec::NOTHING)
+    }
+
+    /// Checks a spec, as the macros do.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub const fn checked(spec: CacheSpec<'static>) -> Result<Self, Violation<'static>> {
+        match spec.first_error() {
+            None => Ok(Self(spec)),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// The policy of an attribute whose macro has asked every rule about it already: evaluating
+    /// them as constants once more would only cost the compiler time. At start they are asked
+    /// again, so that no policy serves that was not checked.
+    #[doc(hidden)]
+    pub const fn expanded(spec: CacheSpec<'static>) -> Self {
+        Self(spec)
+    }
+
     /// What the policy says.
     pub const fn spec(&self) -> &CacheSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl std::fmt::Display for CachePolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match super::directives::Directives::of(&self.0) {
+            Some(directives) => directives.fmt(f),
+            None => f.write_str("unstated"),
+        }
+    }
+}
+
+/// Builds a [`CachePolicy`]; both ways out check it.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy exists once `build` or `try_build` has checked it"]
+pub struct CachePolicyBuilder(CacheSpec<'static>);
+
+impl CachePolicyBuilder {
+    /// Has caches ask before each use.
+    pub const fn no_cache(mut self) -> Self {
+        self.0.no_cache = true;
+        self
+    }
+
+    /// Calls answers fresh for so many seconds.
+    pub const fn max_age(mut self, seconds: u32) -> Self {
+        self.0.max_age = Some(seconds as i64);
+        self
+    }
+
+    /// The same for caches that serve many users.
+    pub const fn s_maxage(mut self, seconds: u32) -> Self {
+        self.0.s_maxage = Some(seconds as i64);
+        self
+    }
+
+    /// Lets a cache serve a stale answer for so many seconds while it asks for a new one.
+    pub const fn stale_while_revalidate(mut self, seconds: u32) -> Self {
+        self.0.stale_while_revalidate = Some(seconds as i64);
+        self
+    }
+
+    /// Lets a cache serve a stale answer for so many seconds where it gets no new one.
+    pub const fn stale_if_error(mut self, seconds: u32) -> Self {
+        self.0.stale_if_error = Some(seconds as i64);
+        self
+    }
+
+    /// Forbids caches to serve anything stale, even when they cannot ask.
+    pub const fn must_revalidate(mut self) -> Self {
+        self.0.must_revalidate = true;
+        self
+    }
+
+    /// Promises that an answer does not change while it is fresh, so that no reload asks for it.
+    pub const fn immutable(mut self) -> Self {
+        self.0.immutable = true;
+        self
+    }
+
+    /// Names the request fields that the answers depend on.
+    pub const fn vary(mut self, fields: &'static [&'static str]) -> Self {
+        self.0.vary = fields;
+        self
+    }
+
+    /// The checked policy.
+    ///
+    /// # Errors
+    ///
+    /// The first violation, see [`CachePolicy::checked`].
+    pub const fn try_build(self) -> Result<CachePolicy, Violation<'static>> {
+        CachePolicy::checked(self.0)
+    }
+
+    /// The checked policy; in a `const`, a violation is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
+    pub const fn build(self) -> CachePolicy {
+        match self.try_build() {
+            Ok(policy) => policy,
+            Err(violation) => panic!("{}", violation.text().as_str()),
+        }
     }
 }

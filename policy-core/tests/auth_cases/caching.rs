@@ -1,10 +1,10 @@
 //! `caching`.
 
 use http::{
-    HeaderMap, HeaderValue,
+    HeaderMap, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, VARY},
 };
-use policy_core::cache::{Happened, finish};
+use policy_core::cache::{Exchange, Happened, finish};
 use serde_json::Value;
 
 use crate::{section, text};
@@ -18,7 +18,7 @@ fn every_answer_is_stored_as_expected() {
         if let Some(declared) = input["declared"].as_str() {
             headers.insert(CACHE_CONTROL, HeaderValue::from_str(declared).expect("a value"));
         }
-        finish(happened(input), &mut headers);
+        finish(None, exchange(happened(input)), &mut headers);
         let control = headers[CACHE_CONTROL].to_str().expect("text");
         if expect["compile_error"] == true {
             // Where no macro looked, the engine does not let it through either.
@@ -48,4 +48,8 @@ fn happened(input: &Value) -> Happened {
         bearer: input["auth"] == "token",
         csrf_token_rendered: false,
     }
+}
+
+fn exchange(happened: Happened) -> Exchange<'static> {
+    Exchange { method: &Method::GET, status: StatusCode::OK, happened }
 }

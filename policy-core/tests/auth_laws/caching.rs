@@ -1,10 +1,10 @@
 //! What a handler can make of the caching of an answer.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, VARY},
 };
-use policy_core::cache::{Happened, finish};
+use policy_core::cache::{Exchange, Happened, finish};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use crate::law::{Premise, holds};
@@ -62,7 +62,7 @@ fn a_handler_makes_it_stricter_only() {
             headers.append(VARY, HeaderValue::from_static(line));
         }
         let before = headers.clone();
-        finish(happened, &mut headers);
+        finish(None, exchange(happened), &mut headers);
 
         let secret = (0..4).any(flag);
         let personal = flag(4) || flag(5);
@@ -121,7 +121,11 @@ fn a_handler_may_choose_what_is_strict_enough() {
     ] {
         let mut headers = HeaderMap::new();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(said));
-        finish(Happened { bearer: true, ..Happened::default() }, &mut headers);
+        finish(None, exchange(Happened { bearer: true, ..Happened::default() }), &mut headers);
         assert_eq!(headers.get(CACHE_CONTROL).expect("one"), kept, "{said}");
     }
+}
+
+fn exchange(happened: Happened) -> Exchange<'static> {
+    Exchange { method: &Method::GET, status: StatusCode::OK, happened }
 }

@@ -1,0 +1,188 @@
+//! The rules about caching: one validator for attributes, constants and the start.
+//!
+//! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
+//! constants, and everybody else gets every violation at once.
+
+use super::spec::{Audience, CacheSpec, LONGEST_AGE, Part, Violation};
+use crate::{
+    catalogue::{Rule, Severity},
+    grammar::{eq, is_token},
+    method::{is_cacheable, is_safe},
+};
+
+impl<'a> CacheSpec<'a> {
+    /// Every violation, errors and warnings, in the order of the parts.
+    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
+        let spec = *self;
+        Part::ALL.into_iter().flat_map(move |part| {
+            (0..spec.slots(part)).filter_map(move |index| {
+                let rule = spec.check(part, index).or_else(|| spec.check_repeated(part, index))?;
+                Some(spec.violation(part, index, rule))
+            })
+        })
+    }
+
+    /// The first error, as constants can be asked for it.
+    pub const fn first_error(&self) -> Option<Violation<'a>> {
+        let mut parts: &[Part] = &Part::ALL;
+        while let [part, tail @ ..] = parts {
+            let mut index = 0;
+            while index < self.slots(*part) {
+                if let Some(rule) = self.check(*part, index)
+                    && matches!(rule.severity(), Severity::Error)
+                {
+                    return Some(self.violation(*part, index, rule));
+                }
+                index += 1;
+            }
+            parts = tail;
+        }
+        None
+    }
+
+    const fn violation(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
+        Violation { rule, part, index, value: entry(self.entries(part), index) }
+    }
+
+    /// How many questions a part has: one for each entry of a list, and one for all else.
+    const fn slots(&self, part: Part) -> usize {
+        match part {
+            Part::Vary | Part::Methods => self.entries(part).len(),
+            _ => 1,
+        }
+    }
+
+    const fn entries(&self, part: Part) -> &'a [&'a str] {
+        match part {
+            Part::Vary => self.vary,
+            Part::Methods => self.methods,
+            _ => &[],
+        }
+    }
+
+    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+        match part {
+            Part::Whole if self.says_nothing() && self.vary.is_empty() => Some(Rule::CacheUnsaid),
+            Part::Whole => None,
+            Part::NoStore if self.no_store && !self.is_no_store_alone() => {
+                Some(Rule::CacheNoStoreNotAlone)
+            }
+            Part::NoStore => None,
+            Part::NoCache if self.no_cache && self.immutable => Some(Rule::CacheImmutableAsked),
+            Part::NoCache => None,
+            Part::Private if self.is_twofold => Some(Rule::CacheTwofold),
+            Part::Private => None,
+            Part::Public => self.check_shared(matches!(self.audience, Audience::Public)),
+            Part::MaxAge => self.check_max_age(),
+            Part::SMaxage => self.check_s_maxage(),
+            Part::StaleWhileRevalidate => self.check_stale(self.stale_while_revalidate),
+            Part::StaleIfError => self.check_stale(self.stale_if_error),
+            Part::MustRevalidate => self.check_shared(self.must_revalidate && !self.is_private()),
+            Part::Immutable if self.immutable && !matches!(self.max_age, Some(1..)) => {
+                Some(Rule::CacheImmutableAge)
+            }
+            Part::Immutable => None,
+            Part::Vary => check_vary(entry(self.vary, index)),
+            Part::Methods => self.check_method(entry(self.methods, index)),
+        }
+    }
+
+    /// RFC 9111 3.5: three directives let a shared cache keep what was asked for with
+    /// credentials. (`must_revalidate` does not next to `private`.)
+    const fn check_shared(&self, opens: bool) -> Option<Rule> {
+        if opens && self.is_personal { Some(Rule::CachePersonal) } else { None }
+    }
+
+    const fn check_max_age(&self) -> Option<Rule> {
+        let is_unsaid = matches!(self.audience, Audience::Unstated);
+        match self.max_age {
+            Some(age) if !is_age(age) => Some(Rule::CacheAge),
+            Some(_) if self.is_personal && is_unsaid && !self.no_cache && !self.no_store => {
+                Some(Rule::CacheAudienceUnsaid)
+            }
+            _ => None,
+        }
+    }
+
+    const fn check_s_maxage(&self) -> Option<Rule> {
+        match self.s_maxage {
+            None => None,
+            Some(age) if !is_age(age) => Some(Rule::CacheAge),
+            Some(_) if self.is_private() => Some(Rule::CacheSharedAgeOfPrivate),
+            Some(_) => self.check_shared(true),
+        }
+    }
+
+    const fn check_stale(&self, seconds: Option<i64>) -> Option<Rule> {
+        match seconds {
+            None => None,
+            Some(age) if !is_age(age) => Some(Rule::CacheAge),
+            Some(_) if self.no_cache || self.must_revalidate => Some(Rule::CacheStaleAsked),
+            Some(_) if self.max_age.is_none() && self.s_maxage.is_none() => {
+                Some(Rule::CacheStaleAge)
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// That nothing is stored agrees with every method, and so does what says nothing of it.
+    const fn check_method(&self, method: &str) -> Option<Rule> {
+        if self.no_store || self.says_nothing() {
+            None
+        } else if !is_cacheable(method) {
+            Some(Rule::CacheMethod)
+        } else if !is_safe(method) && self.max_age.is_none() {
+            Some(Rule::CacheMethodAge)
+        } else {
+            None
+        }
+    }
+
+    /// Whether there is no directive.
+    const fn says_nothing(&self) -> bool {
+        !self.no_store && self.is_no_store_alone()
+    }
+
+    /// Whether there is no directive but `no_store`, if that is there.
+    const fn is_no_store_alone(&self) -> bool {
+        let has_word = self.no_cache || self.must_revalidate || self.immutable || self.is_twofold;
+        let has_age = self.max_age.is_some()
+            || self.s_maxage.is_some()
+            || self.stale_while_revalidate.is_some()
+            || self.stale_if_error.is_some();
+        !has_word && !has_age && matches!(self.audience, Audience::Unstated)
+    }
+
+    const fn is_private(&self) -> bool {
+        matches!(self.audience, Audience::Private)
+    }
+
+    /// What only warns, and constants are not asked.
+    fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
+        let (before, rest) = self.entries(part).split_at_checked(index)?;
+        let name = rest.first().filter(|_| part == Part::Vary)?;
+        let is_same = |other: &&str| other.eq_ignore_ascii_case(name);
+        before.iter().any(is_same).then_some(Rule::CacheVaryRepeated)
+    }
+}
+
+const fn is_age(seconds: i64) -> bool {
+    0 <= seconds && seconds <= LONGEST_AGE as i64
+}
+
+const fn check_vary(name: &str) -> Option<Rule> {
+    if eq(name.as_bytes(), b"*") {
+        Some(Rule::CacheVaryAny)
+    } else if !is_token(name.as_bytes()) {
+        Some(Rule::CacheVaryInvalid)
+    } else {
+        None
+    }
+}
+
+const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
+    match list.split_at_checked(index) {
+        Some((_, [text, ..])) => text,
+        _ => "",
+    }
+}
