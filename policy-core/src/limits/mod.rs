@@ -1,42 +1,30 @@
 //! Limits: how large, how long, how often, and how many at once.
+//!
+//! [`Limits`] is what a route, a scope or an app says. How often somebody may ask is decided by a
+//! [`RateTable`], which keeps a bounded account of who asked when.
 
-use core::time::Duration;
+#[cfg(feature = "engine")]
+mod address;
+#[cfg(feature = "engine")]
+mod fields;
+#[cfg(feature = "engine")]
+pub mod gcra;
+mod policy;
+mod rate;
+mod spec;
+#[cfg(feature = "engine")]
+mod table;
+mod units;
 
-/// The limits of a route. Each is a facet of its own: the nearest level that states it decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// The most bytes of a request's body.
-    pub body: Option<u64>,
-    /// The longest time until an answer is ready.
-    pub timeout: Option<Duration>,
-    /// How often somebody may ask.
-    pub rate: Option<Rate>,
-    /// The most requests at work at once.
-    pub concurrency: Option<u32>,
-}
-
-/// How often somebody may ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rate {
-    /// The most requests in one period, which is also the largest burst.
-    pub count: u32,
-    /// The period.
-    pub per: Duration,
-    /// Who is counted.
-    pub by: RateKey,
-}
-
-/// Whose requests are counted together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RateKey {
-    /// The address of a client; of IPv6 the first 64 bits, which is what one client is given.
-    #[default]
-    Address,
-    /// The principal; the address of a client that has none.
-    Principal,
-}
-
-impl Limits {
-    /// No limits.
-    pub const NONE: Self = Self { body: None, timeout: None, rate: None, concurrency: None };
-}
+#[cfg(feature = "engine")]
+pub use address::{AddressKey, address_key};
+#[cfg(feature = "engine")]
+pub use fields::RateFields;
+#[cfg(feature = "engine")]
+pub use gcra::{Granted, Refused};
+pub use policy::Limits;
+pub use rate::{Rate, RateKey};
+pub use spec::{LimitSpec, Part, Violation};
+#[cfg(feature = "engine")]
+pub use table::RateTable;
+pub use units::{body_of, rate_of, timeout_of};

@@ -1,0 +1,31 @@
+//! Who a client is, as far as its address tells.
+
+use std::net::IpAddr;
+
+/// What an address is counted by.
+pub type AddressKey = [u8; 9];
+
+/// The part of an address that one client has to itself: all of IPv4, also where it comes as
+/// IPv6, and the first 64 bits of IPv6, which is the least that anybody is given (RFC 6177).
+///
+/// ```
+/// use policy_core::limits::address_key;
+///
+/// let key = |text: &str| text.parse().map(address_key);
+/// assert_eq!(key("2001:db8::1")?, key("2001:db8::2")?);
+/// assert_eq!(key("192.0.2.1")?, key("::ffff:192.0.2.1")?);
+/// assert_ne!(key("192.0.2.1")?, key("192.0.2.2")?);
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+pub fn address_key(address: IpAddr) -> AddressKey {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, d] = address.octets();
+            [4, a, b, c, d, 0, 0, 0, 0]
+        }
+        IpAddr::V6(address) => {
+            let [a, b, c, d, e, f, g, h, ..] = address.octets();
+            [6, a, b, c, d, e, f, g, h]
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What an answer says about the rate.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
+
+use super::{Granted, Rate, Refused};
+
+/// The fields of the answers of a route that has a rate, made once
+/// (draft-ietf-httpapi-ratelimit-headers, RFC 9110 10.2.3).
+///
+/// ```
+/// use std::time::Duration;
+/// use http::HeaderMap;
+/// use policy_core::limits::{Granted, Rate, RateFields, Refused};
+///
+/// let fields = RateFields::new(&Rate::per_minute(100));
+/// let mut headers = HeaderMap::new();
+/// fields.granted(Granted { remaining: 50, reset: Duration::from_secs(30) }, &mut headers);
+/// assert_eq!(headers["ratelimit-policy"], "\"default\";q=100;w=60");
+/// assert_eq!(headers["ratelimit"], "\"default\";r=50;t=30");
+///
+/// fields.refused(Refused { retry_after: Duration::from_millis(1500) }, &mut headers);
+/// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=2");
+/// assert_eq!(headers["retry-after"], "2");
+/// ```
+#[derive(Clone, Debug)]
+pub struct RateFields {
+    policy: HeaderValue,
+}
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+impl RateFields {
+    /// The fields of this rate.
+    pub fn new(rate: &Rate) -> Self {
+        Self { policy: value(b";q=", u64::from(rate.count), b";w=", seconds(rate.per)) }
+    }
+
+    /// Writes the fields of an answer to a request that was granted.
+    pub fn granted(&self, granted: Granted, headers: &mut HeaderMap) {
+        self.write(u64::from(granted.remaining), seconds(granted.reset), headers);
+    }
+
+    /// Writes the fields of an answer to a request that was refused.
+    pub fn refused(&self, refused: Refused, headers: &mut HeaderMap) {
+        let seconds = seconds(refused.retry_after);
+        self.write(0, seconds, headers);
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+
+    fn write(&self, remaining: u64, reset: u64, headers: &mut HeaderMap) {
+        headers.insert(RATE_LIMIT_POLICY, self.policy.clone());
+        headers.insert(RATE_LIMIT, value(b";r=", remaining, b";t=", reset));
+    }
+}
+
+/// Whole seconds, rounded up: who comes then is not too early.
+fn seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add(u64::from(time.subsec_nanos() != 0))
+}
+
+/// `"default"` with two parameters (RFC 9651 3.3.1: integers have up to 15 digits).
+fn value(first: &[u8], one: u64, second: &[u8], two: u64) -> HeaderValue {
+    let mut text = Text { bytes: [0; 64], len: 0 };
+    text.add(b"\"default\"");
+    for (name, number) in [(first, one), (second, two)] {
+        text.add(name);
+        text.add_number(number.min(999_999_999_999_999));
+    }
+    let written = text.bytes.get(..text.len).unwrap_or_default();
+    HeaderValue::from_bytes(written).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// Formatting with `write!` would cost more than the decision did.
+struct Text {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Text {
+    fn add(&mut self, text: &[u8]) {
+        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+        if let Some((target, _)) = room.split_at_mut_checked(text.len()) {
+            target.copy_from_slice(text);
+            self.len += text.len();
+        }
+    }
+
+    fn add_number(&mut self, number: u64) {
+        let (mut digits, mut rest, mut begin) = ([0; 20], number, 20);
+        for digit in digits.iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            (rest, begin) = (rest / 10, begin - 1);
+            if rest == 0 {
+                break;
+            }
+        }
+        self.add(digits.get(begin..).unwrap_or_default());
+    }
+}

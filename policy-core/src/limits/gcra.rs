@@ -1,0 +1,161 @@
+//! The decision about one request: the generic cell rate algorithm (ITU-T I.371), made strict.
+//!
+//! GCRA keeps one number, the time at which the next request is due if all come evenly. With room
+//! for a burst of `count`, it grants nearly twice `count` within the period that begins with the
+//! burst. Here the due time alone decides about who comes evenly, and whoever comes in bursts is
+//! counted, so that no period has more than `count`, wherever it begins.
+
+use core::time::Duration;
+
+use super::Rate;
+
+/// A request may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Granted {
+    /// How many more would be granted at once.
+    pub remaining: u32,
+    /// How long one would have to wait after them.
+    pub reset: Duration,
+}
+
+/// A request comes too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Refused {
+    /// How long to wait.
+    pub retry_after: Duration,
+}
+
+/// A rate in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    count: u32,
+    per: u64,
+    /// The time between two requests that come evenly, rounded up: `count` of them last for a
+    /// period at least.
+    interval: u64,
+}
+
+impl Pace {
+    /// `None` for a rate of nothing.
+    pub(super) fn of(rate: &Rate) -> Option<Self> {
+        let per = nanos(rate.per);
+        let count = rate.count;
+        (count != 0).then(|| Self { count, per, interval: per.div_ceil(u64::from(count)) })
+    }
+}
+
+/// What somebody was granted, as far as it matters.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::limits::{Rate, gcra::Account};
+///
+/// let (rate, now) = (Rate::per_minute(2), Duration::from_secs(7));
+/// let mut account = Account::EMPTY;
+/// assert_eq!(account.take(&rate, now).map(|granted| granted.remaining), Ok(1));
+/// assert_eq!(account.take(&rate, now).map(|granted| granted.remaining), Ok(0));
+/// let refused = account.take(&rate, now).unwrap_err();
+/// assert!(account.take(&rate, now + refused.retry_after).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// When the present stretch began. It lasts for a period at least.
+    start: u64,
+    /// When the next request is due, if all come evenly.
+    due: u64,
+    /// The same at the end of the stretch before.
+    due_before: u64,
+    /// When everything that was granted is a period ago.
+    free_at: u64,
+    /// How many were granted in the present stretch.
+    taken: u32,
+    /// How many were granted in the stretch before.
+    taken_before: u32,
+}
+
+impl Account {
+    /// The account of somebody who never asked.
+    pub const EMPTY: Self =
+        Self { start: 0, due: 0, due_before: 0, free_at: 0, taken: 0, taken_before: 0 };
+
+    /// Decides about a request that comes now; `now` counts from the same point as in all other
+    /// calls. An account is asked about one rate only.
+    ///
+    /// Whoever comes evenly, `per / count` apart, is never refused, and whoever was silent for
+    /// `per` can have `count` at once. In between, the times of single grants are not remembered,
+    /// and the account errs on the side of refusing.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time after which the same call succeeds.
+    pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<Granted, Refused> {
+        let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
+        self.take_at(&pace, nanos(now))
+    }
+
+    pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
+        if self.is_free(now) {
+            *self = Self { start: now, ..Self::EMPTY };
+        } else if now >= self.start.saturating_add(pace.per) {
+            (self.due_before, self.taken_before) = (self.due, self.taken);
+            (self.start, self.taken) = (now, 0);
+        }
+        let used = self.taken.saturating_add(self.still_counted(pace, now));
+        if used >= pace.count && self.due > now {
+            return Err(Refused { retry_after: self.wait(pace, now) });
+        }
+        self.add(pace, now, 1);
+        let remaining = pace.count.saturating_sub(used.saturating_add(1));
+        let mut emptied = *self;
+        emptied.add(pace, now, remaining);
+        Ok(Granted { remaining, reset: emptied.wait(pace, now) })
+    }
+
+    /// Whether nothing that was granted matters any more.
+    pub(super) const fn is_free(&self, now: u64) -> bool {
+        self.free_at <= now
+    }
+
+    /// How long it takes until nothing matters any more.
+    pub(super) const fn time_until_free(&self, now: u64) -> Duration {
+        Duration::from_nanos(self.free_at.saturating_sub(now))
+    }
+
+    /// At most how many grants of the stretch before are within the period that ends now.
+    ///
+    /// Each grant moves the due time by an interval or more, and it was not behind the present
+    /// when the first of them came. So if there were n of them since some time, the due time was
+    /// more than n intervals behind that time in the end.
+    fn still_counted(&self, pace: &Pace, now: u64) -> u32 {
+        let behind = self.due_before.saturating_add(pace.per).saturating_sub(now);
+        match behind.checked_sub(1).and_then(|behind| behind.checked_div(pace.interval)) {
+            Some(most) => u32::try_from(most).unwrap_or(u32::MAX).min(self.taken_before),
+            None => 0,
+        }
+    }
+
+    fn add(&mut self, pace: &Pace, now: u64, count: u32) {
+        let time = pace.interval.saturating_mul(u64::from(count));
+        self.taken = self.taken.saturating_add(count);
+        self.due = self.due.max(now).saturating_add(time);
+        self.free_at = self.free_at.max(now.saturating_add(pace.per));
+    }
+
+    /// The time until the next request is granted, which is when it is due, or earlier: when
+    /// enough of the stretch before is a period ago, when the present stretch becomes the one
+    /// before, or when everything is a period ago.
+    fn wait(&self, pace: &Pace, now: u64) -> Duration {
+        let mut then = self.due.min(self.free_at);
+        if let Some(left @ 1..) = pace.count.checked_sub(self.taken) {
+            let room = pace.interval.saturating_mul(u64::from(left));
+            let counted_until = self.due_before.saturating_add(pace.per).saturating_sub(room);
+            then = then.min(counted_until).min(self.start.saturating_add(pace.per));
+        }
+        Duration::from_nanos(then.saturating_sub(now))
+    }
+}
+
+/// Five centuries fit.
+pub(super) fn nanos(time: Duration) -> u64 {
+    time.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(time.subsec_nanos()))
+}

@@ -1,0 +1,91 @@
+//! The limits of a route, and how levels compose.
+
+use core::time::Duration;
+
+use super::{
+    Rate,
+    spec::{LimitSpec, Violation},
+};
+
+/// The limits of a route. Each is a facet of its own: the nearest level that states it decides.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::limits::{Limits, Rate};
+///
+/// const APP: Limits = Limits::NONE.body(64 << 10).timeout(Duration::from_secs(5));
+/// const UPLOADS: Limits = Limits::NONE.body(1 << 30).rate(Rate::per_minute(10).by_principal());
+/// const _: () = assert!(UPLOADS.first_error().is_none());
+///
+/// let route = UPLOADS.or(APP);
+/// assert_eq!((route.body, route.timeout), (Some(1 << 30), Some(Duration::from_secs(5))));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes of a request's body.
+    pub body: Option<u64>,
+    /// The longest time until an answer is ready.
+    pub timeout: Option<Duration>,
+    /// How often somebody may ask.
+    pub rate: Option<Rate>,
+    /// The most requests at work at once.
+    pub concurrency: Option<u32>,
+}
+
+impl Limits {
+    /// No limits.
+    pub const NONE: Self = Self { body: None, timeout: None, rate: None, concurrency: None };
+
+    /// Takes bodies of at most so many bytes.
+    #[must_use]
+    pub const fn body(mut self, bytes: u64) -> Self {
+        self.body = Some(bytes);
+        self
+    }
+
+    /// Waits for an answer so long at the most.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets nobody ask more often.
+    #[must_use]
+    pub const fn rate(mut self, rate: Rate) -> Self {
+        self.rate = Some(rate);
+        self
+    }
+
+    /// Works on so many requests at once at the most.
+    #[must_use]
+    pub const fn concurrency(mut self, requests: u32) -> Self {
+        self.concurrency = Some(requests);
+        self
+    }
+
+    /// These limits, and those of an outer level where these say nothing.
+    #[must_use]
+    pub const fn or(self, outer: Self) -> Self {
+        Self {
+            body: if self.body.is_some() { self.body } else { outer.body },
+            timeout: if self.timeout.is_some() { self.timeout } else { outer.timeout },
+            rate: if self.rate.is_some() { self.rate } else { outer.rate },
+            concurrency: if self.concurrency.is_some() {
+                self.concurrency
+            } else {
+                outer.concurrency
+            },
+        }
+    }
+
+    /// Every violation of the rules about limits, in the order of the parts.
+    pub fn violations(self) -> impl Iterator<Item = Violation> {
+        LimitSpec::of(self).violations()
+    }
+
+    /// The first error, as constants can be asked for it.
+    pub const fn first_error(self) -> Option<Violation> {
+        LimitSpec::of(self).first_error()
+    }
+}

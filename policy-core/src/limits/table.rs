@@ -1,0 +1,133 @@
+//! Who asked when, in bounded memory.
+
+use std::{
+    fmt,
+    hash::{DefaultHasher, Hasher},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use super::{
+    Granted, Rate, Refused,
+    gcra::{Account, Pace, nanos},
+};
+
+/// Decides how often each client may ask, for any number of clients in a memory of fixed size.
+///
+/// Nobody is ever granted more than their rate, whatever others do. A client has an account of
+/// its own as long as its requests matter. It is in one of a few places that the hash of its key
+/// chooses; where others have all of them, whoever is new shares one account with all who are new
+/// there, and whoever gets an own account later begins it with what the shared one was granted.
+/// So a flood of addresses can keep new ones out for as long as it lasts, but none that asked
+/// before, and it gets nothing for itself.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::limits::{Rate, RateTable};
+///
+/// let table = RateTable::new(10_000, [1, 2]);
+/// let (rate, now) = (Rate::per_second(1), Duration::from_secs(7));
+/// assert!(table.take(&rate, b"ada", now).is_ok());
+/// assert!(table.take(&rate, b"eve", now).is_ok());
+/// let refused = table.take(&rate, b"ada", now).unwrap_err();
+/// assert_eq!(refused.retry_after, Duration::from_secs(1));
+/// ```
+pub struct RateTable {
+    /// One lock for each, so that two requests hardly ever wait for each other.
+    sets: Box<[Mutex<Set>]>,
+    /// Knows the seed already.
+    hasher: DefaultHasher,
+}
+
+/// The places that one key can have.
+const WAYS: usize = 7;
+
+#[derive(Clone, Copy)]
+struct Set {
+    cells: [Cell; WAYS],
+    /// The account of all who find no place. It is for one rate at a time.
+    shared: Cell,
+}
+
+#[derive(Clone, Copy)]
+struct Cell {
+    tag: u64,
+    account: Account,
+}
+
+const EMPTY: Cell = Cell { tag: 0, account: Account::EMPTY };
+
+impl RateTable {
+    /// A table with places for at least so many clients, of 56 bytes each. The seed is drawn at
+    /// random, so that nobody can choose addresses that meet in one place.
+    pub fn new(capacity: usize, seed: [u64; 2]) -> Self {
+        let count = capacity.div_ceil(WAYS).max(1);
+        let set = Set { cells: [EMPTY; WAYS], shared: EMPTY };
+        let mut hasher = DefaultHasher::new();
+        seed.into_iter().for_each(|word| hasher.write_u64(word));
+        Self { sets: (0..count).map(|_| Mutex::new(set)).collect(), hasher }
+    }
+
+    /// Decides about a request of `key` that comes now. Whose requests are counted together has
+    /// the same key: it names the client, and the route where routes are counted by themselves.
+    /// `now` is the time since a point that is the same for all calls, by a clock that never goes
+    /// back. Calls that overtake each other are off by the time by which they do.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time to wait.
+    pub fn take(&self, rate: &Rate, key: &[u8], now: Duration) -> Result<Granted, Refused> {
+        let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
+        let now = nanos(now);
+        // The same key with another rate is another client.
+        let mut hasher = self.hasher.clone();
+        hasher.write_u64(nanos(rate.per));
+        hasher.write_u32(rate.count);
+        let of_rate = hasher.clone();
+        hasher.write(key);
+        let tag = hasher.finish();
+        let Some(set) = self.sets.get(scaled(tag, self.sets.len())) else {
+            return Err(Refused { retry_after: rate.per });
+        };
+        let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
+        match set.cells.iter_mut().find(|cell| cell.tag == tag) {
+            Some(cell) => cell.account.take_at(&pace, now),
+            None => set.take_as_new(tag, of_rate.finish(), &pace, now),
+        }
+    }
+}
+
+impl Set {
+    /// Decides about somebody who has no cell. Until they are granted something, they need none.
+    fn take_as_new(
+        &mut self,
+        tag: u64,
+        rate: u64,
+        pace: &Pace,
+        now: u64,
+    ) -> Result<Granted, Refused> {
+        let is_other = self.shared.tag != rate;
+        let Some(cell) = self.cells.iter_mut().find(|cell| cell.account.is_free(now)) else {
+            if is_other && !self.shared.account.is_free(now) {
+                return Err(Refused { retry_after: self.shared.account.time_until_free(now) });
+            }
+            self.shared.tag = rate;
+            return self.shared.account.take_at(pace, now);
+        };
+        let mut account = if is_other { Account::EMPTY } else { self.shared.account };
+        let granted = account.take_at(pace, now)?;
+        *cell = Cell { tag, account };
+        Ok(granted)
+    }
+}
+
+/// A number below `end`, by the upper bits of a hash.
+fn scaled(hash: u64, end: usize) -> usize {
+    (u128::from(hash) * end as u128 >> 64) as usize
+}
+
+impl fmt::Debug for RateTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateTable").field("sets", &self.sets.len()).finish_non_exhaustive()
+    }
+}
