@@ -6,6 +6,7 @@
 use policy_server::{
     Settings,
     policy_core::{
+        headers::HeadersPolicy,
         secret::SecretKey,
         session::{Handle, Record, SessionKey},
         time::Timestamp,
@@ -42,6 +43,17 @@ async fn plain() -> &'static str {
 #[cors(APPS)]
 #[auth(public)]
 async fn cors_route() -> &'static str {
+    "Hello, World!"
+}
+
+/// Every policy on: what `raw` sends by hand.
+#[get("/policies")]
+#[cors(APPS)]
+#[cache(public, max_age = 60)]
+#[headers(HeadersPolicy::API)]
+#[limit(body = "1 MiB", timeout = "5s", rate = "4000000000/s per address", concurrency = 64)]
+#[auth(public)]
+async fn policies() -> &'static str {
     "Hello, World!"
 }
 
@@ -229,9 +241,11 @@ fn main() -> Result<(), Error> {
             let tokens = Tokens::hs256([("k", secret)]).map_err(std::io::Error::other)?;
             let app = App::new(())
                 .settings(Settings::default())
+                // The peers send none.
+                .no_headers()
                 .sessions(Sessions::store(filled().await?).cookie_name("sid"))
                 .tokens(tokens.issuer("i").audience("a"))
-                .routes(routes![plain, cors_route, login, session, token])
+                .routes(routes![plain, cors_route, policies, login, session, token])
                 .routes(routes![no_parameter, one_parameter, two_parameters]);
             let server = app.bind(format!("127.0.0.1:{port}")).await?;
             // On a worker's own thread, as the peers do.

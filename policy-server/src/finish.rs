@@ -32,7 +32,7 @@ pub(crate) struct Finish {
 /// What a request asks of its answer, and what a gate found out for it.
 #[derive(Debug, Default)]
 struct Rare {
-    conditions: Option<Conditions>,
+    conditions: Option<Box<Conditions>>,
     /// Which form of a problem is read best.
     accept: Option<HeaderValue>,
     nonce: Option<Nonce>,

@@ -49,11 +49,10 @@ impl RateLimit {
 
     /// Counts a request of this client. All clients without an address are one.
     pub(crate) fn take_address(&self, peer: Option<SocketAddr>) -> Result<Granted, Refused> {
-        let mut key = [0; 14];
+        let mut key = [0; 13];
         let (place, address) = key.split_at_mut(4);
         place.copy_from_slice(&self.place.to_le_bytes());
-        if let (Some(peer), Some((kind, address))) = (peer, address.split_first_mut()) {
-            *kind = 1;
+        if let Some(peer) = peer {
             address.copy_from_slice(&address_key(peer.ip()));
         }
         self.table.take(&self.rate, &key, self.clock.monotonic())
@@ -67,8 +66,8 @@ impl RateLimit {
     ) -> Result<Granted, Refused> {
         let Some(principal) = principal else { return self.take_address(peer) };
         let mut key = self.place.to_le_bytes().to_vec();
-        // Behind the kind of a principal, which no address has.
-        key.push(2);
+        // No address begins so.
+        key.push(u8::MAX);
         principal.write_key(&mut key);
         self.table.take(&self.rate, &key, self.clock.monotonic())
     }
@@ -76,8 +75,8 @@ impl RateLimit {
     /// Says how much is left.
     pub(crate) fn write(&self, taken: &Result<Granted, Refused>, headers: &mut HeaderMap) {
         match taken {
-            Ok(granted) => self.fields.granted(granted, headers),
-            Err(refused) => self.fields.refused(refused, headers),
+            Ok(granted) => self.fields.granted(*granted, headers),
+            Err(refused) => self.fields.refused(*refused, headers),
         }
     }
 }

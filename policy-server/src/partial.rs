@@ -30,7 +30,7 @@ pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
         return response;
     }
     let validators = Validators::of(response.headers());
-    match conditions.evaluate(&validators, true) {
+    match conditions.evaluate(Some(&validators)) {
         Verdict::Proceed => part(conditions, &validators, response),
         Verdict::NotModified => {
             let (mut parts, _) = response.into_parts();
@@ -48,24 +48,21 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
     let Some(length) = response.body().size_hint().exact().filter(|_| is_ranged) else {
         return response;
     };
-    match conditions.range(validators, length) {
+    let range = conditions.range(validators, length);
+    match range {
         Range::Whole => response,
         Range::Part { first, last } => {
             let (mut parts, body) = response.into_parts();
             parts.status = StatusCode::PARTIAL_CONTENT;
             let left = last - first + 1;
-            // Digits, `-` and `/` are always a header's value.
-            if let Ok(range) = HeaderValue::try_from(format!("bytes {first}-{last}/{length}")) {
-                parts.headers.insert(CONTENT_RANGE, range);
-            }
+            parts.headers.extend(range.content_range(length).map(|value| (CONTENT_RANGE, value)));
             parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(left));
             Response::from_parts(parts, Body::new(Part { body, skipped: first, left }))
         }
         Range::NotSatisfiable => {
             let mut response = instead(response, Refusal::RangeNotSatisfiable);
-            if let Ok(range) = HeaderValue::try_from(format!("bytes */{length}")) {
-                response.headers_mut().insert(CONTENT_RANGE, range);
-            }
+            let stated = range.content_range(length).map(|value| (CONTENT_RANGE, value));
+            response.headers_mut().extend(stated);
             response
         }
     }

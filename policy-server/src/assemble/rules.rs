@@ -94,7 +94,7 @@ impl<'a> Assembler<'a> {
         let table = match table {
             Some(table) => table,
             None => match random.draw::<16>() {
-                Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, seed))),
+                Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, words(seed)))),
                 Err(error) => {
                     self.problems.push(StartProblem::setting(place, error.to_string()));
                     return None;
@@ -132,8 +132,7 @@ impl<'a> Assembler<'a> {
         let headers = held(levels, |stated| stated.headers);
         if let Some((policy, _)) = &headers {
             let spec = HeadersSpec {
-                is_shared: cors.is_some(),
-                is_jsonp: jsonp.is_some(),
+                is_shared: cors.is_some() || jsonp.is_some(),
                 ..*policy.spec()
             };
             for violation in spec.violations() {
@@ -180,6 +179,11 @@ impl<'a> Assembler<'a> {
         }
         true
     }
+}
+
+fn words(seed: [u8; 16]) -> [u64; 2] {
+    let seed = u128::from_le_bytes(seed);
+    [seed as u64, (seed >> 64) as u64]
 }
 
 /// What the nearest of these levels says.
