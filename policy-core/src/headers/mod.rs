@@ -1,5 +1,17 @@
 //! Fields: the groups that they belong to, and those that protect who reads an answer.
 
-/// The security fields of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeadersPolicy;
+mod check;
+#[cfg(feature = "engine")]
+mod compiled;
+pub mod csp;
+pub mod groups;
+mod permissions;
+mod policy;
+mod spec;
+mod violation;
+
+#[cfg(feature = "engine")]
+pub use compiled::SecurityHeaders;
+pub use policy::{HeadersPolicy, HeadersPolicyBuilder};
+pub use spec::{Frame, HeadersSpec, Part};
+pub use violation::Violation;

@@ -1,0 +1,356 @@
+//! The fields themselves.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{
+        CONTENT_SECURITY_POLICY, CONTENT_TYPE, Entry, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY,
+        X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    },
+};
+
+use super::{
+    csp::{Directive, Name, Source},
+    policy::HeadersPolicy,
+    spec::{Frame, HeadersSpec},
+};
+
+/// A policy with its fields computed: what an answer gets is copied, not made.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, header};
+/// use policy_core::headers::{HeadersPolicy, SecurityHeaders};
+///
+/// let fields = SecurityHeaders::new(&HeadersPolicy::PAGES, true);
+/// assert!(fields.takes_nonce());
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+/// fields.finish(&mut headers, Some("c2VjcmV0"));
+/// let csp = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+/// assert!(csp.contains("script-src 'self' 'nonce-c2VjcmV0';"));
+/// assert_eq!(headers[header::STRICT_TRANSPORT_SECURITY], "max-age=31536000");
+/// ```
+#[derive(Clone, Debug)]
+pub struct SecurityHeaders {
+    everywhere: Fields,
+    on_pages: Fields,
+    /// The policy for scripts, cut where the nonce stands; empty where there is none.
+    around_nonce: Box<[Box<str>]>,
+}
+
+type Fields = Box<[(HeaderName, HeaderValue)]>;
+
+impl SecurityHeaders {
+    /// Computes the fields. `Strict-Transport-Security` is for services with an `https` origin
+    /// (RFC 6797 7.2).
+    pub fn new(policy: &HeadersPolicy, is_https: bool) -> Self {
+        let spec = policy.spec();
+        let mut everywhere = vec![];
+        if is_https {
+            everywhere.push((STRICT_TRANSPORT_SECURITY, hsts(spec)));
+        }
+        everywhere.extend(spec.corp.map(|corp| (CORP, corp.to_owned())));
+
+        let directives = directives(spec);
+        let takes_nonce = directives.iter().any(|directive| directive.1.contains(&Source::Nonce));
+        let around_nonce = if takes_nonce {
+            written(&directives, Some("\n")).split('\n').map(Box::from).collect()
+        } else {
+            Box::default()
+        };
+        let csp = written(&directives, None);
+        let mut of_csp = (!csp.is_empty()).then_some((CONTENT_SECURITY_POLICY, csp));
+        let referrer = spec.referrer.unwrap_or("strict-origin-when-cross-origin").to_owned();
+        // A nonce in an answer that a cache renews would not be the one of the page it keeps, so
+        // what can have one stays with pages.
+        let mut on_pages: Vec<_> = of_csp.take_if(|_| takes_nonce).into_iter().collect();
+        let mut of_pages = vec![(REFERRER_POLICY, referrer)];
+        of_pages.extend(of_csp);
+        of_pages.extend(frame_options(&directives).map(|value| (X_FRAME_OPTIONS, value.into())));
+        if !spec.permissions.is_empty() {
+            of_pages.push((PERMISSIONS, spec.permissions.join(", ")));
+        }
+        of_pages.extend(spec.coop.map(|coop| (COOP, coop.to_owned())));
+        of_pages.extend(spec.coep.map(|coep| (COEP, coep.to_owned())));
+        if spec.every_answer { &mut everywhere } else { &mut on_pages }.extend(of_pages);
+        Self { everywhere: fields(everywhere), on_pages: fields(on_pages), around_nonce }
+    }
+
+    /// Whether scripts or styles are let in by a nonce. An answer without one gets a policy
+    /// without.
+    pub fn takes_nonce(&self) -> bool {
+        !self.around_nonce.is_empty()
+    }
+
+    /// Writes the fields that a handler did not write itself. Pages are known by their
+    /// `Content-Type`, so this is asked about headers as they are sent: a 304 has none, and gets
+    /// no fields of pages.
+    ///
+    /// A nonce that is no base64 is left out.
+    pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&str>) {
+        headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        add(headers, &self.everywhere);
+        if !headers.get(CONTENT_TYPE).is_some_and(is_page) {
+            return;
+        }
+        if let Some(nonce) = nonce.filter(|nonce| self.takes_nonce() && is_base64(nonce))
+            && let Entry::Vacant(entry) = headers.entry(CONTENT_SECURITY_POLICY)
+            && let Ok(value) = HeaderValue::try_from(self.around_nonce.join(nonce))
+        {
+            entry.insert(value);
+        }
+        add(headers, &self.on_pages);
+    }
+}
+
+fn add(headers: &mut HeaderMap, fields: &Fields) {
+    for (name, value) in fields {
+        if let Entry::Vacant(entry) = headers.entry(name) {
+            entry.insert(value.clone());
+        }
+    }
+}
+
+fn fields(texts: Vec<(HeaderName, String)>) -> Fields {
+    let of = |(name, text)| Some((name, HeaderValue::try_from(text).ok()?));
+    // INVARIANT: what passed the rules is text that a field can have.
+    texts.into_iter().filter_map(of).collect()
+}
+
+// As constants, since `from_static` looks at every byte.
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const CORP: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const COOP: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const COEP: HeaderName = HeaderName::from_static("cross-origin-embedder-policy");
+const PERMISSIONS: HeaderName = HeaderName::from_static("permissions-policy");
+
+fn hsts(spec: &HeadersSpec<'_>) -> String {
+    let mut value = format!("max-age={}", spec.hsts.unwrap_or(31_536_000));
+    if spec.include_subdomains {
+        value.push_str("; includeSubDomains");
+    }
+    if spec.preload {
+        value.push_str("; preload");
+    }
+    value
+}
+
+/// The directives of a policy, and that of its frames.
+fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> {
+    const DEFAULT: &[Directive<'static>] = &[
+        Directive(Name::BaseUri, &[Source::SelfOrigin]),
+        Directive(Name::ObjectSrc, &[Source::None]),
+    ];
+    let stated = spec.csp.unwrap_or(DEFAULT);
+    let mut all: Vec<_> =
+        stated.iter().map(|Directive(name, sources)| (*name, sources.to_vec())).collect();
+    if !super::csp::has(stated, Name::FrameAncestors) {
+        let ancestors = match spec.frame {
+            None | Some(Frame::SameOrigin) => vec![Source::SelfOrigin],
+            Some(Frame::Nobody) => vec![Source::None],
+            Some(Frame::Listed(origins)) => origins.iter().copied().map(Source::Host).collect(),
+            Some(Frame::Anybody) => return all,
+        };
+        all.push((Name::FrameAncestors, ancestors));
+    }
+    all
+}
+
+/// `X-Frame-Options` for browsers that do not know `frame-ancestors`, where it can say the same.
+fn frame_options(directives: &[(Name, Vec<Source<'_>>)]) -> Option<&'static str> {
+    let (_, ancestors) = directives.iter().find(|(name, _)| *name == Name::FrameAncestors)?;
+    match **ancestors {
+        [Source::None] => Some("DENY"),
+        [Source::SelfOrigin] => Some("SAMEORIGIN"),
+        _ => None,
+    }
+}
+
+/// The value of `Content-Security-Policy`.
+fn written(directives: &[(Name, Vec<Source<'_>>)], nonce: Option<&str>) -> String {
+    let directive = |(name, sources): &(Name, Vec<Source<'_>>)| {
+        let mut text = name.text().to_owned();
+        for source in sources {
+            match (source, nonce) {
+                (Source::Nonce, Some(nonce)) => text += &format!(" 'nonce-{nonce}'"),
+                (Source::Nonce, None) if sources.len() == 1 => text += " 'none'",
+                (Source::Nonce, None) => (),
+                (Source::Hash(hash), _) => text += &format!(" '{hash}'"),
+                (source, _) => {
+                    text.push(' ');
+                    text += source.text();
+                }
+            }
+        }
+        text
+    };
+    directives.iter().map(directive).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a browser makes a page of this, with scripts that run: HTML, and all XML.
+fn is_page(content_type: &HeaderValue) -> bool {
+    let media_type = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    let media_type = media_type.trim_ascii();
+    let ends_with_xml = media_type.split_last_chunk::<4>().is_some_and(|(_, end)| {
+        end.eq_ignore_ascii_case(b"+xml") || end.eq_ignore_ascii_case(b"/xml")
+    });
+    media_type.eq_ignore_ascii_case(b"text/html") || ends_with_xml
+}
+
+/// Content Security Policy 3, 2.3.1, `base64-value`
+fn is_base64(nonce: &str) -> bool {
+    let digits = nonce.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    !digits.is_empty() && digits.bytes().all(is_digit) && nonce.len() - digits.len() <= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "text/html; charset=utf-8";
+
+    fn finished(
+        policy: &HeadersPolicy,
+        content_type: &'static str,
+        nonce: Option<&str>,
+    ) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        if !content_type.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        SecurityHeaders::new(policy, false).finish(&mut headers, nonce);
+        headers.remove(CONTENT_TYPE);
+        let line = |(name, value): (&HeaderName, &HeaderValue)| {
+            format!("{name}: {}", value.to_str().unwrap())
+        };
+        let mut lines: Vec<_> = headers.iter().map(line).collect();
+        lines.sort();
+        lines
+    }
+
+    #[test]
+    fn an_app_that_says_nothing_has_safe_fields() {
+        assert_eq!(
+            finished(&HeadersPolicy::DEFAULT, "application/json", None),
+            ["x-content-type-options: nosniff"]
+        );
+        assert_eq!(
+            finished(&HeadersPolicy::DEFAULT, PAGE, None),
+            [
+                "content-security-policy: base-uri 'self'; object-src 'none'; frame-ancestors 'self'",
+                "referrer-policy: strict-origin-when-cross-origin",
+                "x-content-type-options: nosniff",
+                "x-frame-options: SAMEORIGIN",
+            ]
+        );
+    }
+
+    #[test]
+    fn data_has_a_policy_that_runs_nothing() {
+        let expected = [
+            "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+            "referrer-policy: no-referrer",
+            "x-content-type-options: nosniff",
+            "x-frame-options: DENY",
+        ];
+        for content_type in ["application/json", PAGE, ""] {
+            assert_eq!(finished(&HeadersPolicy::API, content_type, None), expected);
+        }
+    }
+
+    #[test]
+    fn strict_pages_take_a_nonce_where_there_is_one() {
+        let with = |nonce| finished(&HeadersPolicy::PAGES, PAGE, nonce);
+        assert_eq!(
+            with(Some("abc=")),
+            [
+                "content-security-policy: default-src 'self'; script-src 'self' 'nonce-abc='; \
+                 style-src 'self' 'nonce-abc='; img-src 'self' data:; object-src 'none'; \
+                 base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+                "cross-origin-opener-policy: same-origin",
+                "permissions-policy: camera=(), geolocation=(), microphone=()",
+                "referrer-policy: strict-origin-when-cross-origin",
+                "x-content-type-options: nosniff",
+                "x-frame-options: DENY",
+            ]
+        );
+        let without = with(None);
+        assert!(without[0].contains("script-src 'self'; style-src 'self';"), "{without:?}");
+        for hostile in ["", "a'; script-src *", "a b", "=", "a\r\nb", "a===", "ä"] {
+            assert_eq!(with(Some(hostile)), without, "{hostile:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_nothing_but_a_nonce_allows_nothing_without_one() {
+        const POLICY: HeadersPolicy = HeadersPolicy::builder()
+            .csp(&[Directive(Name::ScriptSrc, &[Source::Nonce])])
+            .frame(Frame::Anybody)
+            .build();
+        assert_eq!(finished(&POLICY, PAGE, None)[0], "content-security-policy: script-src 'none'");
+    }
+
+    #[test]
+    fn frames_are_said_in_one_way_or_in_both() {
+        let of = |frame| {
+            let policy = HeadersPolicy::builder().frame(frame).build();
+            let lines = finished(&policy, PAGE, None);
+            let find = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name));
+            let ancestors = find("content-security-policy: ").unwrap();
+            let ancestors = ancestors.split("frame-ancestors ").nth(1).map(str::to_owned);
+            (ancestors, find("x-frame-options: ").map(str::to_owned))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(of(Frame::Nobody), (some("'none'"), some("DENY")));
+        assert_eq!(of(Frame::SameOrigin), (some("'self'"), some("SAMEORIGIN")));
+        assert_eq!(of(Frame::Anybody), (None, None));
+        let listed = Frame::Listed(&["https://a.example", "https://*.b.example"]);
+        assert_eq!(of(listed), (some("https://a.example https://*.b.example"), None));
+    }
+
+    #[test]
+    fn what_a_handler_wrote_stays() {
+        let mut headers = HeaderMap::new();
+        let own = HeaderValue::from_static("default-src *");
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+        headers.insert(CONTENT_SECURITY_POLICY, own.clone());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
+        SecurityHeaders::new(&HeadersPolicy::PAGES, true).finish(&mut headers, Some("abc"));
+        assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
+        assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
+        assert_eq!(headers[X_FRAME_OPTIONS], "DENY");
+    }
+
+    #[test]
+    fn transport_is_for_services_with_https() {
+        const LISTED: HeadersPolicy =
+            HeadersPolicy::builder().hsts(63_072_000).include_subdomains().preload().build();
+        let mut headers = HeaderMap::new();
+        SecurityHeaders::new(&LISTED, false).finish(&mut headers, None);
+        assert!(!headers.contains_key(STRICT_TRANSPORT_SECURITY));
+        SecurityHeaders::new(&LISTED, true).finish(&mut headers, None);
+        let expected = "max-age=63072000; includeSubDomains; preload";
+        assert_eq!(headers[STRICT_TRANSPORT_SECURITY], expected);
+    }
+
+    #[test]
+    fn pages_are_html_and_all_xml() {
+        for content_type in [
+            "text/html",
+            "TEXT/HTML;charset=utf-8",
+            " text/html ; a=b",
+            "application/xhtml+xml",
+            "image/svg+xml",
+            "text/xml",
+            "application/XML",
+            "application/rss+xml",
+        ] {
+            assert!(is_page(&HeaderValue::from_static(content_type)), "{content_type}");
+        }
+        for content_type in ["application/json", "text/plain", "", "text/htmlx", "xml", "text"] {
+            assert!(!is_page(&HeaderValue::from_static(content_type)), "{content_type}");
+        }
+        assert!(!is_page(&HeaderValue::from_bytes(b"text/\xff").unwrap()));
+    }
+}

@@ -1,0 +1,102 @@
+//! Content Security Policy, level 3: what a page may load and run, as data.
+//!
+//! ```
+//! use policy_core::headers::csp::{Directive, Name, Source};
+//!
+//! let scripts = Directive(Name::ScriptSrc, &[Source::SelfOrigin, Source::Nonce]);
+//! assert_eq!(scripts.0.text(), "script-src");
+//! ```
+
+mod check;
+mod parse;
+mod source;
+
+pub(super) use check::{check, has, slots, text};
+pub use parse::{Parsed, parse};
+pub use source::Source;
+
+/// One directive of a policy: its name, and what it allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Directive<'a>(pub Name, pub &'a [Source<'a>]);
+
+/// What the value of a directive is made of.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// Origins, schemes, `'self'` and `'none'`.
+    Places,
+    /// The same, and what tells styles of a page from others.
+    Styles,
+    /// The same, and what lets scripts do more.
+    Scripts,
+    /// `allow-..`, or nothing.
+    Flags,
+    /// One name of a group of endpoints.
+    Group,
+    /// Addresses.
+    Addresses,
+    /// Names of policies of Trusted Types, or nothing.
+    Policies,
+    /// `'script'`
+    Script,
+    /// Nothing.
+    Nothing,
+}
+
+macro_rules! names {
+    ($($name:ident $text:literal $takes:ident;)*) => {
+        /// The directives (Content Security Policy 3, section 6; Trusted Types 4.3; Upgrade
+        /// Insecure Requests 3).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Name { $(#[doc = concat!("`", $text, "`")] $name,)* }
+
+        impl Name {
+            /// Every directive there is.
+            pub const ALL: &[Name] = &[$(Name::$name,)*];
+
+            /// The name as it is written.
+            pub const fn text(self) -> &'static str {
+                match self { $(Name::$name => $text,)* }
+            }
+
+            const fn takes(self) -> Takes {
+                match self { $(Name::$name => Takes::$takes,)* }
+            }
+        }
+    };
+}
+
+names! {
+    DefaultSrc "default-src" Scripts;
+    ScriptSrc "script-src" Scripts;
+    ScriptSrcElem "script-src-elem" Scripts;
+    ScriptSrcAttr "script-src-attr" Scripts;
+    StyleSrc "style-src" Styles;
+    StyleSrcElem "style-src-elem" Styles;
+    StyleSrcAttr "style-src-attr" Styles;
+    ImgSrc "img-src" Places;
+    FontSrc "font-src" Places;
+    ConnectSrc "connect-src" Places;
+    MediaSrc "media-src" Places;
+    ObjectSrc "object-src" Places;
+    FrameSrc "frame-src" Places;
+    ChildSrc "child-src" Places;
+    WorkerSrc "worker-src" Places;
+    ManifestSrc "manifest-src" Places;
+    BaseUri "base-uri" Places;
+    FormAction "form-action" Places;
+    FrameAncestors "frame-ancestors" Places;
+    Sandbox "sandbox" Flags;
+    ReportTo "report-to" Group;
+    ReportUri "report-uri" Addresses;
+    TrustedTypes "trusted-types" Policies;
+    RequireTrustedTypesFor "require-trusted-types-for" Script;
+    UpgradeInsecureRequests "upgrade-insecure-requests" Nothing;
+}
+
+impl Name {
+    /// The directive of this name, in lower case.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|name| name.text() == text)
+    }
+}

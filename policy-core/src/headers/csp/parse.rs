@@ -1,0 +1,56 @@
+//! Reads a policy that is written as text.
+
+use super::{Directive, Name, Source, Takes};
+use crate::catalogue::Rule;
+
+/// What a text says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed<'a> {
+    /// The directives that could be read.
+    pub directives: Vec<(Name, Vec<Source<'a>>)>,
+    /// What could not be read, and the words that it is about.
+    pub violations: Vec<(Rule, &'a str)>,
+}
+
+/// Reads `directive source ..; ..`, as a header has it, but with `'nonce'` for the nonce that is
+/// another one in each answer. What the directives say is not checked here.
+///
+/// ```
+/// use policy_core::headers::csp::{Name, Source, parse};
+///
+/// let parsed = parse("default-src 'self'; script-src 'self' 'nonce'");
+/// assert_eq!(parsed.directives[1], (Name::ScriptSrc, vec![Source::SelfOrigin, Source::Nonce]));
+/// assert!(parsed.violations.is_empty());
+/// ```
+pub fn parse(text: &str) -> Parsed<'_> {
+    let mut parsed = Parsed::default();
+    for directive in text.split(';') {
+        let mut words = directive.split_ascii_whitespace();
+        let Some(word) = words.next() else { continue };
+        let Some(name) = Name::of(word) else {
+            parsed.violations.push((Rule::CspDirectiveUnknown, word));
+            continue;
+        };
+        parsed.directives.push((name, words.map(|word| read(name, word)).collect()));
+    }
+    parsed
+}
+
+impl Parsed<'_> {
+    /// The directives, as a policy takes them.
+    pub fn borrowed(&self) -> Vec<Directive<'_>> {
+        self.directives.iter().map(|(name, sources)| Directive(*name, sources)).collect()
+    }
+}
+
+fn read(name: Name, word: &str) -> Source<'_> {
+    let quoted = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
+    match (quoted, name.takes()) {
+        (Some(quoted), _) => Source::quoted(quoted),
+        (None, Takes::Flags | Takes::Group | Takes::Addresses) => Source::Word(word),
+        (None, Takes::Policies) if word != "*" => Source::Word(word),
+        _ if word == "*" => Source::Any,
+        _ if word.ends_with(':') => Source::Scheme(word),
+        _ => Source::Host(word),
+    }
+}

@@ -1,0 +1,142 @@
+//! `Permissions-Policy`: what a page may use of the device.
+
+use crate::{
+    catalogue::Rule,
+    grammar::{contains, eq, strip_prefix, strip_suffix},
+    origin::OriginPattern,
+};
+
+/// The rule that an entry breaks.
+pub(super) const fn check(entries: &[&str], index: usize) -> Option<Rule> {
+    let Some((before, [entry, ..])) = entries.split_at_checked(index) else { return None };
+    let Some((feature, allowed)) = split(entry.as_bytes()) else {
+        return Some(Rule::PermissionInvalid);
+    };
+    if !is_feature(feature) || !is_allowlist(allowed) {
+        return Some(Rule::PermissionInvalid);
+    }
+    let mut rest = before;
+    while let [other, tail @ ..] = rest {
+        if let Some((other, _)) = split(other.as_bytes())
+            && eq(other, feature)
+        {
+            return Some(Rule::PermissionRepeated);
+        }
+        rest = tail;
+    }
+    None
+}
+
+/// What is in front of the first `=` and what is behind.
+const fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut rest = entry;
+    while let [byte, tail @ ..] = rest {
+        if *byte == b'=' {
+            let (feature, _) = entry.split_at(entry.len() - rest.len());
+            return Some((feature, tail));
+        }
+        rest = tail;
+    }
+    None
+}
+
+/// Lower-case words with `-` between.
+const fn is_feature(feature: &[u8]) -> bool {
+    let mut rest = feature;
+    while let [byte, tail @ ..] = rest {
+        if !(byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-') {
+            return false;
+        }
+        rest = tail;
+    }
+    matches!(feature, [b'a'..=b'z', ..])
+}
+
+/// `*`, `self`, or words and origins in parentheses.
+const fn is_allowlist(allowed: &[u8]) -> bool {
+    if eq(allowed, b"*") || eq(allowed, b"self") {
+        return true;
+    }
+    let inner = match strip_prefix(allowed, b"(") {
+        Some(inner) => strip_suffix(inner, b")"),
+        None => None,
+    };
+    let Some(mut rest) = inner else { return false };
+    while !rest.is_empty() {
+        let mut end = rest;
+        while let [byte, tail @ ..] = end {
+            if contains(b" ", *byte) {
+                break;
+            }
+            end = tail;
+        }
+        let (member, _) = rest.split_at(rest.len() - end.len());
+        if !is_member(member) {
+            return false;
+        }
+        rest = match end {
+            [_, tail @ ..] if !tail.is_empty() => tail,
+            [_, ..] => return false,
+            [] => end,
+        };
+    }
+    true
+}
+
+const fn is_member(member: &[u8]) -> bool {
+    match member {
+        b"self" | b"src" | b"*" => true,
+        [b'"', origin @ .., b'"'] => match core::str::from_utf8(origin) {
+            Ok(origin) => OriginPattern::parse(origin).is_ok(),
+            Err(_) => false,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_have_the_form_of_the_standard() {
+        for entry in [
+            "camera=()",
+            "geolocation=(self)",
+            "geolocation=self",
+            "fullscreen=*",
+            "payment=(self \"https://pay.example\" \"https://*.pay.example\")",
+            "ch-ua-platform=(self)",
+        ] {
+            assert_eq!(check(&[entry], 0), None, "{entry}");
+        }
+        for entry in [
+            "",
+            "camera",
+            "camera=",
+            "=()",
+            "Camera=()",
+            "camera=none",
+            "camera='none'",
+            "camera=( )",
+            "camera=(self )",
+            "camera=(self,self)",
+            "camera=(https://a.example)",
+            "camera=(\"a.example\")",
+            "camera=()\n",
+            "camera=(), microphone=()",
+            "-a=()",
+            "camera=(\"https://a.example/\")",
+            "camera=(\")",
+            "camera=(self",
+        ] {
+            assert_eq!(check(&[entry], 0), Some(Rule::PermissionInvalid), "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_feature_stands_once() {
+        assert_eq!(check(&["camera=()", "camera=*"], 0), None);
+        assert_eq!(check(&["camera=()", "camera=*"], 1), Some(Rule::PermissionRepeated));
+    }
+}

@@ -1,0 +1,208 @@
+//! Policies that live in constants.
+
+use super::{
+    csp::{Directive, Name, Source},
+    spec::{Frame, HeadersSpec},
+    violation::Violation,
+};
+
+/// The security fields of an answer, which passed every rule.
+///
+/// What a policy does not state is as in [`DEFAULT`](Self::DEFAULT), and `X-Content-Type-Options:
+/// nosniff` is in every answer.
+///
+/// ```
+/// use policy_core::headers::{
+///     Frame, HeadersPolicy,
+///     csp::{Directive, Name, Source},
+/// };
+///
+/// const SHOP: HeadersPolicy = HeadersPolicy::builder()
+///     .csp(&[
+///         Directive(Name::DefaultSrc, &[Source::SelfOrigin]),
+///         Directive(Name::ScriptSrc, &[Source::SelfOrigin, Source::Nonce]),
+///         Directive(Name::ImgSrc, &[Source::SelfOrigin, Source::Host("https://cdn.example")]),
+///     ])
+///     .frame(Frame::Nobody)
+///     .permissions(&["camera=()"])
+///     .build();
+/// assert_eq!(SHOP.spec().frame, Some(Frame::Nobody));
+/// ```
+///
+/// A wrong one does not compile:
+///
+/// ```compile_fail
+/// # use policy_core::headers::HeadersPolicy;
+/// const LOOSE: HeadersPolicy = HeadersPolicy::builder().referrer("sometimes").build();
+/// # LOOSE.spec();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadersPolicy(HeadersSpec<'static>);
+
+impl HeadersPolicy {
+    /// What an app has that says nothing.
+    ///
+    /// | on | fields |
+    /// |---|---|
+    /// | every answer | `X-Content-Type-Options: nosniff`; of a service with `https` also `Strict-Transport-Security: max-age=31536000` |
+    /// | pages | `Content-Security-Policy: base-uri 'self'; object-src 'none'; frame-ancestors 'self'`, `X-Frame-Options: SAMEORIGIN`, `Referrer-Policy: strict-origin-when-cross-origin` |
+    ///
+    /// It breaks no page: none of it keeps a page from loading what it loads today, but for
+    /// plugins.
+    pub const DEFAULT: Self = Self(HeadersSpec::NOTHING);
+
+    /// For answers that are data: a browser that is made to show one as a page runs nothing.
+    ///
+    /// On every answer `Content-Security-Policy: default-src 'none'; frame-ancestors 'none'`,
+    /// `X-Frame-Options: DENY`, `Referrer-Policy: no-referrer`, and what [`DEFAULT`](Self::DEFAULT)
+    /// has on every answer.
+    pub const API: Self = Self::builder()
+        .csp(&[Directive(Name::DefaultSrc, &[Source::None])])
+        .frame(Frame::Nobody)
+        .referrer("no-referrer")
+        .every_answer()
+        .build();
+
+    /// For pages that were written with it in mind: they load from their own origin, scripts and
+    /// styles also by a nonce, and nobody frames or opens them.
+    pub const PAGES: Self = Self::builder()
+        .csp(&[
+            Directive(Name::DefaultSrc, &[Source::SelfOrigin]),
+            Directive(Name::ScriptSrc, &[Source::SelfOrigin, Source::Nonce]),
+            Directive(Name::StyleSrc, &[Source::SelfOrigin, Source::Nonce]),
+            Directive(Name::ImgSrc, &[Source::SelfOrigin, Source::Scheme("data:")]),
+            Directive(Name::ObjectSrc, &[Source::None]),
+            Directive(Name::BaseUri, &[Source::None]),
+            Directive(Name::FormAction, &[Source::SelfOrigin]),
+        ])
+        .frame(Frame::Nobody)
+        .permissions(&["camera=()", "geolocation=()", "microphone=()"])
+        .coop("same-origin")
+        .build();
+
+    /// Begins a policy.
+    pub const fn builder() -> HeadersPolicyBuilder {
+        HeadersPolicyBuilder(HeadersSpec::NOTHING)
+    }
+
+    /// Checks a spec, as the macros do.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub const fn checked(spec: HeadersSpec<'static>) -> Result<Self, Violation<'static>> {
+        match spec.first_error() {
+            None => Ok(Self(spec)),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// The policy of an attribute whose macro has asked every rule about it already. At start they
+    /// are asked again.
+    #[doc(hidden)]
+    pub const fn expanded(spec: HeadersSpec<'static>) -> Self {
+        Self(spec)
+    }
+
+    /// What the policy says.
+    pub const fn spec(&self) -> &HeadersSpec<'static> {
+        &self.0
+    }
+}
+
+/// Builds a [`HeadersPolicy`]; both ways out check it.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy exists once `build` or `try_build` has checked it"]
+pub struct HeadersPolicyBuilder(HeadersSpec<'static>);
+
+impl HeadersPolicyBuilder {
+    /// States what a page may load and run. Who may frame it is said by [`frame`](Self::frame), or
+    /// by a directive here.
+    pub const fn csp(mut self, directives: &'static [Directive<'static>]) -> Self {
+        self.0.csp = Some(directives);
+        self
+    }
+
+    /// States who may show a page in a frame.
+    pub const fn frame(mut self, frame: Frame<'static>) -> Self {
+        self.0.frame = Some(frame);
+        self
+    }
+
+    /// States what of its address a page tells to others (Referrer Policy 3).
+    pub const fn referrer(mut self, policy: &'static str) -> Self {
+        self.0.referrer = Some(policy);
+        self
+    }
+
+    /// States what a page may use of the device, each as `feature=(allowed)`.
+    pub const fn permissions(mut self, entries: &'static [&'static str]) -> Self {
+        self.0.permissions = entries;
+        self
+    }
+
+    /// Parts a page from those that opened it, or that it opens (HTML 7.1.3).
+    pub const fn coop(mut self, policy: &'static str) -> Self {
+        self.0.coop = Some(policy);
+        self
+    }
+
+    /// States what a page may embed of others (HTML 7.1.4).
+    pub const fn coep(mut self, policy: &'static str) -> Self {
+        self.0.coep = Some(policy);
+        self
+    }
+
+    /// States who may embed an answer without CORS (Fetch 3.7).
+    pub const fn corp(mut self, policy: &'static str) -> Self {
+        self.0.corp = Some(policy);
+        self
+    }
+
+    /// States for how many seconds browsers shall come by `https` only (RFC 6797).
+    pub const fn hsts(mut self, seconds: i64) -> Self {
+        self.0.hsts = Some(seconds);
+        self
+    }
+
+    /// Holds [`hsts`](Self::hsts) for every name below this one, too.
+    pub const fn include_subdomains(mut self) -> Self {
+        self.0.include_subdomains = true;
+        self
+    }
+
+    /// Agrees to be in the lists that browsers are built with. It takes months to get out of them.
+    pub const fn preload(mut self) -> Self {
+        self.0.preload = true;
+        self
+    }
+
+    /// Has the fields of pages in answers that are no pages, too, but for a `csp` with a nonce.
+    pub const fn every_answer(mut self) -> Self {
+        self.0.every_answer = true;
+        self
+    }
+
+    /// The checked policy.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub const fn try_build(self) -> Result<HeadersPolicy, Violation<'static>> {
+        HeadersPolicy::checked(self.0)
+    }
+
+    /// The checked policy; in a `const`, a violation is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
+    pub const fn build(self) -> HeadersPolicy {
+        match self.try_build() {
+            Ok(policy) => policy,
+            Err(violation) => panic!("{}", violation.text().as_str()),
+        }
+    }
+}

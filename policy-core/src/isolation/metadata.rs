@@ -1,0 +1,186 @@
+//! What browsers say about a request, and what follows.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+use super::Isolation;
+use crate::catalogue::Refusal;
+
+/// The request fields that a decision looks at, for `Vary`.
+pub const VARY: HeaderValue =
+    HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest");
+
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Whose page made a request, and what for (Fetch Metadata 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchMetadata {
+    site: Site,
+    /// The answer becomes the page of a tab, not a part of another page.
+    is_link: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Site {
+    /// A program, or a browser that is too old.
+    Unsaid,
+    /// The same origin, or the user, who typed the address.
+    Own,
+    SameSite,
+    CrossSite,
+    /// Nothing that a browser sends.
+    Malformed,
+}
+
+impl FetchMetadata {
+    /// Reads the fields of a request.
+    ///
+    /// ```
+    /// use http::HeaderMap;
+    /// use policy_core::isolation::FetchMetadata;
+    ///
+    /// let metadata = FetchMetadata::read(&HeaderMap::new());
+    /// # let _ = metadata;
+    /// ```
+    pub fn read(headers: &HeaderMap) -> Self {
+        let site = match only(headers, &SITE) {
+            Ok(None) => Site::Unsaid,
+            Ok(Some(b"same-origin" | b"none")) => Site::Own,
+            Ok(Some(b"same-site")) => Site::SameSite,
+            Ok(Some(b"cross-site")) => Site::CrossSite,
+            Ok(Some(_)) | Err(Repeated) => Site::Malformed,
+        };
+        // What comes from elsewhere only is asked what for.
+        let is_link = matches!(site, Site::SameSite | Site::CrossSite)
+            && only(headers, &MODE) == Ok(Some(b"navigate"))
+            && only(headers, &DEST) == Ok(Some(b"document"));
+        Self { site, is_link }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Repeated;
+
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Repeated> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value.map(HeaderValue::as_bytes)),
+        _ => Err(Repeated),
+    }
+}
+
+impl Isolation {
+    /// Whether a request may go on to its handler. `is_granted` is whether the route answers pages
+    /// of any origin, or CORS grants that of the request. A preflight is not asked: what it asks
+    /// for will be.
+    ///
+    /// Requests without `Sec-Fetch-Site` may: programs, and browsers from before 2023 at the
+    /// latest, send none, and an attack needs the browser of a victim. So may links, which show
+    /// the answer as a page of its own; not those that send a form, and not frames.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CrossSite`].
+    ///
+    /// ```
+    /// use http::{HeaderMap, HeaderValue, Method};
+    /// use policy_core::{Refusal, isolation::{FetchMetadata, Isolation}};
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("sec-fetch-site", HeaderValue::from_static("cross-site"));
+    /// headers.insert("sec-fetch-dest", HeaderValue::from_static("image"));
+    /// let metadata = FetchMetadata::read(&headers);
+    /// let refused = Isolation::SameOrigin.admit(&metadata, &Method::GET, false);
+    /// assert_eq!(refused, Err(Refusal::CrossSite));
+    /// ```
+    pub fn admit(
+        self,
+        metadata: &FetchMetadata,
+        method: &Method,
+        is_granted: bool,
+    ) -> Result<(), Refusal> {
+        let is_link = metadata.is_link && matches!(*method, Method::GET | Method::HEAD);
+        let is_admitted = match metadata.site {
+            Site::Unsaid | Site::Own => true,
+            Site::SameSite => self == Self::SameSite || is_granted || is_link,
+            Site::CrossSite => is_granted || is_link,
+            Site::Malformed => false,
+        };
+        if is_admitted { Ok(()) } else { Err(Refusal::CrossSite) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(fields: &[(&'static str, &'static str)]) -> FetchMetadata {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        FetchMetadata::read(&headers)
+    }
+
+    fn admits(isolation: Isolation, fields: &[(&'static str, &'static str)]) -> bool {
+        isolation.admit(&read(fields), &Method::GET, false).is_ok()
+    }
+
+    #[test]
+    fn programs_and_old_browsers_are_let_through() {
+        assert!(admits(Isolation::SameOrigin, &[]));
+        assert!(admits(Isolation::SameOrigin, &[("sec-fetch-mode", "cors")]));
+    }
+
+    #[test]
+    fn a_subdomain_is_let_in_where_the_policy_says_so() {
+        let image = [("sec-fetch-site", "same-site"), ("sec-fetch-dest", "image")];
+        assert!(admits(Isolation::SameSite, &image));
+        assert!(!admits(Isolation::SameOrigin, &image));
+    }
+
+    #[test]
+    fn links_are_let_in_and_forms_and_frames_are_not() {
+        let navigation = |dest| {
+            read(&[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+                ("sec-fetch-dest", dest),
+            ])
+        };
+        let admits =
+            |dest, method| Isolation::SameOrigin.admit(&navigation(dest), &method, false).is_ok();
+        assert!(admits("document", Method::GET) && admits("document", Method::HEAD));
+        assert!(!admits("document", Method::POST));
+        for dest in ["iframe", "frame", "object", "embed", "fencedframe", "image", ""] {
+            assert!(!admits(dest, Method::GET), "{dest}");
+        }
+    }
+
+    #[test]
+    fn what_no_browser_sends_is_refused_whatever_is_granted() {
+        for fields in [
+            &[("sec-fetch-site", "same-origin"), ("sec-fetch-site", "same-origin")][..],
+            &[("sec-fetch-site", "Same-Origin")],
+            &[("sec-fetch-site", "")],
+            &[("sec-fetch-site", "same-origin, none")],
+        ] {
+            let refused = Isolation::SameSite.admit(&read(fields), &Method::GET, true);
+            assert_eq!(refused, Err(Refusal::CrossSite), "{fields:?}");
+        }
+        let repeated = [
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert!(!admits(Isolation::SameSite, &repeated));
+    }
+
+    #[test]
+    fn what_cors_grants_is_let_in() {
+        let cors = read(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")]);
+        assert_eq!(Isolation::SameOrigin.admit(&cors, &Method::PUT, true), Ok(()));
+    }
+}
