@@ -15,7 +15,7 @@ use policy_core::{
     gate::Head,
 };
 
-use crate::{guard::Guard, partial, problem, response::Nonce, rules::Rules};
+use crate::{guard::Guard, nonce::Nonce, partial, problem, rules::Rules};
 
 /// What becomes of the answer to one request.
 #[derive(Debug)]

@@ -130,6 +130,7 @@ mod jsonp;
 mod layer;
 mod limits;
 mod mount;
+mod nonce;
 mod parameters;
 mod partial;
 mod principal;
