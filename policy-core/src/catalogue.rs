@@ -639,6 +639,8 @@ refusals! {
     ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
+    /// RFC 9110 9.1: the method is none of the standard, and no route has it.
+    MethodUnknown 501 "route.method-unknown", "The method is not known";
     /// The path has routes, none of the method.
     MethodNotAllowed 405 "route.method-not-allowed", "The method is not served here";
     /// Fetch, CORS check: the preflight's origin is not granted.

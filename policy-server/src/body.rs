@@ -27,7 +27,7 @@ impl BodyProgress {
 
 /// Puts a limit on a body: a reader gets an error at the byte that is too many. A request
 /// without a body costs no allocation.
-pub(crate) fn limit<B>(body: B, limit: usize) -> (Body, BodyProgress)
+pub(crate) fn limit<B>(body: B, limit: u64) -> (Body, BodyProgress)
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
@@ -35,7 +35,7 @@ where
         return (Body::empty(), BodyProgress(None));
     }
     let done = Arc::new(AtomicBool::new(false));
-    let body = Tracked { inner: Box::pin(Limited::new(body, limit)), done: Arc::clone(&done) };
+    let body = Tracked { inner: Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX))), done: Arc::clone(&done) };
     (Body::new(body), BodyProgress(Some(done)))
 }
 

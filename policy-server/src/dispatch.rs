@@ -19,7 +19,7 @@ use policy_core::{
     cache::Happened,
     cors::Grant,
     gate::{Head, Single},
-    headers::SecurityHeaders,
+    headers::{Nonce, SecurityHeaders},
     isolation::FetchMetadata,
     limits::{Granted, Refused},
     method,
@@ -34,7 +34,6 @@ use crate::{
     jsonp,
     limits::{Concurrency, RateLimit},
     mount::SharedService,
-    nonce::Nonce,
     parameters::Values,
     partial,
     problem::Problem,
@@ -74,8 +73,9 @@ where
     let rules = Arc::clone(finish.rules());
     let (mut parts, body) = request.into_parts();
     if rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
-        match Nonce::draw(&app.random) {
-            Ok(nonce) => {
+        match app.random.draw() {
+            Ok(random) => {
+                let nonce = Nonce::of(random);
                 parts.extensions.insert(nonce.clone());
                 finish = finish.with_nonce(nonce);
             }
@@ -162,7 +162,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
         let answer = match &taken {
             Ok(_) if concurrency.is_some() => self.permitted(request, auth),
             Ok(_) => self.answer(request, auth),
-            Err(_) => answered(self.app.guard.refuse(Refusal::RateLimit, &request)),
+            Err(_) => answered(self.app.guard.refuse(Refusal::RateExceeded, &request)),
         };
         Box::pin(counted(answer, limit, taken))
     }
@@ -174,7 +174,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
                 let answer = self.answer(request, auth);
                 Box::pin(async move { permit.keep(answer.await) })
             }
-            None => answered(self.app.guard.refuse(Refusal::Concurrency, &request)),
+            None => answered(self.app.guard.refuse(Refusal::ConcurrencyExceeded, &request)),
         }
     }
 
@@ -294,7 +294,6 @@ fn admit<S>(
 }
 
 /// The head of a request at the gates.
-#[derive(Clone, Copy)]
 struct Received<'a, S> {
     app: &'a Assembled<S>,
     head: &'a Head<'a>,
@@ -304,8 +303,8 @@ struct Received<'a, S> {
 
 impl<S> Received<'_, S> {
     /// The gates behind the router, the same for routes and the fallback.
-    fn admit(self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
-        let Self { app, head, headers, peer } = self;
+    fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
+        let Self { app, head, headers, peer } = *self;
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
@@ -320,7 +319,7 @@ impl<S> Received<'_, S> {
             match limit.take_address(peer) {
                 Ok(taken) => granted = Some((Arc::clone(limit), taken)),
                 Err(refused) => {
-                    let mut response = self.problem(Refusal::RateLimit);
+                    let mut response = self.problem(Refusal::RateExceeded);
                     limit.write(&Err(refused), response.headers_mut());
                     return self.answered(response, rules, grant);
                 }
@@ -341,7 +340,7 @@ impl<S> Received<'_, S> {
     }
 
     /// Gate 5, as far as it asks which page loads something.
-    fn isolated(self, rules: &Rules, grant: &Grant) -> Result<(), Refusal> {
+    fn isolated(&self, rules: &Rules, grant: &Grant) -> Result<(), Refusal> {
         let Some(isolation) = rules.isolation else { return Ok(()) };
         let shares_with_all = rules.cors.as_ref().is_some_and(|cors| cors.is_any_origin());
         let is_granted = matches!(grant, Grant::Origin(_))
@@ -351,8 +350,8 @@ impl<S> Received<'_, S> {
     }
 
     /// Gate 4: the answer to a preflight. No handler, no extractor, no body.
-    fn preflight(self, path: &Path) -> Admission {
-        let Self { app, head, .. } = self;
+    fn preflight(&self, path: &Path) -> Admission {
+        let Self { app, head, .. } = *self;
         let served = match head.request_method {
             Single::One(method) => path.asked(method.as_bytes()),
             Single::Absent | Single::Repeated => None,
@@ -371,8 +370,8 @@ impl<S> Received<'_, S> {
     }
 
     /// A path that no route has: the app's default policy holds.
-    fn unknown_path(self) -> Admission {
-        let Self { app, head, .. } = self;
+    fn unknown_path(&self) -> Admission {
+        let Self { app, head, .. } = *self;
         let rules = &app.unknown;
         if let Some(service) = &app.fallback
             && !head.is_preflight()
@@ -392,8 +391,8 @@ impl<S> Received<'_, S> {
 
     /// A path without a route for the method: automatic OPTIONS, 405 for a method that is known,
     /// 501 for one that is not (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
-    fn not_served(self, path: &Path) -> Admission {
-        let Self { app, head, .. } = self;
+    fn not_served(&self, path: &Path) -> Admission {
+        let Self { app, head, .. } = *self;
         let rules = path.shared().map_or(&app.outside, |served| &served.rules);
         let grant = self.grant(rules);
         let mut response = if head.method == Method::OPTIONS {
@@ -409,33 +408,33 @@ impl<S> Received<'_, S> {
     }
 
     /// Whether the standard knows the method, or the app has it somewhere.
-    fn is_method_known(self) -> bool {
+    fn is_method_known(&self) -> bool {
         method::is_known(self.head.method.as_str()) || self.app.router.serves(self.head.method)
     }
 
-    fn grant(self, rules: &Rules) -> Grant {
+    fn grant(&self, rules: &Rules) -> Grant {
         rules.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
     }
 
-    fn refuse(self, refusal: Refusal, rules: &Arc<Rules>, grant: Grant) -> Admission {
+    fn refuse(&self, refusal: Refusal, rules: &Arc<Rules>, grant: Grant) -> Admission {
         self.answered(self.problem(refusal), rules, grant)
     }
 
     /// A refusal, logged.
-    fn problem(self, refusal: Refusal) -> Response {
-        let Self { app, head, .. } = self;
+    fn problem(&self, refusal: Refusal) -> Response {
+        let Self { app, head, .. } = *self;
         app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
         Problem::from(refusal).into_response()
     }
 
-    fn answered(self, response: Response, rules: &Arc<Rules>, grant: Grant) -> Admission {
+    fn answered(&self, response: Response, rules: &Arc<Rules>, grant: Grant) -> Admission {
         let finish = Finish::new(self.head, self.headers, rules, grant);
         Admission::Answered(finish.apply(response, Happened::default()))
     }
 
     /// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
     /// origins that may read the route, and its own.
-    fn may_upgrade(self, rules: &Rules, grant: &Grant) -> bool {
+    fn may_upgrade(&self, rules: &Rules, grant: &Grant) -> bool {
         match (self.head.origin, grant) {
             (Single::Absent, _) | (_, Grant::Origin(_)) => true,
             (Single::Repeated, _) => false,

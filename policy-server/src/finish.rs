@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum_core::{body::Body, response::Response};
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
-    header::{ACCEPT, CONTENT_LENGTH},
+    header::{ACCEPT, CONTENT_LENGTH, VARY},
 };
 use http_body::Body as _;
 use policy_core::{
@@ -13,9 +13,11 @@ use policy_core::{
     conditional::Conditions,
     cors::{Grant, finish_without_cors},
     gate::Head,
+    headers::Nonce,
+    isolation,
 };
 
-use crate::{guard::Guard, nonce::Nonce, partial, problem, rules::Rules};
+use crate::{guard::Guard, partial, problem, rules::Rules};
 
 /// What becomes of the answer to one request.
 #[derive(Debug)]
@@ -95,10 +97,10 @@ impl Finish {
         cache::finish(rules.caching.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
             let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
-            security.finish(headers, nonce.map(Nonce::as_str));
+            security.finish(headers, nonce);
         }
         if rules.isolation.is_some() {
-            policy_core::isolation::vary(headers);
+            headers.append(VARY, isolation::VARY);
         }
         match &rules.cors {
             Some(cors) => cors.finish(grant, headers),

@@ -14,7 +14,7 @@ use policy_core::{
     jsonp::{self, Callback, JsonpPolicy},
 };
 
-use crate::{extract::is_json, problem::Problem};
+use crate::{extract::media_type::is_json, problem::Problem};
 
 /// The function to call. Any page can load the answer, so nothing that tells who asks reaches the
 /// handler, also where there is no function.

@@ -21,7 +21,7 @@ use policy_core::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{problem::Problem, response_future::without_content, source::CorsSource};
+use crate::{finish::without_content, problem::Problem, source::CorsSource};
 
 /// Puts a CORS policy in front of a service, such as an axum router: the first step of a move,
 /// before its handlers have attributes.

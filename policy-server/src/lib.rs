@@ -130,7 +130,6 @@ mod jsonp;
 mod layer;
 mod limits;
 mod mount;
-mod nonce;
 mod parameters;
 mod partial;
 mod principal;

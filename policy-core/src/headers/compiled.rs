@@ -9,6 +9,7 @@ use http::{
 };
 
 use super::{
+    Nonce,
     csp::{Directive, Name, Source},
     policy::HeadersPolicy,
     spec::{Frame, HeadersSpec},
@@ -85,17 +86,15 @@ impl SecurityHeaders {
     /// Writes the fields that a handler did not write itself. Pages are known by their
     /// `Content-Type`, so this is asked about headers as they are sent: a 304 has none, and gets
     /// no fields of pages.
-    ///
-    /// A nonce that is no base64 is left out.
-    pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&str>) {
+    pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
         if !headers.get(CONTENT_TYPE).is_some_and(is_page) {
             return;
         }
-        if let Some(nonce) = nonce.filter(|nonce| self.takes_nonce() && is_base64(nonce))
+        if let Some(nonce) = nonce.filter(|_| self.takes_nonce())
             && let Entry::Vacant(entry) = headers.entry(CONTENT_SECURITY_POLICY)
-            && let Ok(value) = HeaderValue::try_from(self.around_nonce.join(nonce))
+            && let Ok(value) = HeaderValue::try_from(self.around_nonce.join(nonce.as_str()))
         {
             entry.insert(value);
         }
@@ -197,13 +196,6 @@ fn is_page(content_type: &HeaderValue) -> bool {
     media_type.eq_ignore_ascii_case(b"text/html") || ends_with_xml
 }
 
-/// Content Security Policy 3, 2.3.1, `base64-value`
-fn is_base64(nonce: &str) -> bool {
-    let digits = nonce.trim_end_matches('=');
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-    !digits.is_empty() && digits.bytes().all(is_digit) && nonce.len() - digits.len() <= 2
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,7 +205,7 @@ mod tests {
     fn finished(
         policy: &HeadersPolicy,
         content_type: &'static str,
-        nonce: Option<&str>,
+        nonce: Option<&Nonce>,
     ) -> Vec<String> {
         let mut headers = HeaderMap::new();
         if !content_type.is_empty() {
@@ -263,10 +255,10 @@ mod tests {
     fn strict_pages_take_a_nonce_where_there_is_one() {
         let with = |nonce| finished(&HeadersPolicy::PAGES, PAGE, nonce);
         assert_eq!(
-            with(Some("abc=")),
+            with(Some(&Nonce::of([0; 16]))),
             [
-                "content-security-policy: default-src 'self'; script-src 'self' 'nonce-abc='; \
-                 style-src 'self' 'nonce-abc='; img-src 'self' data:; object-src 'none'; \
+                "content-security-policy: default-src 'self'; script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA'; \
+                 style-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA'; img-src 'self' data:; object-src 'none'; \
                  base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
                 "cross-origin-opener-policy: same-origin",
                 "permissions-policy: camera=(), geolocation=(), microphone=()",
@@ -277,9 +269,6 @@ mod tests {
         );
         let without = with(None);
         assert!(without[0].contains("script-src 'self'; style-src 'self';"), "{without:?}");
-        for hostile in ["", "a'; script-src *", "a b", "=", "a\r\nb", "a===", "ä"] {
-            assert_eq!(with(Some(hostile)), without, "{hostile:?}");
-        }
     }
 
     #[test]
@@ -316,7 +305,7 @@ mod tests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         headers.insert(CONTENT_SECURITY_POLICY, own.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES, true).finish(&mut headers, Some("abc"));
+        SecurityHeaders::new(&HeadersPolicy::PAGES, true).finish(&mut headers, Some(&Nonce::of([0; 16])));
         assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");

@@ -5,6 +5,8 @@ mod check;
 mod compiled;
 pub mod csp;
 pub mod groups;
+#[cfg(feature = "engine")]
+mod nonce;
 mod permissions;
 mod policy;
 mod spec;
@@ -12,6 +14,8 @@ mod violation;
 
 #[cfg(feature = "engine")]
 pub use compiled::SecurityHeaders;
+#[cfg(feature = "engine")]
+pub use nonce::Nonce;
 pub use policy::{HeadersPolicy, HeadersPolicyBuilder};
 pub use spec::{Frame, HeadersSpec, Part};
 pub use violation::Violation;

@@ -6,7 +6,6 @@ mod rules;
 
 use std::{fmt, sync::Arc};
 
-use futures_util::FutureExt;
 use http::Method;
 use policy_core::{
     Rule, Severity,
@@ -16,12 +15,12 @@ use policy_core::{
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     path::PathTemplate,
-    route::{Facet, Level, RoutePolicy, check_method, nearest},
+    route::{Facet, Level, RoutePolicy, check_method},
 };
 
 use crate::{
     app::App,
-    clock::{Clock, Random},
+    clock::Random,
     config_file::NamedLists,
     defaults::Defaults,
     endings::Endings,
@@ -36,9 +35,6 @@ use crate::{
     scope::Scope,
     serve::Settings,
     source::CorsSource,
-    session::{self, SessionService, Sessions},
-    store::MemoryStore,
-    tokens::{self, TokenService, Tokens},
 };
 
 pub(crate) use plan::Plan;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use policy_core::gate::OwnOrigin;
 
 use super::{Assembled, own_text};
 use crate::{
@@ -19,11 +18,11 @@ use crate::{
 
 /// An app that passed every check, and has opened nothing yet.
 pub(crate) struct Plan<S> {
-    assembled: Assembled<S>,
-    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    sessions: Option<Sessions<session::Settings>>,
-    tokens: Option<Tokens<tokens::Settings>>,
-    random: Random,
+    pub(super) assembled: Assembled<S>,
+    pub(super) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    pub(super) sessions: Option<Sessions<session::Settings>>,
+    pub(super) tokens: Option<Tokens<tokens::Settings>>,
+    pub(super) random: Random,
 }
 
 /// An app whose stores are open.

@@ -13,7 +13,7 @@ use policy_core::{
     route::{Facet, Level, nearest},
 };
 
-use super::{Assembler, Known, Stated};
+use super::{Assembler, Known};
 use crate::{
     clock::{Clock, Random},
     defaults::Defaults,

@@ -24,7 +24,7 @@ mod context;
 mod form;
 mod json;
 mod matched_route;
-mod media_type;
+pub(crate) mod media_type;
 mod mismatch;
 mod peer_addr;
 mod principal;
