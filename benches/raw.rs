@@ -65,9 +65,7 @@ fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
     response
 }
 
-fn service(
-    request: Request<Incoming>,
-) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
+fn service(request: Request<Incoming>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
     ready(Ok(answer(&request)))
 }
 

@@ -200,7 +200,7 @@ async fn main() -> Result<(), Error> {
         .cors(SHOP)
         .sessions(Sessions::embedded(folder.join("sessions.redb")))
         .tokens(Tokens::signed_with(keys::kept_in(&folder.join("token.keys"))?))
-        .body_limit(16 * 1024)
+        .limits(Limits::NONE.body(16 * 1024))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, devices, end, account_news])
         .routes(routes![token, token_refresh, token_logout]);

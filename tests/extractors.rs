@@ -25,7 +25,10 @@ struct Order {
 }
 
 fn client(routes: Vec<policy_server::Route<Shop>>) -> TestClient {
-    App::new(Shop { db: Db { name: "lamps" } }).body_limit(1000).routes(routes).test()
+    App::new(Shop { db: Db { name: "lamps" } })
+        .limits(Limits::NONE.body(1000))
+        .routes(routes)
+        .test()
 }
 
 /// Status and code of a problem.
@@ -504,7 +507,7 @@ mod of_axum {
             assert_eq!(response.status(), 413, "{path}");
         }
         // Also where it is above the two megabytes that axum allows by itself.
-        let app = App::new(Shop { db: Db { name: "x" } }).body_limit(3_000_000);
+        let app = App::new(Shop { db: Db { name: "x" } }).limits(Limits::NONE.body(3_000_000));
         let response =
             app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);
         assert_eq!(response.send().await.text(), "POST /bytes  2500000");

@@ -35,7 +35,10 @@ where
         return (Body::empty(), BodyProgress(None));
     }
     let done = Arc::new(AtomicBool::new(false));
-    let body = Tracked { inner: Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX))), done: Arc::clone(&done) };
+    let body = Tracked {
+        inner: Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX))),
+        done: Arc::clone(&done),
+    };
     (Body::new(body), BodyProgress(Some(done)))
 }
 

@@ -164,7 +164,13 @@ pub use mount::{Mount, SharedService};
 pub use parameters::FromParam;
 pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
-pub use policy_core::session::Identity;
+pub use policy_core::{
+    cache::CachePolicy,
+    headers::HeadersPolicy,
+    isolation::Isolation,
+    limits::{Limits, Rate},
+    session::Identity,
+};
 pub use policy_macros::{
     auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
     post, put, route, routes,
@@ -185,8 +191,9 @@ pub use tokens::Tokens;
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, CorsPolicy, Error, FromParam, FromRef, Identity, IntoResponse, Mount, Principal,
-        Problem, Response, Scope, Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
+        App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, HeadersPolicy, Identity,
+        IntoResponse, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope, Session,
+        Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{CsrfToken, Form, Json, MatchedRoute, PeerAddr, Query, State},
         get, head, headers, isolation, jsonp, limit, options, patch, post, put, route, routes,
         session::{days, hours, minutes},

@@ -431,4 +431,6 @@ mod tests {
         assert!(!body.to_string().contains("hunter2"));
     }
 }
-pub(crate) fn negotiate(_accept: &HeaderValue, response: Response) -> Response { response }
+pub(crate) fn negotiate(_accept: &HeaderValue, response: Response) -> Response {
+    response
+}

@@ -289,7 +289,11 @@ mod tests {
             let (cors, preflight) = (served.rules.cors.as_ref(), served.preflight.as_ref());
             let (origin, method) =
                 (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
-            let answer = preflight.unwrap().answer(cors.unwrap(), Single::One(&origin), Single::One(&method));
+            let answer = preflight.unwrap().answer(
+                cors.unwrap(),
+                Single::One(&origin),
+                Single::One(&method),
+            );
             answer.unwrap().1.get("access-control-allow-headers").unwrap().clone()
         };
         for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {

@@ -23,7 +23,7 @@ async fn show_every_route_with_its_policy_and_where_that_comes_from() {
             .scope("/open", Scope::new().cors(EVERYBODY).routes(routes![plain]))
             .mount("/files", files)
             .origins("partners", ["https://a.partner.example"])
-            .timeout(Duration::from_secs(1))
+            .limits(Limits::NONE.timeout(Duration::from_secs(1)))
             .serve("127.0.0.1:0")
             .await
             .expect("an app that serves");

@@ -314,7 +314,8 @@ async fn a_scheme_that_panics_lets_nobody_in() {
 /// A store that hangs: the request ends in time, and the user is still logged in.
 #[tokio::test]
 async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
-    let world = World::with(all(), |app| app.timeout(Duration::from_millis(50))).await;
+    let world =
+        World::with(all(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     let ada = world.login("ada").await;
     world.store.hold();
     let answer = ada.get("/me").send().await;

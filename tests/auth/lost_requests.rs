@@ -55,7 +55,8 @@ const DEEDS: [(&str, bool, bool); 7] = [
 ];
 
 async fn world() -> World {
-    World::with(routes![lost], |app| app.timeout(Duration::from_millis(100))).await
+    World::with(routes![lost], |app| app.limits(Limits::NONE.timeout(Duration::from_millis(100))))
+        .await
 }
 
 async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
@@ -199,7 +200,9 @@ async fn a_connection_that_breaks_undoes_no_logout() {
 /// A commit that has begun is not cut off by the time-out of the handler.
 #[tokio::test]
 async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
-    let world = World::with(Vec::new(), |app| app.timeout(Duration::from_millis(1))).await;
+    let world =
+        World::with(Vec::new(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(1))))
+            .await;
     let ada = world.login("ada").await;
     let mut request: Pin<Box<dyn Future<Output = TestResponse>>> =
         Box::pin(world.client.post("/login/eve").origin(OWN).send());

@@ -127,7 +127,10 @@ async fn world() -> (World, Arc<AtomicBool>) {
     let fails = Arc::new(AtomicBool::new(false));
     let routes = routes![prices, change_prices, maybe, hook, orders, order];
     let schemes = |app: App<All>| {
-        app.scheme(ApiKeys(Arc::clone(&fails))).scheme(Webhook).scheme(Basic).body_limit(100_000)
+        app.scheme(ApiKeys(Arc::clone(&fails)))
+            .scheme(Webhook)
+            .scheme(Basic)
+            .limits(Limits::NONE.body(100_000))
     };
     (World::with(routes, schemes).await, fails)
 }

@@ -4,7 +4,9 @@ use super::*;
 
 #[tokio::test]
 async fn of_every_class_carry_the_policy() {
-    let server = Running::start(app().timeout(Duration::from_millis(200)).body_limit(100)).await;
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
+            .await;
     let json = "application/json";
     let long = "x".repeat(200);
     let chunked = request(
@@ -57,8 +59,9 @@ async fn of_a_fallback_are_limited_as_those_of_routes() {
         "/panic" => panic!("a panic on purpose"),
         path => (StatusCode::NOT_FOUND, path.to_owned()),
     };
-    let app = App::new(()).cors(SHOP).fallback(fallback).body_limit(100);
-    let server = Running::start(app.timeout(Duration::from_millis(200))).await;
+    let app = App::new(()).cors(SHOP).fallback(fallback);
+    let limits = Limits::NONE.body(100).timeout(Duration::from_millis(200));
+    let server = Running::start(app.limits(limits)).await;
     for (bytes, status) in [
         (get("/lamp"), 404),
         (post("/lamp", "text/plain", &"x".repeat(200)), 413),

@@ -92,7 +92,9 @@ async fn has_preflights() {
 
 #[tokio::test]
 async fn carries_the_policy_on_answers_of_every_class() {
-    let server = Running::start(app().timeout(Duration::from_millis(200)).body_limit(100)).await;
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
+            .await;
     let (mut client, _connection) = connect(&server).await;
     let origin = ("origin", "https://shop.example");
     let json = ("content-type", "application/json");

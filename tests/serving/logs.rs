@@ -138,7 +138,8 @@ async fn of_refused_requests_are_no_flood() {
 #[tokio::test]
 async fn name_panics_and_timeouts() {
     let (log, _guard) = Log::begin();
-    let server = Running::start(app().timeout(Duration::from_millis(50))).await;
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     assert_eq!(server.answer(get("/panic")).await.status, 500);
     assert_eq!(server.answer(get("/never")).await.status, 503);
     let panics = log.with("handler panicked");
@@ -152,7 +153,8 @@ async fn name_panics_and_timeouts() {
 #[tokio::test]
 async fn have_a_span_for_every_request_with_its_outcome() {
     let (log, _guard) = Log::begin();
-    let server = Running::start(app().timeout(Duration::from_millis(50))).await;
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     let preflight = |origin: &str| {
         let fields = [&format!("origin: {origin}"), "access-control-request-method: GET"];
         request("OPTIONS /hello", &fields)

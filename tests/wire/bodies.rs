@@ -123,7 +123,7 @@ async fn with_endless_trailers_or_chunk_extensions_are_given_up() {
 
 #[tokio::test]
 async fn in_chunks_are_cut_at_the_limit() {
-    let server = Running::start(app().body_limit(1000)).await;
+    let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
     for (path, chunk) in [("POST /upload", "x"), ("POST /orders", " ")] {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
@@ -145,7 +145,7 @@ async fn in_chunks_are_cut_at_the_limit() {
 
 #[tokio::test]
 async fn without_an_end_are_not_kept() {
-    let server = Running::start(app().body_limit(1000)).await;
+    let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
     let mut connection = server.connect().await;
     connection.send(request("POST /upload", &[CHUNKED])).await;
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));

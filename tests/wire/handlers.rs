@@ -142,7 +142,8 @@ async fn outside_of_routes_may_panic_too() {
 
 #[tokio::test]
 async fn that_never_return_are_answered_for() {
-    let server = Running::start(app().timeout(Duration::from_millis(100))).await;
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(100)))).await;
     let mut connection = server.connect().await;
     for _ in 0..2 {
         connection.send(request("GET /never", &[ORIGIN])).await;

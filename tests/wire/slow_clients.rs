@@ -6,7 +6,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 fn impatient() -> App<()> {
     let settings = Settings::default().header_timeout(Duration::from_millis(300));
-    app().timeout(Duration::from_millis(300)).settings(settings)
+    app().limits(Limits::NONE.timeout(Duration::from_millis(300))).settings(settings)
 }
 
 /// Sends a byte now and then until the server closes, and says what it answered.

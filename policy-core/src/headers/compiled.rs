@@ -253,9 +253,10 @@ mod tests {
 
     #[test]
     fn strict_pages_take_a_nonce_where_there_is_one() {
+        let nonce = Nonce::of([0; 16]);
         let with = |nonce| finished(&HeadersPolicy::PAGES, PAGE, nonce);
         assert_eq!(
-            with(Some(&Nonce::of([0; 16]))),
+            with(Some(&nonce)),
             [
                 "content-security-policy: default-src 'self'; script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA'; \
                  style-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA'; img-src 'self' data:; object-src 'none'; \
@@ -305,7 +306,8 @@ mod tests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         headers.insert(CONTENT_SECURITY_POLICY, own.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES, true).finish(&mut headers, Some(&Nonce::of([0; 16])));
+        SecurityHeaders::new(&HeadersPolicy::PAGES, true)
+            .finish(&mut headers, Some(&Nonce::of([0; 16])));
         assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");

@@ -155,7 +155,8 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
-    let mut assembler = Assembler::new(problems, &named.lists, known, Rates::new(&app.clock, &app.random));
+    let mut assembler =
+        Assembler::new(problems, &named.lists, known, Rates::new(&app.clock, &app.random));
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
     let headers = match app.defaults.headers {
         Facet::Inherit => Facet::Set(HeadersPolicy::DEFAULT),
@@ -317,7 +318,10 @@ impl Assembler<'_> {
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
         let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
             description.policy;
-        let own = self.level(&place, Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits });
+        let own = self.level(
+            &place,
+            Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits },
+        );
         let callers = Callers {
             methods: description.routes.iter().map(|(method, _)| *method).collect(),
             is_personal: auth != AuthPolicy::Public || description.takes_session,

@@ -131,10 +131,8 @@ impl<'a> Assembler<'a> {
         let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, callers));
         let headers = held(levels, |stated| stated.headers);
         if let Some((policy, _)) = &headers {
-            let spec = HeadersSpec {
-                is_shared: cors.is_some() || jsonp.is_some(),
-                ..*policy.spec()
-            };
+            let spec =
+                HeadersSpec { is_shared: cors.is_some() || jsonp.is_some(), ..*policy.spec() };
             for violation in spec.violations() {
                 if violation.rule.severity() == Severity::Error {
                     self.rule(place, violation.rule, violation.value);
@@ -187,10 +185,7 @@ fn words(seed: [u8; 16]) -> [u64; 2] {
 }
 
 /// What the nearest of these levels says.
-fn held<T>(
-    levels: [(Level, &Stated); 3],
-    of: impl Fn(&Stated) -> Facet<T>,
-) -> Option<(T, Level)> {
+fn held<T>(levels: [(Level, &Stated); 3], of: impl Fn(&Stated) -> Facet<T>) -> Option<(T, Level)> {
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
 

@@ -30,7 +30,7 @@ impl Outcome {
 
 /// Everybody has little time where handlers take for ever, and enough where they do not.
 fn house(timeout: Duration) -> House {
-    let app = App::new(()).sessions(Sessions::memory()).timeout(timeout);
+    let app = App::new(()).sessions(Sessions::memory()).limits(Limits::NONE.timeout(timeout));
     House::new(app.routes(routes![act, look]))
 }
 
