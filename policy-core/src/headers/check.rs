@@ -285,8 +285,9 @@ mod tests {
             for source in
                 [Source::Host(text), Source::Scheme(text), Source::Hash(text), Source::Word(text)]
             {
-                let csp = Some(&[Directive(Name::ImgSrc, &[source])][..]);
-                let found = rules(HeadersSpec { csp, ..HeadersSpec::NOTHING });
+                let directives = [Directive(Name::ImgSrc, &[source])];
+                let spec = HeadersSpec { csp: Some(&directives), ..HeadersSpec::NOTHING };
+                let found = rules(spec);
                 assert!(!found.is_empty(), "{source:?}");
             }
         }

@@ -16,13 +16,13 @@ const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Whose page made a request, and what for (Fetch Metadata 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchMetadata {
-    site: Site,
+    sender: Sender,
     /// The answer becomes the page of a tab, not a part of another page.
     is_link: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Site {
+enum Sender {
     /// A program, or a browser that is too old.
     Unsaid,
     /// The same origin, or the user, who typed the address.
@@ -44,18 +44,18 @@ impl FetchMetadata {
     /// # let _ = metadata;
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
-        let site = match only(headers, &SITE) {
-            Ok(None) => Site::Unsaid,
-            Ok(Some(b"same-origin" | b"none")) => Site::Own,
-            Ok(Some(b"same-site")) => Site::SameSite,
-            Ok(Some(b"cross-site")) => Site::CrossSite,
-            Ok(Some(_)) | Err(Repeated) => Site::Malformed,
+        let sender = match only(headers, &SITE) {
+            Ok(None) => Sender::Unsaid,
+            Ok(Some(b"same-origin" | b"none")) => Sender::Own,
+            Ok(Some(b"same-site")) => Sender::SameSite,
+            Ok(Some(b"cross-site")) => Sender::CrossSite,
+            Ok(Some(_)) | Err(Repeated) => Sender::Malformed,
         };
         // What comes from elsewhere only is asked what for.
-        let is_link = matches!(site, Site::SameSite | Site::CrossSite)
+        let is_link = matches!(sender, Sender::SameSite | Sender::CrossSite)
             && only(headers, &MODE) == Ok(Some(b"navigate"))
             && only(headers, &DEST) == Ok(Some(b"document"));
-        Self { site, is_link }
+        Self { sender, is_link }
     }
 }
 
@@ -101,11 +101,11 @@ impl Isolation {
         is_granted: bool,
     ) -> Result<(), Refusal> {
         let is_link = metadata.is_link && matches!(*method, Method::GET | Method::HEAD);
-        let is_admitted = match metadata.site {
-            Site::Unsaid | Site::Own => true,
-            Site::SameSite => self == Self::SameSite || is_granted || is_link,
-            Site::CrossSite => is_granted || is_link,
-            Site::Malformed => false,
+        let is_admitted = match metadata.sender {
+            Sender::Unsaid | Sender::Own => true,
+            Sender::SameSite => self == Self::SameSite || is_granted || is_link,
+            Sender::CrossSite => is_granted || is_link,
+            Sender::Malformed => false,
         };
         if is_admitted { Ok(()) } else { Err(Refusal::CrossSite) }
     }
