@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 26;
+const FILES_REFUSED: usize = 29;
 const ACCEPTED: &str = "tests/ui/pass";
 const FILES_ACCEPTED: usize = 9;
 
@@ -39,7 +39,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let of_attribute = ["auth.", "cors.", "csrf.", "route."]
+        let of_attribute = ["auth.", "cache.", "cors.", "csrf.", "route."]
             .iter()
             .any(|group| rule.code().starts_with(group));
         if of_attribute {
@@ -54,6 +54,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
     // These are about what the compiler says of types and constants.
     let of_compiler = [
         "auth_constants",
+        "cache_constants",
         "cors_constants",
         "cors_types",
         "extractors",

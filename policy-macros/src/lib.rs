@@ -344,6 +344,78 @@ pub fn csrf(args: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// States who may keep the answers of a route, and for how long (RFC 9111).
+///
+/// It replaces whatever the scope and the app say; nothing is merged. What the handler writes into
+/// `Cache-Control` makes it stricter only, and what belongs to one person or has a secret in it
+/// goes into no shared cache, whatever anybody says.
+///
+/// # Grammar
+///
+/// ```text
+/// #[cache(part, ..)]      a policy of this route
+/// #[cache(LISTS)]         a constant of type CachePolicy, shared between routes
+/// #[cache(none)]          none, whatever the scope and the app say
+/// ```
+///
+/// | part | says |
+/// |---|---|
+/// | `no_store` | nobody keeps an answer; stands alone, or with `vary` |
+/// | `private` | the cache of one user keeps it |
+/// | `public` | caches that serve many users keep it, too |
+/// | `max_age = 60` | for so many seconds it is fresh |
+/// | `s_maxage = 60` | the same in caches that serve many users |
+/// | `no_cache` | before each use a cache asks whether it still holds |
+/// | `must_revalidate` | once it is stale, a cache asks, also when it cannot |
+/// | `immutable` | while it is fresh it does not change, so no reload asks |
+/// | `stale_while_revalidate = 30` | for so many seconds a stale answer serves while a cache asks |
+/// | `stale_if_error = 600` | for so many seconds a stale answer serves where there is no other |
+/// | `vary = ["accept", ..]` | the request fields that the answer depends on |
+///
+/// All of it holds for the good answers that caches keep: 200, 203, 204, 206, 300, 301, 304 and
+/// 308. Other answers are stored by nobody, unless the handler writes a `Cache-Control` for them.
+/// `vary` is on every answer. Those to POST and PATCH are kept only where the handler writes a
+/// `Content-Location` (RFC 9110 9.3.3).
+///
+/// ```
+/// use policy_server::{policy_core::cache::CachePolicy, prelude::*};
+///
+/// const ASSETS: CachePolicy = CachePolicy::public().max_age(31_536_000).immutable().build();
+///
+/// #[get("/catalogue")]
+/// #[cache(public, max_age = 60, stale_while_revalidate = 30, vary = ["accept"])]
+/// #[auth(public)]
+/// async fn catalogue() {}
+///
+/// #[get("/assets/{*file}")]
+/// #[cache(ASSETS)]
+/// #[auth(public)]
+/// async fn asset(file: String) {}
+///
+/// #[get("/account")]
+/// #[cache(private, max_age = 10)]
+/// #[auth(session)]
+/// async fn account() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `cache.`. The most common:
+///
+/// - `public`, `s_maxage` and `must_revalidate` where the answers depend on who asks: they let
+///   shared caches keep them (RFC 9111 3.5)
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/account")]
+///   #[cache(public, max_age = 60)]
+///   #[auth(session)]
+///   async fn account() {}
+///   ```
+/// - methods that no cache keeps answers to, such as DELETE, unless it is `no_store`; POST and PATCH
+///   without an age
+/// - `private` with `public` or `s_maxage`, `no_store` with anything, `immutable` or stale answers
+///   without an age
+/// - `*` in `vary`, and what is no header name
+/// - a second `#[cache]`, and one on a function without a route
 #[proc_macro_attribute]
 pub fn cache(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Cache, args, item)

@@ -64,7 +64,7 @@ impl<'a> CacheSpec<'a> {
         match part {
             Part::Whole if self.says_nothing() && self.vary.is_empty() => Some(Rule::CacheUnsaid),
             Part::Whole => None,
-            Part::NoStore if self.no_store && !self.is_no_store_alone() => {
+            Part::NoStore if self.no_store && self.uses_stored() => {
                 Some(Rule::CacheNoStoreNotAlone)
             }
             Part::NoStore => None,
@@ -140,17 +140,17 @@ impl<'a> CacheSpec<'a> {
 
     /// Whether there is no directive.
     const fn says_nothing(&self) -> bool {
-        !self.no_store && self.is_no_store_alone()
+        !self.no_store && !self.uses_stored()
     }
 
-    /// Whether there is no directive but `no_store`, if that is there.
-    const fn is_no_store_alone(&self) -> bool {
+    /// Whether there is a directive about what is stored.
+    const fn uses_stored(&self) -> bool {
         let has_word = self.no_cache || self.must_revalidate || self.immutable || self.is_twofold;
         let has_age = self.max_age.is_some()
             || self.s_maxage.is_some()
             || self.stale_while_revalidate.is_some()
             || self.stale_if_error.is_some();
-        !has_word && !has_age && matches!(self.audience, Audience::Unstated)
+        has_word || has_age || !matches!(self.audience, Audience::Unstated)
     }
 
     const fn is_private(&self) -> bool {

@@ -1,18 +1,176 @@
-//! `public, max_age = 60, ..`
+//! `public, max_age = 60, ..`, a shared policy, or `none`.
 
 use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Expr, Ident, Result, Token, ext::IdentExt, parse::ParseStream};
 
+use super::{List, cors::number_of, peek_word, peeled, read_entries, repeated, set};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[cache]` says.
-pub(crate) struct CacheArgs {
+pub(crate) enum CacheArgs {
+    /// A policy of this route alone.
+    Written(Written),
+    /// The value of a path.
+    Shared(Expr),
+    /// None, whatever the outer levels say.
+    Nothing,
+}
+
+/// A policy, part by part.
+pub(crate) struct Written {
     /// The tokens to underline when the attribute as a whole is wrong.
+    pub(crate) place: TokenStream,
+    pub(crate) words: Vec<Ident>,
+    pub(crate) ages: Vec<Age>,
+    pub(crate) vary: Option<List>,
+    /// An error about the attribute has been found already, so what is not there need not be
+    /// missing.
+    pub(crate) is_broken: bool,
+}
+
+/// `key = seconds`
+pub(crate) struct Age {
+    pub(crate) key: Ident,
+    pub(crate) seconds: i64,
+    /// The tokens of both.
     pub(crate) place: TokenStream,
 }
 
+const WORDS: [&str; 6] =
+    ["no_store", "no_cache", "private", "public", "must_revalidate", "immutable"];
+const AGES: [&str; 4] = ["max_age", "s_maxage", "stale_while_revalidate", "stale_if_error"];
+
+const POSSIBLE: &str = "possible are `no_store`, `private`, `public`, `no_cache`, `max_age`, \
+     `s_maxage`, `stale_while_revalidate`, `stale_if_error`, `must_revalidate`, `immutable` and \
+     `vary`; or the name of a `CachePolicy`, or `none`";
+
 impl CacheArgs {
-    /// Reads the arguments; `None` after an error.
-    pub(crate) fn read(taken: Taken, _findings: &mut Findings) -> Option<Self> {
-        Some(Self { place: taken.place })
+    /// Reads the arguments; `None` after an error that leaves no policy.
+    pub(crate) fn read(taken: Taken, findings: &mut Findings) -> Option<Self> {
+        let Taken { place, args, .. } = taken;
+        let (words, ages, vary) = (Vec::new(), Vec::new(), None);
+        let mut written = Written { place, words, ages, vary, is_broken: false };
+        // Whole policies, each with the tokens that name it.
+        let mut wholes = Vec::new();
+        let mut count = 0;
+        let errors_before = findings.error_count();
+        read_entries(args, findings, |input, findings| {
+            count += 1;
+            if !peek_word(input) {
+                let shared: Expr = input.parse()?;
+                if !matches!(peeled(&shared), Expr::Path(_)) {
+                    findings.error(&shared, "this is not the name of a policy", POSSIBLE);
+                    return Ok(());
+                }
+                wholes.push((shared.to_token_stream(), Self::Shared(shared)));
+                return Ok(());
+            }
+            let word = input.call(Ident::parse_any)?;
+            if input.peek(Token![=]) || is_part(&word) {
+                return written.read_part(word, input, findings);
+            }
+            if word == "none" {
+                wholes.push((word.to_token_stream(), Self::Nothing));
+            } else if word.to_string().contains(|char: char| char.is_ascii_uppercase()) {
+                let shared = syn::parse_quote!(#word);
+                wholes.push((word.to_token_stream(), Self::Shared(shared)));
+            } else {
+                findings.error(&word, format_args!("unknown word `{word}`"), POSSIBLE);
+            }
+            Ok(())
+        });
+        if count > 1 {
+            for (place, _) in &wholes {
+                findings.error(
+                    place,
+                    "a whole policy stands alone: nothing is merged into it",
+                    "write one policy by its parts, or give the name of one that has them all",
+                );
+            }
+        }
+        written.is_broken = findings.error_count() > errors_before;
+        match wholes.pop() {
+            None => Some(Self::Written(written)),
+            Some((_, whole)) => (!written.is_broken).then_some(whole),
+        }
     }
+}
+
+fn is_part(word: &Ident) -> bool {
+    WORDS.iter().chain(&AGES).any(|part| word == part) || word == "vary"
+}
+
+impl Written {
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|found| found == word)
+    }
+
+    pub(crate) fn age(&self, key: &str) -> Option<&Age> {
+        self.ages.iter().find(|age| age.key == key)
+    }
+
+    fn read_part(
+        &mut self,
+        key: Ident,
+        input: ParseStream<'_>,
+        findings: &mut Findings,
+    ) -> Result<()> {
+        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
+            Some(input.parse::<Expr>()?)
+        } else {
+            None
+        };
+        let name = key.to_string();
+        if WORDS.contains(&name.as_str()) {
+            if assigned {
+                let help = format_args!("write `{name}` alone, or leave it out");
+                findings.error(&key, format_args!("`{name}` has no value"), help);
+            } else if self.has(&name) {
+                repeated(&key, findings);
+            } else {
+                self.words.push(key);
+            }
+            return Ok(());
+        }
+        if !is_part(&key) {
+            findings.error(&key, format_args!("unknown argument `{key}`"), POSSIBLE);
+            return Ok(());
+        }
+        let Some(value) = value else {
+            findings.error(&key, format_args!("`{key}` needs a value"), example(&name));
+            return Ok(());
+        };
+        if name == "vary" {
+            if !set(&mut self.vary, read_names(value, findings)) {
+                repeated(&key, findings);
+            }
+        } else if self.age(&name).is_some() {
+            repeated(&key, findings);
+        } else if let Some(seconds) = number_of(&value) {
+            let place = quote!(#key = #value);
+            self.ages.push(Age { key, seconds, place });
+        } else {
+            findings.error(&value, format_args!("`{name}` is a number of seconds"), example(&name));
+        }
+        Ok(())
+    }
+}
+
+fn example(part: &str) -> String {
+    if part == "vary" {
+        "write a list, such as `vary = [\"accept\"]`".to_owned()
+    } else {
+        format!("write seconds, such as `{part} = 60`")
+    }
+}
+
+fn read_names(value: Expr, findings: &mut Findings) -> Option<List> {
+    let list = List::read(value, "vary", &example("vary"), findings)?;
+    if list.literals().is_none() {
+        findings.error(&list.expr, "`vary` is a list of string literals", example("vary"));
+        return None;
+    }
+    Some(list)
 }

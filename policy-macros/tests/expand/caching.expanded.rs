@@ -1,0 +1,175 @@
+async fn lists() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct lists {}
+#[cache(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for lists
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/lists")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                cache: __policy::policy_core::route::Facet::Set(
+                    __policy::policy_core::cache::CachePolicy::expanded(__policy::policy_core::cache::CacheSpec {
+                        audience: __policy::policy_core::cache::Audience::Public,
+                        max_age: ::core::option::Option::Some(60),
+                        s_maxage: ::core::option::Option::Some(600),
+                        stale_while_revalidate: ::core::option::Option::Some(30),
+                        vary: &["accept"],
+                        ..__policy::policy_core::cache::CacheSpec::NOTHING
+                    }),
+                ),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::lists"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| lists())
+        }
+    }
+};
+async fn assets() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct assets {}
+#[cache(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const cache_policy_of_assets: __policy::policy_core::cache::CachePolicy = shop::ASSETS;
+    const cache_agreement_of_assets: () = match (__policy::policy_core::cache::CacheSpec {
+        methods: &["GET"],
+        is_personal: true,
+        ..*cache_policy_of_assets.spec()
+    })
+        .first_error()
+    {
+        ::core::option::Option::None => {}
+        ::core::option::Option::Some(__policy_violation) => {
+            ::core::panic!("{}", __policy_violation.text().as_str())
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for assets
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/assets")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                    session: true,
+                    ..__policy::policy_core::auth::Requirement::NONE
+                }),
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                cache: __policy::policy_core::route::Facet::Set(cache_policy_of_assets),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::assets"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| assets())
+        }
+    }
+};
+async fn live() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct live {}
+#[cache(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for live
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/live")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                cache: __policy::policy_core::route::Facet::None,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::live"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| live())
+        }
+    }
+};
