@@ -12,6 +12,15 @@ pub enum Grammar {
 }
 
 /// A route whose answers are scripts where the query names a function to call.
+///
+/// A constant of it can be shared between routes; it is checked on each of them.
+///
+/// ```
+/// use policy_core::jsonp::{Grammar, JsonpPolicy, JsonpSpec};
+///
+/// const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
+/// assert_eq!(JsonpSpec::of(&PARTNERS).first_error(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JsonpPolicy {
     /// The parameter of the query.

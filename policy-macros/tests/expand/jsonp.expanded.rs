@@ -1,0 +1,167 @@
+async fn prices() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct prices {}
+#[jsonp(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for prices
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/prices")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
+                    callback: "callback",
+                    grammar: __policy::policy_core::jsonp::Grammar::Identifier,
+                }),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::prices"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| prices())
+        }
+    }
+};
+async fn widgets() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct widgets {}
+#[jsonp(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for widgets
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/widgets")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
+                    callback: "cb",
+                    grammar: __policy::policy_core::jsonp::Grammar::Dotted,
+                }),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::widgets"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| widgets())
+        }
+    }
+};
+async fn partners() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct partners {}
+#[jsonp(__policy_consumed)]
+const _: () = ();
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const __POLICY_JSONP: __policy::policy_core::jsonp::JsonpPolicy = PARTNERS;
+    const jsonp_policy_of_partners: () = match __policy::policy_core::jsonp::JsonpSpec::of(
+            &__POLICY_JSONP,
+        )
+        .first_error()
+    {
+        ::core::option::Option::None => {}
+        ::core::option::Option::Some(__policy_violation) => {
+            ::core::panic!("{}", __policy_violation.text().as_str())
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for partners
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/partners")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                jsonp: ::core::option::Option::Some(__POLICY_JSONP),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::partners"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| partners())
+        }
+    }
+};
