@@ -257,7 +257,7 @@ impl Hasher for PathHasher {
 #[cfg(test)]
 mod tests {
     use policy_core::{
-        cors::{CorsPolicy, OriginLists},
+        cors::{Cors, CorsPolicy, OriginLists},
         gate::Single,
     };
 

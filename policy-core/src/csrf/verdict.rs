@@ -42,9 +42,10 @@ impl<'a> OriginFacts<'a> {
     }
 
     /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
-    /// A method that is not known may change everything.
+    /// A method that is not known may change everything, and so may TRACE as far as is known
+    /// here: no browser sends it, and no route serves it.
     pub fn is_safe(&self) -> bool {
-        !self.is_upgrade && method::is_safe(self.method.as_str())
+        !self.is_upgrade && self.method != Method::TRACE && method::is_safe(self.method.as_str())
     }
 
     /// Whether the request opens a WebSocket as browsers do, which cannot add a field to it.

@@ -19,16 +19,16 @@ use super::{
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header};
-/// use policy_core::headers::{HeadersPolicy, SecurityHeaders};
+/// use policy_core::headers::{HeadersPolicy, Nonce, SecurityHeaders};
 ///
 /// let fields = SecurityHeaders::new(&HeadersPolicy::PAGES, true);
 /// assert!(fields.takes_nonce());
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-/// fields.finish(&mut headers, Some("c2VjcmV0"));
+/// fields.finish(&mut headers, Some(&Nonce::of([0; 16])));
 /// let csp = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
-/// assert!(csp.contains("script-src 'self' 'nonce-c2VjcmV0';"));
+/// assert!(csp.contains("script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA';"));
 /// assert_eq!(headers[header::STRICT_TRANSPORT_SECURITY], "max-age=31536000");
 /// ```
 #[derive(Clone, Debug)]
