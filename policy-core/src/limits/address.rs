@@ -29,3 +29,24 @@ pub fn address_key(address: IpAddr) -> AddressKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_64_bits_of_ipv6() {
+        let key = |text: &str| address_key(text.parse().unwrap());
+        for (one, other, same) in [
+            ("2001:db8:0:1::", "2001:db8:0:1:ffff:ffff:ffff:ffff", true),
+            ("2001:db8:0:1::", "2001:db8:0:2::", false),
+            ("::ffff:192.0.2.255", "192.0.2.255", true),
+            ("192.0.2.0", "192.0.2.1", false),
+            // No IPv4 address is the key of an IPv6 network.
+            ("192.0.2.1", "c000:201::", false),
+            ("0.0.0.0", "::", false),
+        ] {
+            assert_eq!(key(one) == key(other), same, "{one} {other}");
+        }
+    }
+}

@@ -100,3 +100,47 @@ impl Text {
         self.add(digits.get(begin..).unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(rate: &Rate, write: impl Fn(&RateFields, &mut HeaderMap)) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        write(&RateFields::new(rate), &mut headers);
+        let names = ["ratelimit-policy", "ratelimit", "retry-after"];
+        let values = names.iter().filter_map(|name| headers.get(*name));
+        values.map(|value| value.to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn seconds_are_rounded_up_and_integers_have_fifteen_digits() {
+        for (millis, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (59_999, 60)] {
+            let retry_after = Duration::from_millis(millis);
+            let fields = written(&Rate::per_hour(7), |fields, headers| {
+                fields.refused(Refused { retry_after }, headers);
+            });
+            let limit = format!("\"default\";r=0;t={seconds}");
+            assert_eq!(fields, ["\"default\";q=7;w=3600", &limit, &seconds.to_string()]);
+        }
+        let most = Rate { per: Duration::MAX, ..Rate::per_second(u32::MAX) };
+        let fields = written(&most, |fields, headers| {
+            fields.granted(Granted { remaining: u32::MAX, reset: Duration::MAX }, headers);
+        });
+        let all = "999999999999999";
+        let policy = format!("\"default\";q=4294967295;w={all}");
+        assert_eq!(fields, [policy, format!("\"default\";r=4294967295;t={all}")]);
+    }
+
+    #[test]
+    fn what_a_handler_wrote_is_replaced() {
+        let fields = written(&Rate::per_second(1), |fields, headers| {
+            headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=9"));
+            headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=8"));
+            let granted = Granted { remaining: 0, reset: Duration::from_secs(1) };
+            fields.granted(granted, headers);
+            assert_eq!(headers.get_all(RATE_LIMIT).iter().count(), 1);
+        });
+        assert_eq!(fields, ["\"default\";q=1;w=1", "\"default\";r=0;t=1"]);
+    }
+}

@@ -89,3 +89,42 @@ impl Limits {
         LimitSpec::of(self).first_error()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_level_decides_each_limit_by_itself() {
+        let inner = Limits {
+            body: Some(1),
+            timeout: Some(Duration::from_secs(1)),
+            rate: Some(Rate::per_second(1)),
+            concurrency: Some(1),
+        };
+        let outer = Limits {
+            body: Some(2),
+            timeout: Some(Duration::from_secs(2)),
+            rate: Some(Rate::per_second(2)),
+            concurrency: Some(2),
+        };
+        for flags in 0..16_u8 {
+            let has = |flag: u8| flags & (1 << flag) != 0;
+            let stated = Limits {
+                body: inner.body.filter(|_| has(0)),
+                timeout: inner.timeout.filter(|_| has(1)),
+                rate: inner.rate.filter(|_| has(2)),
+                concurrency: inner.concurrency.filter(|_| has(3)),
+            };
+            let composed = stated.or(outer);
+            assert_eq!(composed.body, if has(0) { inner.body } else { outer.body });
+            assert_eq!(composed.timeout, if has(1) { inner.timeout } else { outer.timeout });
+            assert_eq!(composed.rate, if has(2) { inner.rate } else { outer.rate });
+            assert_eq!(
+                composed.concurrency,
+                if has(3) { inner.concurrency } else { outer.concurrency }
+            );
+            assert_eq!(stated.or(Limits::NONE), stated);
+        }
+    }
+}

@@ -117,3 +117,67 @@ impl LimitSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Rate;
+
+    fn rules(spec: LimitSpec) -> Vec<(Part, Rule)> {
+        spec.violations().map(|found| (found.part, found.rule)).collect()
+    }
+
+    #[test]
+    fn nothing_is_zero() {
+        assert_eq!(rules(LimitSpec::NOTHING), []);
+        let smallest = Limits::NONE
+            .body(1)
+            .timeout(Duration::from_nanos(1))
+            .rate(Rate { per: Duration::from_nanos(1), ..Rate::per_second(1) })
+            .concurrency(1);
+        assert_eq!(rules(LimitSpec::of(smallest)), []);
+        let nothing =
+            Limits::NONE.body(0).timeout(Duration::ZERO).rate(Rate::per_second(0)).concurrency(0);
+        let all = [
+            (Part::Body, Rule::LimitBodyOutOfBounds),
+            (Part::Timeout, Rule::LimitTimeoutOutOfBounds),
+            (Part::Rate, Rule::LimitRateOutOfBounds),
+            (Part::Concurrency, Rule::LimitConcurrencyZero),
+        ];
+        assert_eq!(rules(LimitSpec::of(nothing)), all);
+        let timeless = Rate { per: Duration::ZERO, ..Rate::per_second(1) };
+        let long = Limits::NONE.timeout(LONGEST_TIMEOUT + Duration::from_nanos(1)).rate(timeless);
+        assert_eq!(rules(LimitSpec::of(long)), all[1..3]);
+        assert_eq!(rules(LimitSpec::of(Limits::NONE.timeout(LONGEST_TIMEOUT))), []);
+    }
+
+    #[test]
+    fn a_principal_is_counted_where_one_is_asked_for() {
+        for (rate, is_public, wrong) in [
+            (Rate::per_second(1), true, false),
+            (Rate::per_second(1).by_principal(), true, true),
+            (Rate::per_second(1).by_principal(), false, false),
+        ] {
+            let found = rules(LimitSpec { limits: Limits::NONE.rate(rate), is_public });
+            let want = [(Part::Rate, Rule::LimitRateOfNobody)];
+            assert_eq!(found, if wrong { &want[..] } else { &[] });
+        }
+    }
+
+    #[test]
+    fn what_constants_are_told_is_the_first_violation() {
+        for flags in 0..32_u8 {
+            let has = |flag: u8| flags & (1 << flag) != 0;
+            let limits = Limits {
+                body: has(0).then_some(0),
+                timeout: has(1).then_some(Duration::ZERO),
+                rate: has(2).then(|| Rate::per_second(u32::from(has(4))).by_principal()),
+                concurrency: has(3).then_some(0),
+            };
+            let spec = LimitSpec { limits, is_public: true };
+            assert_eq!(spec.first_error(), spec.violations().next());
+            assert_eq!(spec.violations().count(), (flags & 15).count_ones() as usize);
+            assert_eq!(limits.first_error(), limits.violations().next());
+        }
+    }
+}

@@ -131,3 +131,72 @@ impl fmt::Debug for RateTable {
         f.debug_struct("RateTable").field("sets", &self.sets.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_56_bytes() {
+        assert_eq!(size_of::<Mutex<Set>>(), 56 * WAYS);
+        for (capacity, sets) in [(0, 1), (1, 1), (7, 1), (8, 2), (65_536, 9_363)] {
+            assert_eq!(RateTable::new(capacity, [0; 2]).sets.len(), sets);
+        }
+    }
+
+    #[test]
+    fn every_set_is_used_and_none_by_many_more_than_others() {
+        let table = RateTable::new(70 * WAYS, [5, 6]);
+        for client in 0..70_000_u32 {
+            let _ = table.take(&Rate::per_hour(9), &client.to_be_bytes(), Duration::from_secs(1));
+        }
+        let full = |set: &Mutex<Set>| {
+            let set = set.lock().unwrap();
+            set.cells.iter().chain([&set.shared]).all(|cell| cell.tag != 0)
+        };
+        assert!(table.sets.iter().all(full));
+        let hashes = (0..1_000_u64).map(|n| n << 54);
+        assert!(hashes.map(|hash| scaled(hash, 70)).is_sorted());
+        assert_eq!((scaled(0, 70), scaled(u64::MAX, 70)), (0, 69));
+    }
+
+    #[test]
+    fn the_seed_decides_who_meets_whom() {
+        let met = |seed| {
+            let (table, rate) = (RateTable::new(64 * WAYS, seed), Rate::per_hour(1));
+            (0..1_000_u32)
+                .filter(|client| {
+                    table.take(&rate, &client.to_be_bytes(), Duration::from_secs(1)).is_err()
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(met([1, 2]), met([1, 2]));
+        assert_ne!(met([1, 2]), met([1, 3]));
+        assert_ne!(met([1, 2]), met([2, 2]));
+    }
+
+    #[test]
+    fn a_rate_of_nothing_grants_nothing() {
+        let (table, nothing) = (RateTable::new(1, [0; 2]), Rate::per_second(0));
+        let refused = table.take(&nothing, b"ada", Duration::from_secs(1));
+        assert_eq!(refused, Err(Refused { retry_after: nothing.per }));
+    }
+
+    #[test]
+    fn the_ends_of_time_are_no_end_of_the_program() {
+        for (per, now) in [
+            (Duration::MAX, Duration::MAX),
+            (Duration::MAX, Duration::ZERO),
+            (Duration::ZERO, Duration::MAX),
+            (Duration::from_nanos(1), Duration::ZERO),
+        ] {
+            let rate = Rate { per, ..Rate::per_second(u32::MAX) };
+            let table = RateTable::new(1, [0; 2]);
+            for back in [now, Duration::ZERO, now] {
+                for key in 0..20_u8 {
+                    let _ = table.take(&rate, &[key], back);
+                }
+            }
+        }
+    }
+}

@@ -83,15 +83,16 @@ pub fn timeout_of(text: &str) -> Result<Duration, Rule> {
 pub fn rate_of(text: &str) -> Result<Rate, Rule> {
     let (number, rest) = number_of(text).ok_or(Rule::LimitRateMalformed)?;
     let (unit, by) = match rest.split_once(' ') {
-        None | Some((_, "per address")) => (rest, RateKey::Address),
-        Some((_, "per principal")) => (rest, RateKey::Principal),
+        None => (rest, RateKey::Address),
+        Some((unit, "per address")) => (unit, RateKey::Address),
+        Some((unit, "per principal")) => (unit, RateKey::Principal),
         Some(_) => return Err(Rule::LimitRateMalformed),
     };
-    let per = match unit.split(' ').next() {
-        Some("/s") => Rate::per_second,
-        Some("/min") => Rate::per_minute,
-        Some("/h") => Rate::per_hour,
-        Some("/d") => Rate::per_day,
+    let per = match unit {
+        "/s" => Rate::per_second,
+        "/min" => Rate::per_minute,
+        "/h" => Rate::per_hour,
+        "/d" => Rate::per_day,
         _ => return Err(Rule::LimitRateMalformed),
     };
     let count = number.and_then(|number| u32::try_from(number).ok()).filter(|count| *count != 0);
@@ -103,4 +104,110 @@ fn number_of(text: &str) -> Option<(Option<u64>, &str)> {
     let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
     let digits = text.strip_suffix(rest).filter(|digits| !digits.is_empty())?;
     Some((digits.parse().ok(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_a_number_and_a_unit_of_the_standard() {
+        for (text, bytes) in [
+            ("1 B", 1),
+            ("007B", 7),
+            ("3 kB", 3_000),
+            ("10 MB", 10_000_000),
+            ("2 GB", 2_000_000_000),
+            ("1 KiB", 1_024),
+            ("1 MiB", 1_048_576),
+            ("4GiB", 4_294_967_296),
+            ("18446744073709551615 B", u64::MAX),
+        ] {
+            assert_eq!(body_of(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "B",
+            "1",
+            "1 ",
+            "1  B",
+            " 1 B",
+            "1 B ",
+            "-1 B",
+            "+1 B",
+            "1.5 MiB",
+            "1 KB",
+            "1 kb",
+            "1 Mb",
+            "1 MIB",
+            "1 mib",
+            "1 M",
+            "1 TB",
+            "1_000 B",
+            "\u{661} B",
+            "1\u{a0}B",
+            "0x1 B",
+        ] {
+            assert_eq!(body_of(text), Err(Rule::LimitBodyMalformed), "{text:?}");
+        }
+        for text in ["0 B", "00 GiB", "18446744073709551616 B", "17179869184 GiB"] {
+            assert_eq!(body_of(text), Err(Rule::LimitBodyOutOfBounds), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_has_a_number_and_a_unit_and_is_at_most_a_day() {
+        for (text, millis) in
+            [("1ms", 1), ("500ms", 500), ("5s", 5_000), ("02m", 120_000), ("1440m", 86_400_000)]
+        {
+            assert_eq!(timeout_of(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "s", "5", "5 s", "5S", "5sec", "5min", "1h", "-1s", "1.5s", " 5s", "5s "] {
+            assert_eq!(timeout_of(text), Err(Rule::LimitTimeoutMalformed), "{text:?}");
+        }
+        for text in
+            ["0ms", "0m", "86401s", "1441m", "18446744073709551615s", "99999999999999999999ms"]
+        {
+            assert_eq!(timeout_of(text), Err(Rule::LimitTimeoutOutOfBounds), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_has_a_number_a_period_and_who_is_counted() {
+        for (text, rate) in [
+            ("1/s", Rate::per_second(1)),
+            ("100/min", Rate::per_minute(100)),
+            ("100/min per address", Rate::per_minute(100)),
+            ("10/h per principal", Rate::per_hour(10).by_principal()),
+            ("4294967295/d", Rate::per_day(u32::MAX)),
+        ] {
+            assert_eq!(rate_of(text), Ok(rate), "{text}");
+        }
+        for text in [
+            "",
+            "/min",
+            "100",
+            "100 / min",
+            "100/ min",
+            "100/m",
+            "100/sec",
+            "100/hour",
+            "100/min ",
+            "100/min  per address",
+            "100/min per address ",
+            "100/minper address",
+            "100/min per user",
+            "100/min per",
+            "100/min address",
+            "100 /min",
+            "-1/min",
+            "1.5/s",
+            "100/10s",
+        ] {
+            assert_eq!(rate_of(text), Err(Rule::LimitRateMalformed), "{text:?}");
+        }
+        for text in ["0/min", "4294967296/s per principal", "99999999999999999999/d"] {
+            assert_eq!(rate_of(text), Err(Rule::LimitRateOutOfBounds), "{text}");
+        }
+    }
 }

@@ -1,0 +1,182 @@
+const UPLOADS: Limits = Limits::NONE.body(1 << 30);
+async fn all() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct all {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[limit(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for all
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/orders")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                    session: true,
+                    ..__policy::policy_core::auth::Requirement::NONE
+                }),
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                limits: __policy::policy_core::limits::Limits::NONE
+                    .body(1048576u64)
+                    .timeout(::core::time::Duration::from_millis(500u64))
+                    .rate(__policy::policy_core::limits::Rate {
+                        count: 100u32,
+                        per: ::core::time::Duration::from_secs(60u64),
+                        by: __policy::policy_core::limits::RateKey::Principal,
+                    })
+                    .concurrency(64u32),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::all"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| all())
+        }
+    }
+};
+async fn one() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct one {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[limit(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for one
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/search")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                limits: __policy::policy_core::limits::Limits::NONE
+                    .rate(__policy::policy_core::limits::Rate {
+                        count: 5u32,
+                        per: ::core::time::Duration::from_secs(1u64),
+                        by: __policy::policy_core::limits::RateKey::Address,
+                    }),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::one"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| one())
+        }
+    }
+};
+async fn shared() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct shared {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[limit(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    const __POLICY_LIMITS: __policy::policy_core::limits::Limits = UPLOADS;
+    const limit_policy_of_shared: () = match (__policy::policy_core::limits::LimitSpec {
+        limits: __POLICY_LIMITS,
+        is_public: false,
+    })
+        .first_error()
+    {
+        ::core::option::Option::None => {}
+        ::core::option::Option::Some(__policy_violation) => {
+            ::core::panic!("{}", __policy_violation.text().as_str())
+        }
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for shared
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("POST", "/uploads")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                cors: __policy::policy_core::route::Facet::Inherit,
+                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                    session: true,
+                    ..__policy::policy_core::auth::Requirement::NONE
+                }),
+                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
+                limits: __POLICY_LIMITS,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::shared"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+        };
+        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| shared())
+        }
+    }
+};
