@@ -119,9 +119,6 @@ impl<'a> Endpoint<'a> {
         if let Some(headers) = around.headers {
             facets::headers::check(headers, &around, findings);
         }
-        if let Some(isolation) = around.isolation {
-            facets::isolation::check(isolation, &around, findings);
-        }
     }
 
     /// The errors, and an implementation that is never called: nobody has to read about a
@@ -212,7 +209,6 @@ impl<'a> Endpoint<'a> {
             jsonp: self.jsonp.as_ref(),
             limit: self.limit.as_ref(),
             headers: self.headers.as_ref(),
-            isolation: self.isolation.as_ref(),
             principal: self.arguments.principal(),
             takes_session: self.arguments.take_session(),
         }
@@ -298,7 +294,7 @@ impl<'a> Endpoint<'a> {
             ("jsonp", around.jsonp.map(|args| facets::jsonp::stated(args, &around))),
             ("limits", around.limit.map(|args| facets::limit::stated(args, &around))),
             ("headers", around.headers.map(|args| facets::headers::stated(args, &around))),
-            ("isolation", around.isolation.map(|args| facets::isolation::stated(args, &around))),
+            ("isolation", self.isolation.map(|args| (quote!(), facets::isolation::stated(args)))),
         ];
         let (mut items, mut facets) = (quote!(#items #more_items), TokenStream::new());
         for (field, stated) in stated {

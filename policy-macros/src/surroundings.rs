@@ -2,7 +2,7 @@
 
 use crate::args::{
     auth::AuthArgs, cache::CacheArgs, cors::CorsArgs, csrf::CsrfArgs, headers::HeadersArgs,
-    isolation::IsolationArgs, jsonp::JsonpArgs, limit::LimitArgs,
+    jsonp::JsonpArgs, limit::LimitArgs,
 };
 use syn::{Ident, LitStr, Type};
 
@@ -20,7 +20,6 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) jsonp: Option<&'a JsonpArgs>,
     pub(crate) limit: Option<&'a LimitArgs>,
     pub(crate) headers: Option<&'a HeadersArgs>,
-    pub(crate) isolation: Option<&'a IsolationArgs>,
     /// The type of an argument that is a `Principal`.
     pub(crate) principal: Option<&'a Type>,
     /// Whether an argument is a `Session` or the `Sessions`.

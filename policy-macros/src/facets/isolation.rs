@@ -1,19 +1,17 @@
-//! Resource isolation, as `#[isolation]` says it.
+//! Resource isolation, as `#[isolation]` says it. No rule is about it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{args::isolation::IsolationArgs, diag::Findings, surroundings::Surroundings};
+use crate::args::isolation::IsolationArgs;
 
-/// Reports every violation that can be seen, each on its own token.
-pub(crate) fn check(args: &IsolationArgs, around: &Surroundings<'_>, findings: &mut Findings) {
-    let _ = (&args.place, around, findings);
-}
-
-/// The items that the policy needs, and the expression for it.
-pub(crate) fn stated(
-    _args: &IsolationArgs,
-    _around: &Surroundings<'_>,
-) -> (TokenStream, TokenStream) {
-    (quote!(), quote!(__policy::policy_core::route::Facet::Inherit))
+/// The expression for the policy.
+pub(crate) fn stated(args: IsolationArgs) -> TokenStream {
+    let facet = quote!(__policy::policy_core::route::Facet);
+    let isolation = quote!(__policy::policy_core::isolation::Isolation);
+    match args {
+        IsolationArgs::SameOrigin => quote!(#facet::Set(#isolation::SameOrigin)),
+        IsolationArgs::SameSite => quote!(#facet::Set(#isolation::SameSite)),
+        IsolationArgs::Nothing => quote!(#facet::None),
+    }
 }
