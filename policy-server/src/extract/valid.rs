@@ -77,10 +77,12 @@ pub trait Validate {
 ///
 /// What fails before there is a value, such as a body that is not JSON, is answered as without
 /// `Valid`. [`Invalid`] shows how the reports of other libraries are used.
+// The bound stands here and not only where it is needed: so the compiler speaks of a missing
+// `Validate` at the argument.
 #[derive(Clone, Copy, Debug)]
-pub struct Valid<E>(pub E);
+pub struct Valid<E: Deref<Target: Validate>>(pub E);
 
-impl<E> Deref for Valid<E> {
+impl<E: Deref<Target: Validate>> Deref for Valid<E> {
     type Target = E;
 
     fn deref(&self) -> &E {

@@ -35,7 +35,7 @@ const LONGEST: usize = 400;
 /// let response = client.post("/lamps/1/price").json(&7).send().await;
 /// assert_eq!(response.status(), 422);
 /// assert!(response.text().ends_with(
-///     r#""code":"request.invalid","errors":[{"pointer":"","detail":"must be a multiple of 5"}]}"#
+///     r#""code":"request.invalid","errors":[{"detail":"must be a multiple of 5","pointer":""}]}"#
 /// ));
 /// # });
 /// ```

@@ -28,7 +28,7 @@ impl<T: Serialize> Json<T> {
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
     /// let response = App::new(()).routes(routes![lamps]).test().get("/lamps").send().await;
-    /// assert_eq!(response.header("etag"), Some("\"sI2RN4ePrQTLu6O9WsuSQA\""));
+    /// assert_eq!(response.header("etag"), Some("\"uYsQPWhzIa8wE-FBrpwV_Q\""));
     /// # });
     /// ```
     pub fn etag(self) -> TaggedJson<T> {

@@ -35,12 +35,9 @@ impl ETag {
     ///
     /// Two representations of one state, such as JSON and HTML, need two tags: use
     /// [`weak`](Self::weak), or [`strong`](Self::strong) with a name of the form.
+    #[expect(clippy::expect_used, reason = "a tag may have digits")]
     pub fn version(number: u64) -> Self {
-        let tag = number.to_string();
-        Self(conditional::ETag::strong(&tag).unwrap_or_else(|| {
-            // Digits are always a tag.
-            conditional::ETag::of_content(tag.as_bytes())
-        }))
+        Self::strong(&number.to_string()).expect("a tag")
     }
 
     /// The tag of states that are byte for byte the same; `None` where `tag` has a blank, a quote
