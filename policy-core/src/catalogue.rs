@@ -695,6 +695,12 @@ refusals! {
     JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
     /// A form that its type does not parse.
     FormInvalid 422 "request.form-invalid", "The form is invalid";
+    /// A value of the expected type that breaks a rule of the application's.
+    RequestInvalid 422 "request.invalid", "The request breaks a rule";
+    /// RFC 9110 15.5.7: no representation has a media type that the request accepts.
+    NotAcceptable 406 "request.not-acceptable", "There is no representation that the request accepts";
+    /// RFC 6585 3: an unsafe request that does not say which state it expects.
+    PreconditionRequired 428 "request.precondition-required", "The request has to name the state that it expects by If-Match";
     /// A body over its limit.
     BodyTooLarge 413 "request.body-too-large", "The body is over its limit";
     /// A body that broke off.

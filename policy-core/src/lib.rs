@@ -10,6 +10,7 @@
 //! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
 //! - `session` and `token`: what callers are known by
 //! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
+//! - `vary`: which request fields an answer depends on
 //! - `conditional`, `negotiate`: what a client has already, and what it would like to have
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
@@ -53,7 +54,7 @@ pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
 #[cfg(feature = "engine")]
-mod vary;
+pub mod vary;
 
 pub use catalogue::{Refusal, Rule, Severity};
 pub use const_text::ConstText;

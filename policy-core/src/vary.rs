@@ -7,7 +7,9 @@ use http::{
 
 /// A request field that an answer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub enum Token {
+    /// `Accept`
+    Accept,
     /// `Origin`
     Origin,
     /// `Cookie`
@@ -15,6 +17,7 @@ pub(crate) enum Token {
 }
 
 // As constants, since `from_static` looks at every byte.
+const ACCEPT: HeaderValue = HeaderValue::from_static("accept");
 const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
 /// What most answers of a session to a page of another origin have.
@@ -23,13 +26,15 @@ const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
 impl Token {
     const fn value(self) -> HeaderValue {
         match self {
+            Self::Accept => ACCEPT,
             Self::Origin => ORIGIN,
             Self::Cookie => COOKIE,
         }
     }
 
     fn is_in(self, line: &HeaderValue) -> bool {
-        let name = match self {
+        let name: &[u8] = match self {
+            Self::Accept => b"accept",
             Self::Origin => b"origin",
             Self::Cookie => b"cookie",
         };
@@ -44,7 +49,7 @@ fn names(line: &HeaderValue, name: &[u8]) -> bool {
 }
 
 /// Adds a token to those that are there, over all lines, unless it or `*` is among them.
-pub(crate) fn add(headers: &mut HeaderMap, token: Token) {
+pub fn add(headers: &mut HeaderMap, token: Token) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {
             entry.insert(token.value());
@@ -121,6 +126,7 @@ mod tests {
         assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
         assert_eq!(added(&["origin"], Token::Cookie), ["origin", "cookie"]);
         assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
+        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding", "accept"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::args::{
     auth::AuthArgs, cache::CacheArgs, cors::CorsArgs, csrf::CsrfArgs, headers::HeadersArgs,
     jsonp::JsonpArgs, limit::LimitArgs,
 };
-use syn::{Ident, LitStr, Type};
+use syn::{Ident, LitStr};
 
 /// Everything that stands on one handler, read.
 pub(crate) struct Surroundings<'a> {
@@ -20,8 +20,6 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) jsonp: Option<&'a JsonpArgs>,
     pub(crate) limit: Option<&'a LimitArgs>,
     pub(crate) headers: Option<&'a HeadersArgs>,
-    /// The type of an argument that is a `Principal`.
-    pub(crate) principal: Option<&'a Type>,
     /// Whether an argument is a `Session` or the `Sessions`.
     pub(crate) takes_session: bool,
 }

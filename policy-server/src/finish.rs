@@ -36,7 +36,7 @@ pub(crate) struct Finish {
 struct Rare {
     conditions: Option<Box<Conditions>>,
     /// Which form of a problem is read best.
-    accept: Option<HeaderValue>,
+    accept: Vec<HeaderValue>,
     nonce: Option<Nonce>,
 }
 
@@ -54,7 +54,7 @@ impl Finish {
             finish.rare().conditions = Conditions::read(head.method, headers);
         }
         if head.has_preference {
-            finish.rare().accept = headers.get(ACCEPT).cloned();
+            finish.rare().accept = headers.get_all(ACCEPT).iter().cloned().collect();
         }
         finish
     }
@@ -84,14 +84,11 @@ impl Finish {
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
-        if let Some(rare) = &rare {
-            if let Some(conditions) = &rare.conditions {
-                response = partial::answer(conditions, response);
-            }
-            if let Some(accept) = &rare.accept {
-                response = problem::negotiate(accept, response);
-            }
+        if let Some(conditions) = rare.as_ref().and_then(|rare| rare.conditions.as_ref()) {
+            response = partial::answer(conditions, response);
         }
+        let accept = rare.as_ref().map_or(&[][..], |rare| &rare.accept);
+        response = problem::negotiate(accept, response);
         let exchange = Exchange { method: &method, status: response.status(), happened };
         let headers = response.headers_mut();
         cache::finish(rules.caching.as_ref(), exchange, headers);

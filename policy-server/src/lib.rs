@@ -37,7 +37,8 @@
 //!   [`Sessions`] and [`Tokens`] log in and out, [`extract::CsrfToken`] is what a page sends back.
 //!   [`session`], [`tokens`] and [`store`] have their settings, keys and stores, [`Scheme`] is for
 //!   credentials of one's own.
-//! - [`Problem`] is how a request fails, [`Error`] how a start fails.
+//! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
+//!   how a start fails. [`response`] has what is said beside an answer.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`policy_core`] is the engine.
 //!
@@ -135,6 +136,7 @@ mod partial;
 mod principal;
 mod problem;
 mod report;
+pub mod response;
 mod response_future;
 mod route;
 mod router;
@@ -176,7 +178,7 @@ pub use policy_macros::{
     post, put, route, routes,
 };
 pub use principal::{AuthScheme, Principal};
-pub use problem::Problem;
+pub use problem::{Invalid, Problem};
 pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
@@ -192,10 +194,15 @@ pub use tokens::Tokens;
 pub mod prelude {
     pub use crate::{
         App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, HeadersPolicy, Identity,
-        IntoResponse, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope, Session,
-        Sessions, Tokens, auth, cache, cors, csrf, delete,
-        extract::{CsrfToken, Form, Json, MatchedRoute, PeerAddr, Query, State},
-        get, head, headers, isolation, jsonp, limit, options, patch, post, put, route, routes,
+        IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope,
+        Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
+        extract::{
+            Accept, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr, Preconditions, Query,
+            State, Valid, Validate,
+        },
+        get, head, headers, isolation, jsonp, limit, options, patch, post, put,
+        response::{ETag, LastModified},
+        route, routes,
         session::{days, hours, minutes},
     };
     pub use http::StatusCode;

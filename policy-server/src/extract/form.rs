@@ -78,7 +78,8 @@ impl FormRejection {
             Self::MediaType => Problem::from(Refusal::MediaType)
                 .detail("expected a body with content-type `application/x-www-form-urlencoded`"),
             Self::Mismatch(mismatch) => {
-                Problem::from(Refusal::FormInvalid).detail(mismatch.to_string())
+                let problem = Problem::from(Refusal::FormInvalid).detail(mismatch.to_string());
+                mismatch.fault().in_fields().list_in(problem)
             }
             Self::Body(rejection) => rejection.problem(),
         }

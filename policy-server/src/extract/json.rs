@@ -83,7 +83,8 @@ impl JsonRejection {
                 Problem::from(Refusal::JsonMalformed).detail(printable(&error.to_string()))
             }
             Self::Mismatch(mismatch) => {
-                Problem::from(Refusal::JsonMismatch).detail(mismatch.to_string())
+                let problem = Problem::from(Refusal::JsonMismatch).detail(mismatch.to_string());
+                mismatch.fault().list_in(problem)
             }
             Self::Body(rejection) => rejection.problem(),
         }
@@ -144,7 +145,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 }
 
 /// Compiled once for all `T`.
-fn answer(body: Vec<u8>) -> Response {
+pub(crate) fn answer(body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     let media_type = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, media_type);
@@ -226,6 +227,33 @@ mod tests {
                         (request.json-mismatch)";
             assert_eq!(refused(body), format!("{code}: {detail}"));
         }
+    }
+
+    #[test]
+    fn a_mismatch_has_a_pointer() {
+        for (body, pointer) in [
+            (r#"{"items": [{"price": 5}, {"price": "dear"}]}"#, "/items/1/price"),
+            (r#"{"items": [{}]}"#, "/items/0"),
+            ("7", ""),
+        ] {
+            let Err(JsonRejection::Mismatch(mismatch)) = parse::<Order>(body.as_bytes()) else {
+                panic!("{body} is an order");
+            };
+            assert_eq!(mismatch.pointer(), pointer, "{body}");
+        }
+        let keys = parse::<std::collections::BTreeMap<String, u8>>(br#"{"a/b~": "x"}"#);
+        let Err(JsonRejection::Mismatch(mismatch)) = keys else { panic!("x is a number") };
+        assert_eq!(mismatch.pointer(), "/a~1b~0");
+    }
+
+    #[tokio::test]
+    async fn a_mismatch_is_listed_among_the_errors() {
+        let rejection = parse::<Order>(br#"{"items": [7]}"#).unwrap_err();
+        let body = rejection.into_response().into_body().collect().await.unwrap().to_bytes();
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem["errors"][0]["pointer"], "/items/0");
+        let detail = problem["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.starts_with("invalid type: integer `7`"), "{detail}");
     }
 
     #[test]

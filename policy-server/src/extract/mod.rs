@@ -9,24 +9,31 @@
 //! | [`Json`] | the body | 400, 408, 413, 415, 422 |
 //! | [`Form`] | the body, or the query of GET and HEAD | 400, 408, 413, 415, 422 |
 //! | [`Query`] | the query | 400 |
+//! | [`Valid`] | one of these, if its value keeps the rules of [`Validate`] | 422, and as without |
 //! | [`State`] | a part of the app's state | |
 //! | [`MatchedRoute`] | which route it is | |
 //! | [`Principal`](crate::Principal) | who sent the request | |
 //! | [`Session`](crate::Session), [`Sessions`](crate::Sessions) | the session | 403, 503 |
 //! | [`CsrfToken`] | an anti-forgery token | 503 |
 //! | [`Tokens`](crate::Tokens) | issuing and revoking tokens | |
+//! | [`Accept`] | which media types the client would like to have | |
+//! | [`Preconditions`] | what the request assumes about the state that it changes | |
+//! | [`CspNonce`] | the nonce of the page's Content-Security-Policy | |
 //! | [`PeerAddr`] | who holds the other end of the connection | |
 //!
 //! A handler that wants to answer a failure itself takes `Result<Json<T>, JsonRejection>`.
 
+mod accept;
 mod body;
 mod context;
+mod csp_nonce;
 mod form;
 mod json;
 mod matched_route;
 pub(crate) mod media_type;
 mod mismatch;
 mod peer_addr;
+mod preconditions;
 mod principal;
 mod printable;
 mod query;
@@ -34,18 +41,24 @@ mod rejection;
 mod session;
 mod state;
 mod tokens;
+mod valid;
 mod wrapper;
 
+pub use accept::{Accept, Chosen};
 pub use body::BodyRejection;
 pub(crate) use body::collect;
 pub(crate) use context::Context;
 pub use context::ContextRejection;
+pub use csp_nonce::CspNonce;
 pub use form::{Form, FormRejection};
+pub(crate) use json::answer as json_answer;
 pub use json::{Json, JsonRejection};
 pub use matched_route::MatchedRoute;
 pub use mismatch::Mismatch;
 pub use peer_addr::PeerAddr;
+pub use preconditions::{Current, Preconditions};
 pub(crate) use printable::printable;
 pub use query::{Query, QueryRejection};
 pub use session::CsrfToken;
 pub use state::State;
+pub use valid::{Valid, ValidRejection, Validate};

@@ -54,7 +54,8 @@ impl QueryRejection {
     }
 
     pub(super) fn problem(&self) -> Problem {
-        Problem::from(Refusal::QueryInvalid).detail(self.0.to_string())
+        let problem = Problem::from(Refusal::QueryInvalid).detail(self.0.to_string());
+        self.0.fault().in_fields().list_in(problem)
     }
 }
 

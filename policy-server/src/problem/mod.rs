@@ -1,21 +1,30 @@
 //! How a request fails: an answer in the format of RFC 9457.
 
-use std::{borrow::Cow, error::Error, fmt, sync::LazyLock};
+mod invalid;
+mod negotiate;
+mod own;
+mod render;
+
+use std::{borrow::Cow, error::Error, fmt};
 
 use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use http::{
     HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
+pub use invalid::Invalid;
+pub(crate) use invalid::escaped;
+pub(crate) use negotiate::negotiate;
+use own::{Own, RESERVED, listed_body, status_of};
 use policy_core::Refusal;
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::extract::printable;
+
+const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// An error for the one who sent the request: status, stable code and words, sent as
 /// `application/problem+json` (RFC 9457).
@@ -49,8 +58,62 @@ use crate::extract::printable;
 /// # });
 /// ```
 ///
+/// # Errors of one's own
+///
 /// No error of another type becomes a problem by itself, since its words are written for
-/// programmers: `.map_err(Problem::internal)` logs it and tells the client nothing.
+/// programmers: `.map_err(Problem::internal)` logs it and tells the client nothing. An
+/// application says once what its errors are to a client, and then converts them with `?`:
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[derive(Debug)]
+/// enum ShopError {
+///     SoldOut { lamp: u64 },
+///     Storage(std::io::Error),
+/// }
+///
+/// impl From<ShopError> for Problem {
+///     fn from(error: ShopError) -> Self {
+///         match error {
+///             ShopError::SoldOut { lamp } => {
+///                 Problem::conflict().code("lamps.sold-out").with("lamp", lamp)
+///             }
+///             ShopError::Storage(error) => Problem::internal(error),
+///         }
+///     }
+/// }
+///
+/// fn reserve(lamp: u64) -> Result<(), ShopError> {
+///     match lamp {
+///         1 => Err(ShopError::SoldOut { lamp }),
+///         _ => Err(ShopError::Storage(std::io::Error::other("disk 3 is gone"))),
+///     }
+/// }
+///
+/// #[post("/lamps/{id}/reservations")]
+/// #[auth(public)]
+/// async fn reservation(id: u64) -> Result<StatusCode, Problem> {
+///     reserve(id)?;
+///     Ok(StatusCode::CREATED)
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![reservation]).test();
+/// let response = client.post("/lamps/1/reservations").send().await;
+/// assert_eq!(response.status(), 409);
+/// assert!(response.text().contains("lamps.sold-out"));
+///
+/// let response = client.post("/lamps/2/reservations").send().await;
+/// assert_eq!(response.status(), 500);
+/// assert!(!response.text().contains("disk"));
+/// # });
+/// ```
+///
+/// # For people
+///
+/// An app sends a problem as a small page to a browser that opens it, and as plain text to who
+/// prefers that by `Accept`; everybody else gets JSON.
 #[derive(Clone, Debug)]
 pub struct Problem(Kind);
 
@@ -62,19 +125,9 @@ enum Kind {
     Own(Box<Own>),
 }
 
+/// What an answer shows, left in it for whoever sends it in another form.
 #[derive(Clone, Debug)]
-struct Own {
-    type_uri: Cow<'static, str>,
-    title: Option<Cow<'static, str>>,
-    status: StatusCode,
-    code: Option<Cow<'static, str>>,
-    detail: Option<Cow<'static, str>>,
-    instance: Option<Cow<'static, str>>,
-    members: Map<String, Value>,
-}
-
-/// The members that have a method each (RFC 9457 3.1, and `code`).
-const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
+struct Shown(Problem);
 
 impl Problem {
     /// A problem with this status and nothing else to say; its title is the status's reason
@@ -227,6 +280,13 @@ impl Problem {
         }
     }
 
+    fn into_members(self) -> Own {
+        match self.0 {
+            Kind::Listed(refusal) => Own::from(refusal),
+            Kind::Own(own) => *own,
+        }
+    }
+
     fn change(self, change: impl FnOnce(&mut Own)) -> Self {
         let mut own = match self.0 {
             Kind::Listed(refusal) => Box::new(Own::from(refusal)),
@@ -247,19 +307,19 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let is_worth_a_retry =
             matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable | Refusal::SessionStore));
-        let (status, body) = match self.0 {
-            Kind::Listed(refusal) => (status_of(refusal), listed_body(refusal)),
-            Kind::Own(own) => (own.status, own.body()),
+        let body = match &self.0 {
+            Kind::Listed(refusal) => listed_body(*refusal),
+            Kind::Own(own) => own.body(),
         };
         let mut response = Response::new(Body::from(body));
-        *response.status_mut() = status;
-        let media_type = HeaderValue::from_static("application/problem+json");
-        response.headers_mut().insert(CONTENT_TYPE, media_type);
+        *response.status_mut() = self.status();
+        response.headers_mut().insert(CONTENT_TYPE, MEDIA_TYPE);
         if is_worth_a_retry {
             let headers = response.headers_mut();
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
+        response.extensions_mut().insert(Shown(self));
         response
     }
 }
@@ -288,75 +348,10 @@ impl fmt::Display for Problem {
 
 impl Error for Problem {}
 
-impl Own {
-    fn new(status: StatusCode) -> Self {
-        Self {
-            type_uri: Cow::Borrowed("about:blank"),
-            title: None,
-            status,
-            code: None,
-            detail: None,
-            instance: None,
-            members: Map::new(),
-        }
-    }
-
-    fn title(&self) -> &str {
-        let reason = || self.status.canonical_reason().unwrap_or("Unknown Status");
-        self.title.as_deref().unwrap_or_else(reason)
-    }
-
-    fn body(&self) -> Bytes {
-        // Text and JSON values always serialize.
-        Bytes::from(serde_json::to_vec(self).unwrap_or_default())
-    }
-}
-
-impl From<Refusal> for Own {
-    fn from(refusal: Refusal) -> Self {
-        Self {
-            title: Some(Cow::Borrowed(refusal.title())),
-            code: Some(Cow::Borrowed(refusal.code())),
-            ..Self::new(status_of(refusal))
-        }
-    }
-}
-
-impl Serialize for Own {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("type", &self.type_uri)?;
-        object.serialize_entry("title", self.title())?;
-        object.serialize_entry("status", &self.status.as_u16())?;
-        let optional =
-            [("code", &self.code), ("detail", &self.detail), ("instance", &self.instance)];
-        for (name, text) in optional {
-            if let Some(text) = text {
-                object.serialize_entry(name, text)?;
-            }
-        }
-        for (name, value) in &self.members {
-            object.serialize_entry(name, value)?;
-        }
-        object.end()
-    }
-}
-
-fn status_of(refusal: Refusal) -> StatusCode {
-    StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}
-
-/// The body of a refusal without additions, made once for all answers.
-fn listed_body(refusal: Refusal) -> Bytes {
-    static BODIES: LazyLock<Vec<Bytes>> =
-        LazyLock::new(|| Refusal::ALL.iter().map(|refusal| Own::from(*refusal).body()).collect());
-    // `ALL` has the order of the declaration.
-    BODIES.get(refusal as usize).cloned().unwrap_or_else(|| Own::from(refusal).body())
-}
-
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
+    use serde_json::Value;
 
     use super::*;
 
@@ -430,7 +425,4 @@ mod tests {
         assert_eq!(status, 500);
         assert!(!body.to_string().contains("hunter2"));
     }
-}
-pub(crate) fn negotiate(_accept: &HeaderValue, response: Response) -> Response {
-    response
 }

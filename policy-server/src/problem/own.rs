@@ -1,0 +1,89 @@
+//! The members of a problem, and its body in JSON.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use bytes::Bytes;
+use http::StatusCode;
+use policy_core::Refusal;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value};
+
+/// The members that have a method each (RFC 9457 3.1, and `code`).
+pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
+
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub(super) type_uri: Cow<'static, str>,
+    pub(super) title: Option<Cow<'static, str>>,
+    pub(super) status: StatusCode,
+    pub(super) code: Option<Cow<'static, str>>,
+    pub(super) detail: Option<Cow<'static, str>>,
+    pub(super) instance: Option<Cow<'static, str>>,
+    pub(super) members: Map<String, Value>,
+}
+
+impl Own {
+    pub(super) fn new(status: StatusCode) -> Self {
+        Self {
+            type_uri: Cow::Borrowed("about:blank"),
+            title: None,
+            status,
+            code: None,
+            detail: None,
+            instance: None,
+            members: Map::new(),
+        }
+    }
+
+    pub(super) fn title(&self) -> &str {
+        let reason = || self.status.canonical_reason().unwrap_or("Unknown Status");
+        self.title.as_deref().unwrap_or_else(reason)
+    }
+
+    pub(super) fn body(&self) -> Bytes {
+        // Text and JSON values always serialize.
+        Bytes::from(serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+impl From<Refusal> for Own {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            title: Some(Cow::Borrowed(refusal.title())),
+            code: Some(Cow::Borrowed(refusal.code())),
+            ..Self::new(status_of(refusal))
+        }
+    }
+}
+
+impl Serialize for Own {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("type", &self.type_uri)?;
+        object.serialize_entry("title", self.title())?;
+        object.serialize_entry("status", &self.status.as_u16())?;
+        let optional =
+            [("code", &self.code), ("detail", &self.detail), ("instance", &self.instance)];
+        for (name, text) in optional {
+            if let Some(text) = text {
+                object.serialize_entry(name, text)?;
+            }
+        }
+        for (name, value) in &self.members {
+            object.serialize_entry(name, value)?;
+        }
+        object.end()
+    }
+}
+
+pub(super) fn status_of(refusal: Refusal) -> StatusCode {
+    StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The body of a refusal without additions, made once for all answers.
+pub(super) fn listed_body(refusal: Refusal) -> Bytes {
+    static BODIES: LazyLock<Vec<Bytes>> =
+        LazyLock::new(|| Refusal::ALL.iter().map(|refusal| Own::from(*refusal).body()).collect());
+    // `ALL` has the order of the declaration.
+    BODIES.get(refusal as usize).cloned().unwrap_or_else(|| Own::from(refusal).body())
+}
