@@ -209,7 +209,6 @@ impl<'a> Endpoint<'a> {
             jsonp: self.jsonp.as_ref(),
             limit: self.limit.as_ref(),
             headers: self.headers.as_ref(),
-            principal: self.arguments.principal(),
             takes_session: self.arguments.take_session(),
         }
     }
