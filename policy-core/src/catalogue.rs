@@ -446,7 +446,7 @@ rules! {
     /// A caching policy of a method that no cache keeps answers to.
     CacheMethod Error "cache.method",
         "no cache keeps the answers to this method (RFC 9110 9.2.3)",
-        "remove `#[cache]`, or write the route of GET apart";
+        "remove `#[cache]` or write `no_store`; GET has a handler of its own";
     /// A POST or PATCH without an age.
     CacheMethodAge Error "cache.method-without-age",
         "the answers to POST and PATCH are kept only where they say for how long (RFC 9110 9.3.3)",

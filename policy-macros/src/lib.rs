@@ -372,7 +372,7 @@ pub fn csrf(args: TokenStream, item: TokenStream) -> TokenStream {
 /// | `vary = ["accept", ..]` | the request fields that the answer depends on |
 ///
 /// All of it holds for the good answers that caches keep: 200, 203, 204, 206, 300, 301, 304 and
-/// 308. Other answers are stored by nobody, unless the handler writes a `Cache-Control` for them.
+/// 308. Other answers are stored by nobody, unless the handler writes a `max-age` for them.
 /// `vary` is on every answer. Those to POST and PATCH are kept only where the handler writes a
 /// `Content-Location` (RFC 9110 9.3.3).
 ///

@@ -15,12 +15,12 @@ use shop::LISTS;
 #[get("/1")]
 #[cache(LISTS)]
 #[auth(session)]
-async fn of_session() {}
+async fn shared() {}
 
 #[get("/2")]
 #[cache(shop::LISTS)]
 #[auth(public)]
-async fn with_session(_session: Session) {}
+async fn seen(_session: Session) {}
 
 #[delete("/3")]
 #[cache(LISTS)]

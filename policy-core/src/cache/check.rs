@@ -186,3 +186,145 @@ const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: CacheSpec<'static> = CacheSpec::NOTHING;
+    const MINUTE: CacheSpec<'static> = CacheSpec { max_age: Some(60), ..NOTHING };
+    const PUBLIC: CacheSpec<'static> = CacheSpec { audience: Audience::Public, ..MINUTE };
+    const PRIVATE: CacheSpec<'static> = CacheSpec { audience: Audience::Private, ..MINUTE };
+    const NO_STORE: CacheSpec<'static> = CacheSpec { no_store: true, ..NOTHING };
+
+    fn rules(spec: CacheSpec<'_>) -> Vec<(Part, Rule)> {
+        spec.violations().map(|found| (found.part, found.rule)).collect()
+    }
+
+    #[test]
+    fn something_is_said_and_no_store_stands_alone() {
+        assert_eq!(rules(NOTHING), [(Part::Whole, Rule::CacheUnsaid)]);
+        for alone in [MINUTE, PUBLIC, PRIVATE, NO_STORE, CacheSpec { no_cache: true, ..NOTHING }] {
+            assert_eq!(rules(alone), []);
+        }
+        assert_eq!(rules(CacheSpec { vary: &["accept"], ..NO_STORE }), []);
+        assert_eq!(rules(CacheSpec { vary: &["accept"], ..NOTHING }), []);
+        let beside = [
+            PUBLIC,
+            CacheSpec { max_age: None, ..PRIVATE },
+            MINUTE,
+            CacheSpec { s_maxage: Some(0), ..NOTHING },
+            CacheSpec { no_cache: true, ..NOTHING },
+            CacheSpec { must_revalidate: true, ..NOTHING },
+        ];
+        for spec in beside {
+            let found = rules(CacheSpec { no_store: true, ..spec });
+            assert_eq!(found, [(Part::NoStore, Rule::CacheNoStoreNotAlone)]);
+        }
+    }
+
+    #[test]
+    fn words_that_contradict_each_other_are_refused() {
+        let twofold = CacheSpec { is_twofold: true, ..PRIVATE };
+        assert_eq!(rules(twofold), [(Part::Private, Rule::CacheTwofold)]);
+        let shared = CacheSpec { s_maxage: Some(60), ..PRIVATE };
+        assert_eq!(rules(shared), [(Part::SMaxage, Rule::CacheSharedAgeOfPrivate)]);
+        let asked = CacheSpec { immutable: true, no_cache: true, ..PUBLIC };
+        assert_eq!(rules(asked), [(Part::NoCache, Rule::CacheImmutableAsked)]);
+        for max_age in [None, Some(0)] {
+            let found = rules(CacheSpec { immutable: true, max_age, ..PUBLIC });
+            assert_eq!(found, [(Part::Immutable, Rule::CacheImmutableAge)]);
+        }
+        assert_eq!(rules(CacheSpec { immutable: true, ..PUBLIC }), []);
+    }
+
+    #[test]
+    fn stale_answers_need_an_age_and_nobody_who_forbids_them() {
+        let stale =
+            |spec| CacheSpec { stale_while_revalidate: Some(1), stale_if_error: Some(1), ..spec };
+        let both = |rule| [(Part::StaleWhileRevalidate, rule), (Part::StaleIfError, rule)];
+        assert_eq!(rules(stale(PUBLIC)), []);
+        let ageless = CacheSpec { max_age: None, ..PUBLIC };
+        assert_eq!(rules(stale(ageless)), both(Rule::CacheStaleAge));
+        assert_eq!(rules(stale(CacheSpec { s_maxage: Some(60), ..ageless })), []);
+        for (no_cache, must_revalidate) in [(true, false), (false, true)] {
+            let spec = CacheSpec { no_cache, must_revalidate, ..PUBLIC };
+            assert_eq!(rules(stale(spec)), both(Rule::CacheStaleAsked));
+        }
+    }
+
+    #[test]
+    fn ages_are_delta_seconds() {
+        for (age, is_age) in [
+            (i64::MIN, false),
+            (-1, false),
+            (0, true),
+            (i64::from(LONGEST_AGE), true),
+            (i64::from(LONGEST_AGE) + 1, false),
+        ] {
+            let spec = CacheSpec {
+                max_age: Some(age),
+                s_maxage: Some(age),
+                stale_while_revalidate: Some(age),
+                stale_if_error: Some(age),
+                ..PUBLIC
+            };
+            let found = rules(spec);
+            assert!(found.iter().all(|(_, rule)| *rule == Rule::CacheAge));
+            assert_eq!(found.len(), if is_age { 0 } else { 4 }, "{age}");
+        }
+    }
+
+    #[test]
+    fn answers_of_one_person_are_not_shared() {
+        let personal = |spec| rules(CacheSpec { is_personal: true, ..spec });
+        assert_eq!(personal(PUBLIC), [(Part::Public, Rule::CachePersonal)]);
+        assert_eq!(personal(MINUTE), [(Part::MaxAge, Rule::CacheAudienceUnsaid)]);
+        let shared = CacheSpec { s_maxage: Some(60), max_age: None, ..MINUTE };
+        assert_eq!(personal(shared), [(Part::SMaxage, Rule::CachePersonal)]);
+        let checked = CacheSpec { must_revalidate: true, ..NOTHING };
+        assert_eq!(personal(checked), [(Part::MustRevalidate, Rule::CachePersonal)]);
+        for private in [
+            PRIVATE,
+            NO_STORE,
+            CacheSpec { must_revalidate: true, ..PRIVATE },
+            CacheSpec { no_cache: true, ..MINUTE },
+            CacheSpec { vary: &["accept"], ..NOTHING },
+        ] {
+            assert_eq!(personal(private), []);
+        }
+    }
+
+    #[test]
+    fn methods_are_those_of_which_caches_keep_answers() {
+        fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(Part, Rule)> {
+            rules(CacheSpec { methods, ..spec })
+        }
+        for spec in [PUBLIC, PRIVATE] {
+            assert_eq!(of(spec, &["GET", "HEAD", "POST", "PATCH"]), []);
+            for method in ["PUT", "DELETE", "OPTIONS", "PURGE", "get"] {
+                assert_eq!(of(spec, &["GET", method]), [(Part::Methods, Rule::CacheMethod)]);
+                assert_eq!(of(NO_STORE, &[method]), []);
+            }
+        }
+        let ageless = CacheSpec { max_age: None, ..PUBLIC };
+        let found = of(ageless, &["GET", "POST", "PATCH"]);
+        assert_eq!(found, [(Part::Methods, Rule::CacheMethodAge); 2]);
+        let violation = CacheSpec { methods: &["GET", "POST"], ..ageless }.first_error();
+        assert_eq!(violation.map(|found| (found.index, found.value)), Some((1, "POST")));
+    }
+
+    #[test]
+    fn vary_names_fields_once_each() {
+        let of = |vary| {
+            let violations = CacheSpec { vary, ..PUBLIC }.violations();
+            violations.map(|found| (found.index, found.rule)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["accept", "Accept-Language", "x_own"]), []);
+        assert_eq!(of(&["accept", "*"]), [(1, Rule::CacheVaryAny)]);
+        assert_eq!(of(&["", "a b"]), [(0, Rule::CacheVaryInvalid), (1, Rule::CacheVaryInvalid)]);
+        assert_eq!(of(&["accept", "ACCEPT"]), [(1, Rule::CacheVaryRepeated)]);
+        let repeated = CacheSpec { vary: &["accept", "accept"], ..PUBLIC };
+        assert_eq!(repeated.first_error(), None);
+    }
+}

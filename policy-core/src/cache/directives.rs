@@ -148,7 +148,8 @@ impl Directives {
         } else if self.private {
             Self { no_cache: self.no_cache || self.max_age.is_none(), ..self }
         } else {
-            Self { private: true, no_cache: true, ..Self::default() }
+            let no_transform = self.no_transform;
+            Self { private: true, no_cache: true, no_transform, ..Self::default() }
         }
     }
 
@@ -156,9 +157,9 @@ impl Directives {
         self.no_store
     }
 
-    /// Whether it says how long an answer is fresh, so that no cache guesses.
-    pub(super) fn states_freshness(self) -> bool {
-        self.shared_age().is_some()
+    /// Whether it says to every cache how long an answer is fresh.
+    pub(super) fn states_age(self) -> bool {
+        self.max_age.is_some()
     }
 
     /// The age in a cache that serves many users.

@@ -100,11 +100,11 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 ///
 /// - What is secret is stored nowhere, and what is one person's by nobody else, whatever was
 ///   declared or written.
-/// - A declaration holds for answers of 2xx, 3xx and 304 that caches keep. Other answers are stored
-///   nowhere, unless the handler wrote a `Cache-Control` for them. What the handler wrote makes a
+/// - A declaration holds for the answers of 2xx and 3xx that caches keep, and for 304. Others are
+///   stored nowhere, unless the handler wrote a `max-age` for them. What the handler wrote makes a
 ///   declaration stricter: restrictions of either hold, and permissions that both give.
-/// - Answers to methods that are not cacheable, and those to POST and PATCH without an age and a
-///   `Content-Location`, never say that they can be stored (RFC 9110 9.2.3).
+/// - Answers to methods that are not cacheable, and those to POST and PATCH without `max-age` and
+///   `Content-Location`, never say that they can be stored (RFC 9110 9.2.3 and 9.3.3).
 /// - Without a declaration and if nothing of this happened, an answer stays as it is.
 ///
 /// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
@@ -176,7 +176,9 @@ fn decide(
         }
         (declared, Some(written)) => {
             let said = declared.map_or(written, |control| control.declared.meet(written));
-            if !said.forbids_storing() && !keeps(method, said, headers) {
+            let is_kept = keeps(method, said, headers)
+                && (declared.is_none() || is_declared_for(status) || written.states_age());
+            if !said.forbids_storing() && !is_kept {
                 Some(NO_STORE)
             } else if is_personal {
                 Some(said.personal().value())
@@ -189,7 +191,7 @@ fn decide(
 
 /// Whether caches may keep the answer to a request of this method.
 fn keeps(method: &Method, said: Directives, headers: &HeaderMap) -> bool {
-    let is_complete = || said.states_freshness() && headers.contains_key(CONTENT_LOCATION);
+    let is_complete = || said.states_age() && headers.contains_key(CONTENT_LOCATION);
     method::is_cacheable(method.as_str()) && (method::is_safe(method.as_str()) || is_complete())
 }
 

@@ -4,10 +4,16 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, VARY},
 };
-use policy_core::cache::{Exchange, Happened, finish};
+use policy_core::{
+    Rule,
+    cache::{CachePolicy, CacheSpec, Exchange, Happened, Part, finish},
+};
 use serde_json::Value;
 
 use crate::{section, text};
+
+/// What the cases with a contradiction declare.
+const DECLARED: CachePolicy = CachePolicy::public().max_age(60).build();
 
 #[test]
 fn every_answer_is_stored_as_expected() {
@@ -23,6 +29,10 @@ fn every_answer_is_stored_as_expected() {
         if expect["compile_error"] == true {
             // Where no macro looked, the engine does not let it through either.
             assert_eq!(control, "private, no-cache", "{case}");
+            assert_eq!(text(input, "declared"), DECLARED.to_string());
+            let violations = CacheSpec { is_personal: true, ..*DECLARED.spec() }.violations();
+            let rules: Vec<_> = violations.map(|found| (found.rule, found.part)).collect();
+            assert_eq!(rules, [(Rule::CachePersonal, Part::Public)], "{case}");
             contradictions += 1;
         } else {
             assert_eq!(control, text(expect, "cache_control"), "{case}");

@@ -24,9 +24,6 @@ pub(crate) struct Written {
     pub(crate) words: Vec<Ident>,
     pub(crate) ages: Vec<Age>,
     pub(crate) vary: Option<List>,
-    /// An error about the attribute has been found already, so what is not there need not be
-    /// missing.
-    pub(crate) is_broken: bool,
 }
 
 /// `key = seconds`
@@ -46,11 +43,11 @@ const POSSIBLE: &str = "possible are `no_store`, `private`, `public`, `no_cache`
      `vary`; or the name of a `CachePolicy`, or `none`";
 
 impl CacheArgs {
-    /// Reads the arguments; `None` after an error that leaves no policy.
+    /// Reads the arguments; `None` after an error: what seems to be missing, or to contradict
+    /// itself, may be what could not be read.
     pub(crate) fn read(taken: Taken, findings: &mut Findings) -> Option<Self> {
         let Taken { place, args, .. } = taken;
-        let (words, ages, vary) = (Vec::new(), Vec::new(), None);
-        let mut written = Written { place, words, ages, vary, is_broken: false };
+        let mut written = Written { place, words: Vec::new(), ages: Vec::new(), vary: None };
         // Whole policies, each with the tokens that name it.
         let mut wholes = Vec::new();
         let mut count = 0;
@@ -89,11 +86,9 @@ impl CacheArgs {
                 );
             }
         }
-        written.is_broken = findings.error_count() > errors_before;
-        match wholes.pop() {
-            None => Some(Self::Written(written)),
-            Some((_, whole)) => (!written.is_broken).then_some(whole),
-        }
+        let is_read = findings.error_count() == errors_before;
+        let whole = wholes.pop().map_or(Self::Written(written), |(_, whole)| whole);
+        is_read.then_some(whole)
     }
 }
 
@@ -152,7 +147,11 @@ impl Written {
             let place = quote!(#key = #value);
             self.ages.push(Age { key, seconds, place });
         } else {
-            findings.error(&value, format_args!("`{name}` is a number of seconds"), example(&name));
+            findings.error(
+                &value,
+                format_args!("`{name}` is a literal number of seconds"),
+                example(&name),
+            );
         }
         Ok(())
     }

@@ -39,9 +39,7 @@ pub(crate) fn check(args: &CacheArgs, around: &Surroundings<'_>, findings: &mut 
         is_personal: is_personal(around),
     };
     for Violation { rule, part, index, value } in spec.violations() {
-        if part != Part::Whole || !written.is_broken {
-            findings.rule(written.place_of(part, index), rule, value);
-        }
+        findings.rule(written.place_of(part, index), rule, value);
     }
 }
 

@@ -1,0 +1,165 @@
+//! The table of what is decided, row by row.
+
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_LOCATION, VARY},
+};
+use policy_core::cache::{CachePolicy, Caching, Exchange, Happened, finish};
+
+const LISTS: CachePolicy = CachePolicy::public().max_age(60).stale_while_revalidate(30).build();
+const MINE: CachePolicy = CachePolicy::private().max_age(60).build();
+const NEVER: CachePolicy = CachePolicy::no_store().build();
+const VARIES: CachePolicy = CachePolicy::unstated().vary(&["Accept", "x-region"]).build();
+
+const NOTHING: Happened = Happened {
+    cookie_set: false,
+    csrf_token_rendered: false,
+    credential_issued: false,
+    refused: false,
+    session_read: false,
+    bearer: false,
+};
+const SESSION: Happened = Happened { session_read: true, ..NOTHING };
+const BEARER: Happened = Happened { bearer: true, ..NOTHING };
+
+/// The fields after an exchange in which the handler wrote these.
+fn finished(
+    policy: Option<&CachePolicy>,
+    (method, status, happened): (&Method, u16, Happened),
+    written: &[&'static str],
+) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in written {
+        match line.strip_prefix("at ") {
+            Some(location) => {
+                headers.insert(CONTENT_LOCATION, HeaderValue::from_static(location));
+            }
+            None => {
+                headers.append(CACHE_CONTROL, HeaderValue::from_static(line));
+            }
+        }
+    }
+    let status = StatusCode::from_u16(status).expect("a status");
+    let caching = policy.map(Caching::new);
+    finish(caching.as_ref(), Exchange { method, status, happened }, &mut headers);
+    headers
+}
+
+fn control(
+    policy: Option<&CachePolicy>,
+    exchange: (&Method, u16, Happened),
+    written: &[&'static str],
+) -> String {
+    let headers = finished(policy, exchange, written);
+    let lines = headers.get_all(CACHE_CONTROL).iter().map(|line| line.to_str().expect("text"));
+    lines.collect::<Vec<_>>().join(" / ")
+}
+
+#[test]
+fn a_declaration_holds_for_good_answers_that_caches_keep() {
+    let declared = "public, max-age=60, stale-while-revalidate=30";
+    for method in [Method::GET, Method::HEAD] {
+        for status in 200..=599 {
+            let good = [200, 203, 204, 206, 300, 301, 304, 308];
+            let wanted = if good.contains(&status) { declared } else { "no-store" };
+            assert_eq!(control(Some(&LISTS), (&method, status, NOTHING), &[]), wanted, "{status}");
+        }
+    }
+}
+
+#[test]
+fn a_handler_makes_a_declaration_stricter() {
+    for (written, wanted) in [
+        ("no-store", "no-store"),
+        (
+            "public, max-age=3600, stale-while-revalidate=9",
+            "public, max-age=60, stale-while-revalidate=9",
+        ),
+        ("max-age=5", "max-age=5"),
+        ("private", "private, max-age=60"),
+        ("public, no-cache", "public, no-cache, max-age=60"),
+        ("public, s-maxage=600", "public, max-age=60"),
+        ("public, s-maxage=5", "public, max-age=60, s-maxage=5"),
+        (
+            "public, must-revalidate, no-transform",
+            "public, max-age=60, must-revalidate, no-transform",
+        ),
+        ("max-age=5, max-age=6", "no-cache, max-age=60"),
+        ("max-age=1h", "no-cache, max-age=60"),
+        ("private=\"x-a\", max-age=5", "private, no-cache, max-age=60"),
+        ("x-unknown=1", "max-age=60"),
+    ] {
+        assert_eq!(
+            control(Some(&LISTS), (&Method::GET, 200, NOTHING), &[written]),
+            wanted,
+            "{written}"
+        );
+    }
+    let of_error = control(Some(&LISTS), (&Method::GET, 404, NOTHING), &["public, max-age=5"]);
+    assert_eq!(of_error, "public, max-age=5");
+    for unclear in ["private", "public, s-maxage=5", "x-unknown"] {
+        assert_eq!(control(Some(&LISTS), (&Method::GET, 500, NOTHING), &[unclear]), "no-store");
+    }
+    assert_eq!(control(Some(&NEVER), (&Method::GET, 200, NOTHING), &["max-age=5"]), "no-store");
+}
+
+#[test]
+fn what_one_person_gets_stays_private() {
+    for happened in [SESSION, BEARER] {
+        let get = (&Method::GET, 200, happened);
+        assert_eq!(control(None, get, &[]), "private, no-cache");
+        assert_eq!(control(Some(&LISTS), get, &[]), "private, no-cache");
+        assert_eq!(control(Some(&MINE), get, &[]), "private, max-age=60");
+        assert_eq!(control(Some(&MINE), get, &["max-age=5"]), "private, max-age=5");
+        assert_eq!(control(Some(&LISTS), get, &["private"]), "private, max-age=60");
+        assert_eq!(control(Some(&NEVER), get, &[]), "no-store");
+        assert_eq!(control(Some(&MINE), (&Method::GET, 500, happened), &[]), "no-store");
+    }
+    let secret = Happened { cookie_set: true, ..NOTHING };
+    assert_eq!(control(Some(&LISTS), (&Method::GET, 200, secret), &["max-age=5"]), "no-store");
+}
+
+#[test]
+fn posts_are_kept_with_an_age_and_a_location_only() {
+    for method in [Method::POST, Method::PATCH] {
+        let post = (&method, 200, NOTHING);
+        assert_eq!(control(Some(&MINE), post, &["at /a"]), "private, max-age=60");
+        assert_eq!(control(Some(&MINE), post, &[]), "no-store");
+        assert_eq!(control(None, post, &["max-age=5", "at /a"]), "max-age=5");
+        assert_eq!(control(None, post, &["max-age=5"]), "no-store");
+        assert_eq!(control(None, post, &["public", "at /a"]), "no-store");
+        assert_eq!(control(None, post, &["at /a"]), "");
+        assert_eq!(control(None, (&method, 200, SESSION), &[]), "private, no-cache");
+    }
+}
+
+#[test]
+fn answers_to_other_methods_never_say_that_they_are_kept() {
+    let purge = Method::from_bytes(b"PURGE").expect("a method");
+    for method in [Method::PUT, Method::DELETE, Method::OPTIONS, purge] {
+        let exchange = (&method, 200, NOTHING);
+        assert_eq!(control(None, exchange, &["public, max-age=60", "at /a"]), "no-store");
+        assert_eq!(control(None, exchange, &["no-store, x-own"]), "no-store, x-own");
+        assert_eq!(control(None, exchange, &[]), "");
+        assert_eq!(control(Some(&LISTS), exchange, &["at /a"]), "no-store");
+    }
+}
+
+#[test]
+fn vary_is_on_every_answer_and_declares_no_more() {
+    for status in [200, 304, 404, 500] {
+        let headers = finished(Some(&VARIES), (&Method::GET, status, NOTHING), &[]);
+        assert_eq!(headers.get(VARY).expect("one"), "accept, x-region");
+        assert!(!headers.contains_key(CACHE_CONTROL));
+    }
+    assert_eq!(control(Some(&VARIES), (&Method::GET, 200, NOTHING), &["max-age=5"]), "max-age=5");
+    let headers = finished(Some(&VARIES), (&Method::GET, 200, SESSION), &[]);
+    let lines: Vec<_> = headers.get_all(VARY).iter().collect();
+    assert_eq!(lines, ["accept, x-region", "cookie"]);
+}
+
+#[test]
+fn what_nobody_restricts_and_only_one_permits_says_nothing() {
+    const OPEN: CachePolicy = CachePolicy::public().build();
+    assert_eq!(control(Some(&OPEN), (&Method::GET, 200, NOTHING), &["x-unknown"]), "");
+}
