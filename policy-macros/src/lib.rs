@@ -421,7 +421,66 @@ pub fn cache(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Cache, args, item)
 }
 
-/// Answers with a script where the query names a function to call.
+/// Answers with a script where the query names a function to call (JSONP), for pages of partners
+/// that are too old for CORS.
+///
+/// `/prices?callback=show` is answered by `/**/typeof show==='function'&&show({..});` in place of
+/// the JSON that the handler gives; without the parameter, by the JSON. A name that is no
+/// function's, or stands there twice, is refused with 400 and written nowhere. Every page can read
+/// such an answer, so no cookie and no token is looked at where one is made. Errors are not
+/// wrapped: a page learns of them by the `error` event of its script element.
+///
+/// A script of another origin can do on a page what it likes, which is why a Content Security
+/// Policy that allows one host allows all that it serves: old partners are best served from a
+/// host of their own. New ones use [`cors`](macro@cors).
+///
+/// # Grammar
+///
+/// ```text
+/// #[jsonp(callback = "callback")]             the parameter of the query
+/// #[jsonp(callback = "callback", dotted)]     names such as `app.prices.show` can be called, too
+/// #[jsonp(PARTNERS)]                          a constant of type JsonpPolicy, shared between routes
+/// ```
+///
+/// A function has a name of at most 64 characters of `A-Z a-z 0-9 _ $`; with `dotted`, of at most
+/// three of them with dots between, which reaches functions that were not made to be called so.
+///
+/// ```
+/// use policy_server::{policy_core::jsonp::{Grammar, JsonpPolicy}, prelude::*};
+///
+/// #[get("/prices")]
+/// #[auth(public)]
+/// #[jsonp(callback = "callback")]
+/// async fn prices() -> Json<[u32; 2]> {
+///     Json([12, 15])
+/// }
+///
+/// const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
+///
+/// #[get("/shops")]
+/// #[auth(public)]
+/// #[jsonp(PARTNERS)]
+/// async fn shops() -> Json<[&'static str; 1]> {
+///     Json(["north"])
+/// }
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `jsonp.`:
+///
+/// - a route that is not `public`, or whose handler takes a session: what is in the script would
+///   be anybody's
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/account")]
+///   #[auth(session)]
+///   #[jsonp(callback = "callback")]
+///   async fn account() {}
+///   ```
+/// - a method other than GET and HEAD, which no script element sends, and `#[csrf]`
+/// - a parameter without a name, or with one that would have to be percent-encoded
+/// - a second `#[jsonp]`, and one on a function without a route
 #[proc_macro_attribute]
 pub fn jsonp(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Jsonp, args, item)

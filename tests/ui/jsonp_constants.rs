@@ -1,0 +1,31 @@
+//! The same rules, behind names: checked while the compiler evaluates constants.
+use policy_server::{
+    policy_core::jsonp::{Grammar, JsonpPolicy},
+    prelude::*,
+};
+
+const BLANK: JsonpPolicy = JsonpPolicy { callback: "call back", grammar: Grammar::Identifier };
+
+mod partners {
+    use super::{Grammar, JsonpPolicy};
+
+    pub const EMPTY: JsonpPolicy = JsonpPolicy { callback: "", grammar: Grammar::Dotted };
+}
+
+#[get("/blank")]
+#[auth(public)]
+#[jsonp(BLANK)]
+async fn blank() {}
+
+#[get("/empty")]
+#[auth(public)]
+#[jsonp(partners::EMPTY)]
+async fn empty() {}
+
+#[get("/other")]
+#[auth(public)]
+#[jsonp(NAME)]
+async fn other() {}
+const NAME: &str = "cb";
+
+fn main() {}
