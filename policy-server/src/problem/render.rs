@@ -45,8 +45,11 @@ pub(super) fn html(problem: &Own) -> String {
     if faults(problem).next().is_some() {
         page.push_str("<ul>\n");
         for (place, detail) in faults(problem) {
-            let (place, detail) = (Escaped(place), Escaped(detail));
-            append(&mut page, format_args!("<li><code>{place}</code> {detail}</li>\n"));
+            page.push_str("<li>");
+            if !place.is_empty() {
+                append(&mut page, format_args!("<code>{}</code> ", Escaped(place)));
+            }
+            append(&mut page, format_args!("{}</li>\n", Escaped(detail)));
         }
         page.push_str("</ul>\n");
     }
@@ -64,7 +67,8 @@ pub(super) fn text(problem: &Own) -> String {
         append(&mut text, format_args!("{}\n", Plain(detail)));
     }
     for (place, detail) in faults(problem) {
-        append(&mut text, format_args!("- {} {}\n", Plain(place), Plain(detail)));
+        let blank = if place.is_empty() { "" } else { " " };
+        append(&mut text, format_args!("- {}{blank}{}\n", Plain(place), Plain(detail)));
     }
     if let Some(code) = &problem.code {
         append(&mut text, format_args!("code: {}\n", Plain(code)));
@@ -174,7 +178,7 @@ mod tests {
         let problem = Problem::conflict()
             .code("orders.sold")
             .detail("the lamp is sold")
-            .with("errors", serde_json::json!([{ "field": "lamp", "detail": "must be there" }, 7]))
+            .with("errors", serde_json::json!([{ "field": "lamp", "detail": "must be there" }, { "detail": "odd" }, 7]))
             .into_members();
         let page = html(&problem);
         assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">"), "{page}");
@@ -182,14 +186,14 @@ mod tests {
             "<title>409 Conflict</title>",
             "<h1>Conflict</h1>",
             "<p class=\"detail\">the lamp is sold</p>",
-            "<ul>\n<li><code>lamp</code> must be there</li>\n</ul>",
+            "<ul>\n<li><code>lamp</code> must be there</li>\n<li>odd</li>\n</ul>",
             "<p>Code: <code>orders.sold</code></p>",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
         assert_eq!(
             text(&problem),
-            "409 Conflict\nthe lamp is sold\n- lamp must be there\ncode: orders.sold\n"
+            "409 Conflict\nthe lamp is sold\n- lamp must be there\n- odd\ncode: orders.sold\n"
         );
     }
 }
