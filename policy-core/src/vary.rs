@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderValue,
-    header::{Entry, VARY},
+    header::{Entry, OccupiedEntry, VARY},
 };
 
 /// A request field that an answer depends on.
@@ -58,9 +58,20 @@ pub fn add(headers: &mut HeaderMap, token: Token) {
             if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
                 entry.insert(BOTH);
             } else if !entry.iter().any(|line| token.is_in(line)) {
-                entry.append(token.value());
+                extend(&mut entry, token.value());
             }
         }
+    }
+}
+
+/// Adds a name to the one line that there is, since some clients look at the first alone.
+fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
+    let line = [entry.get().as_bytes(), name.as_bytes()].join(&b", "[..]);
+    match HeaderValue::from_bytes(&line) {
+        Ok(line) if entry.iter().nth(1).is_none() => {
+            entry.insert(line);
+        }
+        _ => entry.append(name),
     }
 }
 
@@ -91,7 +102,7 @@ pub(crate) fn add_all(headers: &mut HeaderMap, missing: &Names) {
         Entry::Occupied(mut entry) => {
             for name in &missing.each {
                 if !entry.iter().any(|line| names(line, name.as_bytes())) {
-                    entry.append(name.clone());
+                    extend(&mut entry, name.clone());
                 }
             }
         }
@@ -121,12 +132,12 @@ mod tests {
         );
         assert_eq!(origin(&["accept, Origin"]), ["accept, Origin"]);
         assert_eq!(origin(&["*"]), ["*"]);
-        assert_eq!(origin(&["original"]), ["original", "origin"]);
+        assert_eq!(origin(&["original"]), ["original, origin"]);
         assert_eq!(origin(&["cookie"]), ["cookie, origin"]);
         assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
-        assert_eq!(added(&["origin"], Token::Cookie), ["origin", "cookie"]);
+        assert_eq!(added(&["origin"], Token::Cookie), ["origin, cookie"]);
         assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
-        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding", "accept"]);
+        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding, accept"]);
     }
 
     #[test]
@@ -142,7 +153,7 @@ mod tests {
             lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(added(&[]), ["accept, x-region"]);
-        assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT", "x-region"]);
+        assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT, x-region"]);
         assert_eq!(added(&["x-region", "accept"]), ["x-region", "accept"]);
         assert_eq!(added(&["*"]), ["*"]);
         assert!(Names::new(&[]).is_none());
