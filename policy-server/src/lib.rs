@@ -158,6 +158,7 @@ pub use mount::{Mount, SharedService};
 pub use parameters::FromParam;
 pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
+pub use policy_core::limits::{Limits, Rate};
 pub use policy_core::session::Identity;
 pub use policy_macros::{
     auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
@@ -179,8 +180,9 @@ pub use tokens::Tokens;
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, CorsPolicy, Error, FromParam, FromRef, Identity, IntoResponse, Mount, Principal,
-        Problem, Response, Scope, Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
+        App, CorsPolicy, Error, FromParam, FromRef, Identity, IntoResponse, Limits, Mount,
+        Principal, Problem, Rate, Response, Scope, Session, Sessions, Tokens, auth, cache, cors,
+        csrf, delete,
         extract::{CsrfToken, Form, Json, MatchedRoute, PeerAddr, Query, State},
         get, head, headers, isolation, jsonp, limit, options, patch, post, put, route, routes,
         session::{days, hours, minutes},
