@@ -6,9 +6,10 @@
 
 use std::{
     hint::black_box,
+    net::Ipv4Addr,
     pin::pin,
     task::{Context, Poll, Waker},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use http::{
@@ -20,6 +21,7 @@ use http::{
 use policy_core::{
     cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
     gate::{Head, Single},
+    limits::{Rate, RateTable, address_key},
     origin::OriginSet,
     secret::SecretKey,
     time::Timestamp,
@@ -181,13 +183,28 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-const CASES: [&str; 15] = [
+/// One decision, among many clients that each have asked a few times. Each comes again before its
+/// requests are forgotten.
+fn rate_limit(count: u32) -> Operation {
+    let (table, rate) = (RateTable::new(65_536, [1, 2]), Rate::per_minute(count));
+    let mut asked = 0;
+    Box::new(move || {
+        asked += 1;
+        let key = address_key(Ipv4Addr::from_bits(asked % 100).into());
+        let now = Duration::from_millis(u64::from(asked) * 10);
+        let _ = black_box(table.take(black_box(&rate), black_box(&key), black_box(now)));
+    })
+}
+
+const CASES: [&str; 17] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
     "cors preflight.policy",
     "head.base",
     "head.read and admit",
+    "rate limit.granted",
+    "rate limit.refused",
     "origins of 10.exact",
     "origins of 100000.exact",
     "origins of 10.wildcard",
@@ -222,6 +239,8 @@ fn case(name: &str) -> Result<Operation, String> {
             let own = policy_core::gate::OwnOrigin::Development;
             let _ = black_box(head.target().and_then(|()| own.admit(&head)));
         }),
+        "rate limit.granted" => rate_limit(1_000),
+        "rate limit.refused" => rate_limit(1),
         "hs256.275 bytes, 5 blocks" => {
             token(275, "https://auth.example", "AAAAAAAAAA", Some("read write"))?
         }

@@ -14,12 +14,16 @@ pub enum Token {
     Origin,
     /// `Cookie`
     Cookie,
+    /// The fields of W3C Fetch Metadata.
+    FetchMetadata,
 }
 
 // As constants, since `from_static` looks at every byte.
 const ACCEPT: HeaderValue = HeaderValue::from_static("accept");
 const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
+const FETCH_METADATA: HeaderValue =
+    HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest");
 /// What most answers of a session to a page of another origin have.
 const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
 
@@ -29,6 +33,7 @@ impl Token {
             Self::Accept => ACCEPT,
             Self::Origin => ORIGIN,
             Self::Cookie => COOKIE,
+            Self::FetchMetadata => FETCH_METADATA,
         }
     }
 
@@ -37,6 +42,7 @@ impl Token {
             Self::Accept => b"accept",
             Self::Origin => b"origin",
             Self::Cookie => b"cookie",
+            Self::FetchMetadata => b"sec-fetch-site",
         };
         names(line, name)
     }

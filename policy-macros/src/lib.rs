@@ -487,6 +487,60 @@ pub fn jsonp(args: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Limits the requests of a route: how large, how long, how often, how many at once.
+///
+/// Each limit is a facet of its own: what a route does not limit, the scope and the app may.
+/// Preflights are not counted, and a request over a limit is answered with the route's CORS
+/// headers, so that a page can tell what happened.
+///
+/// # Grammar
+///
+/// ```text
+/// #[limit(part = value, ..)]      limits of this route
+/// #[limit(UPLOADS)]               a constant of type Limits, shared between routes
+/// ```
+///
+/// | part | says | over it |
+/// |---|---|---|
+/// | `body = "1 MiB"` | the most bytes of a body, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
+/// | `timeout = "5s"` | the longest time until an answer is ready, in `ms`, `s` or `m` | 503 |
+/// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
+/// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
+/// | `concurrency = 64` | the most requests at work at once | 503 |
+///
+/// An IPv6 address counts by its first 64 bits. A rate is a burst, too: all of its requests may
+/// come at once, and then none for the rest of the period.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// const SEARCHES: Limits = Limits::NONE.rate(Rate::per_second(5)).concurrency(8);
+///
+/// #[post("/orders")]
+/// #[auth(session)]
+/// #[limit(body = "64 KiB", timeout = "5s", rate = "100/min per principal")]
+/// async fn order() {}
+///
+/// #[get("/search")]
+/// #[auth(public)]
+/// #[limit(SEARCHES)]
+/// async fn search() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `limit.`:
+///
+/// - numbers without a unit, units that are none, nothing at all
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[post("/orders")]
+///   #[auth(session)]
+///   #[limit(body = "1 mb")]
+///   async fn order() {}
+///   ```
+/// - zero, times of more than a day, and what is too large to count
+/// - a rate `per principal` on a `public` route, which has none
+/// - a second `#[limit]`, and one on a function without a route
 #[proc_macro_attribute]
 pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Limit, args, item)

@@ -5,10 +5,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use super::Isolation;
 use crate::catalogue::Refusal;
 
-/// The request fields that a decision looks at, for `Vary`.
-pub const VARY: HeaderValue =
-    HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest, origin");
-
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
