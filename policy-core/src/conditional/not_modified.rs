@@ -48,3 +48,45 @@ const OF_CONTENT: [HeaderName; 11] = [
     HeaderName::from_static("digest"),
     HeaderName::from_static("content-md5"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn left(names: &[&'static str]) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        for name in names {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static("x"));
+        }
+        not_modified(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(|name| name.as_str().to_owned()).collect();
+        left.sort_unstable();
+        left
+    }
+
+    #[test]
+    fn what_caches_need_and_what_is_about_the_exchange_stays() {
+        let kept = [
+            "access-control-allow-credentials",
+            "access-control-allow-origin",
+            "access-control-expose-headers",
+            "cache-control",
+            "content-location",
+            "content-security-policy",
+            "date",
+            "etag",
+            "expires",
+            "set-cookie",
+            "vary",
+        ];
+        let of_content = ["content-type", "content-length", "content-encoding", "last-modified"];
+        assert_eq!(left(&[&kept[..], &of_content].concat()), kept);
+    }
+
+    #[test]
+    fn a_date_stays_where_it_is_the_only_validator() {
+        assert_eq!(left(&["content-type", "last-modified"]), ["last-modified"]);
+    }
+}

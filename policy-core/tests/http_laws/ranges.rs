@@ -9,7 +9,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::{
     append,
-    conditions::{Tag, date, tag},
+    conditions::{Date, Tag, date, tag},
     law::{Premise, holds},
 };
 
@@ -38,7 +38,7 @@ impl Spec {
 #[derive(Clone, Copy, Debug)]
 enum IfRange {
     Tag(Tag),
-    Date((&'static str, Option<u64>)),
+    Date(Date),
     Junk(&'static str),
 }
 
@@ -49,7 +49,7 @@ struct Case {
     sets: Vec<Vec<Spec>>,
     if_range: Vec<IfRange>,
     etag: Option<Tag>,
-    modified: Option<(&'static str, Option<u64>)>,
+    modified: Option<Date>,
     length: u64,
 }
 
