@@ -94,6 +94,7 @@ impl RateTable {
 
 impl Set {
     /// Decides about somebody who has no cell. Until they are granted something, they need none.
+    #[cold]
     fn take_as_new(
         &mut self,
         tag: u64,
