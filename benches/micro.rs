@@ -183,26 +183,29 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-/// One decision, among many clients that each have asked a few times. Each comes again before its
-/// requests are forgotten.
-fn rate_limit(count: u32) -> Operation {
-    let (table, rate) = (RateTable::new(65_536, [1, 2]), Rate::per_minute(count));
+/// One decision, among a hundred clients; without a table, only the question.
+fn rate_limit(count: Option<u32>) -> Operation {
+    let rate = Rate::per_minute(count.unwrap_or(1));
+    let table = count.map(|_| RateTable::new(65_536, [1, 2]));
     let mut asked = 0;
     Box::new(move || {
         asked += 1;
-        let key = address_key(Ipv4Addr::from_bits(asked % 100).into());
-        let now = Duration::from_millis(u64::from(asked) * 10);
-        let _ = black_box(table.take(black_box(&rate), black_box(&key), black_box(now)));
+        let key = black_box(address_key(Ipv4Addr::from_bits(asked % 100).into()));
+        let now = black_box(Duration::from_millis(u64::from(asked) * 10));
+        if let Some(table) = &table {
+            let _ = black_box(table.take(black_box(&rate), &key, now));
+        }
     })
 }
 
-const CASES: [&str; 17] = [
+const CASES: [&str; 18] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
     "cors preflight.policy",
     "head.base",
     "head.read and admit",
+    "rate limit.base",
     "rate limit.granted",
     "rate limit.refused",
     "origins of 10.exact",
@@ -239,8 +242,9 @@ fn case(name: &str) -> Result<Operation, String> {
             let own = policy_core::gate::OwnOrigin::Development;
             let _ = black_box(head.target().and_then(|()| own.admit(&head)));
         }),
-        "rate limit.granted" => rate_limit(1_000),
-        "rate limit.refused" => rate_limit(1),
+        "rate limit.base" => rate_limit(None),
+        "rate limit.granted" => rate_limit(Some(1_000)),
+        "rate limit.refused" => rate_limit(Some(1)),
         "hs256.275 bytes, 5 blocks" => {
             token(275, "https://auth.example", "AAAAAAAAAA", Some("read write"))?
         }
