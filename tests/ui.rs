@@ -36,6 +36,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,
+        Rule::HeadersNonceShared,
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
