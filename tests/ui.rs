@@ -10,9 +10,9 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 26;
+const FILES_REFUSED: usize = 31;
 const ACCEPTED: &str = "tests/ui/pass";
-const FILES_ACCEPTED: usize = 9;
+const FILES_ACCEPTED: usize = 10;
 
 #[test]
 fn attributes_refuse_and_accept() {
@@ -39,7 +39,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let of_attribute = ["auth.", "cors.", "csrf.", "route."]
+        let of_attribute = ["auth.", "cors.", "csrf.", "headers.", "route."]
             .iter()
             .any(|group| rule.code().starts_with(group));
         if of_attribute {
@@ -57,6 +57,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "cors_constants",
         "cors_types",
         "extractors",
+        "headers_constants",
         "parameter_types",
         "responses",
         "routes_unknown",
