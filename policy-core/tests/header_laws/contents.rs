@@ -59,8 +59,8 @@ fn words() -> impl Strategy<Value = String> {
 fn nothing_but_what_was_written_gets_into_the_header() {
     let kinds = select(vec![0, 1, 2, 3]);
     let sources = vec((kinds, words()), 0..3);
-    let directives = vec((select(Name::ALL.to_vec()), sources), 1..4);
-    holds("typed policy for contents", 15, directives, |directives| {
+    let directives = vec((select(Name::ALL.to_vec()), sources), 1..3);
+    holds("typed policy for contents", 12, directives, |directives| {
         let typed = |(kind, word): (u8, String)| {
             let word: &'static str = word.leak();
             let quoted = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
