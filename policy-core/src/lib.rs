@@ -10,6 +10,7 @@
 //! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
 //! - `session` and `token`: what callers are known by
 //! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
+//! - [`headers`], [`isolation`]: what browsers are told about an answer, and who may load it
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose

@@ -1,6 +1,7 @@
 //! Laws of security fields and of resource isolation, each against an oracle of its own.
 #![cfg(feature = "engine")]
 #![expect(
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
