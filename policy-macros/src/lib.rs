@@ -546,13 +546,108 @@ pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Limit, args, item)
 }
 
-/// States the security fields of the answers of a route.
+/// States what browsers are told about the answers of a route: what a page may load, who may frame
+/// it, what it tells to others.
+///
+/// It replaces whatever the scope and the app say; nothing is merged. What it does not state is as
+/// in `HeadersPolicy::DEFAULT`, so no part is lost because another one is stated, and every answer
+/// has `X-Content-Type-Options: nosniff`. A field that the handler writes itself stays.
+///
+/// # Grammar
+///
+/// ```text
+/// #[headers(part, ..)]       a policy of this route
+/// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
+/// #[headers(none)]           no fields, whatever the scope and the app say
+/// ```
+///
+/// | part | says |
+/// |---|---|
+/// | `csp = "script-src 'self' 'nonce'; .."` | what a page may load and run; `'nonce'` is another one in each answer |
+/// | `frame = none` | nobody may show the page in a frame; also `same_origin`, `any`, or a list of origins |
+/// | `referrer = "no-referrer"` | what of its address the page tells to others |
+/// | `permissions = ["camera=()", ..]` | what the page may use of the device |
+/// | `coop = "same-origin"` | `Cross-Origin-Opener-Policy` |
+/// | `coep = "require-corp"` | `Cross-Origin-Embedder-Policy` |
+/// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every answer |
+/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every answer of a service with `https` |
+/// | `include_subdomains`, `preload` | what `hsts` promises beyond |
+/// | `every_answer` | answers that are no pages have the fields of pages, too |
+///
+/// Pages are answers of HTML and XML: what browsers run scripts in.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/orders")]
+/// #[auth(session)]
+/// #[headers(
+///     csp = "default-src 'self'; script-src 'self' 'nonce'; img-src 'self' https://cdn.example",
+///     frame = none,
+///     permissions = ["camera=()", "geolocation=(self)"],
+/// )]
+/// async fn orders() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `headers.`. The most common:
+///
+/// - a keyword without quotes, which browsers take for the name of a host:
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/orders")]
+///   #[auth(public)]
+///   #[headers(csp = "default-src self")]
+///   async fn orders() {}
+///   ```
+/// - a directive, a feature or a field twice; `frame` next to `frame-ancestors`
+/// - a nonce that is always the same, and `'strict-dynamic'` without one
+/// - a `corp` that keeps out whom [`cors`](macro@cors) or [`jsonp`](macro@jsonp) lets in
+/// - `preload` without the promises that browsers ask for
 #[proc_macro_attribute]
 pub fn headers(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Headers, args, item)
 }
 
 /// States which pages of others may load a route (W3C Fetch Metadata).
+///
+/// Browsers say whose page made a request, and what for. Pages that are not meant are refused with
+/// 403 before the handler runs: they cannot load an answer as an image, a script or a frame, nor
+/// guess by time or size what it says. Always let in are what [`cors`](macro@cors) grants or
+/// [`jsonp`](macro@jsonp) answers, links that show the answer as a page of its own, and requests
+/// of programs and of browsers that say nothing.
+///
+/// It replaces whatever the scope and the app say. Without it, they decide.
+///
+/// # Grammar
+///
+/// ```text
+/// #[isolation(same_origin)]      pages of the same origin
+/// #[isolation(same_site)]        those of the same site, too, such as of subdomains
+/// #[isolation(none)]             pages of everybody
+/// ```
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/account")]
+/// #[auth(session)]
+/// #[isolation(same_origin)]
+/// async fn account() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Anything but one of these words:
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[get("/account")]
+/// #[auth(public)]
+/// #[isolation(same_origin, same_site)]
+/// async fn account() {}
+/// ```
 #[proc_macro_attribute]
 pub fn isolation(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Isolation, args, item)

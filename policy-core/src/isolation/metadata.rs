@@ -33,11 +33,12 @@ impl FetchMetadata {
     /// Reads the fields of a request.
     ///
     /// ```
-    /// use http::HeaderMap;
-    /// use policy_core::isolation::FetchMetadata;
+    /// use http::{HeaderMap, Method};
+    /// use policy_core::isolation::{FetchMetadata, Isolation};
     ///
+    /// // Programs send none of them.
     /// let metadata = FetchMetadata::read(&HeaderMap::new());
-    /// # let _ = metadata;
+    /// assert_eq!(Isolation::SameOrigin.admit(&metadata, &Method::POST, false), Ok(()));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
         let sender = match only(headers, &SITE) {

@@ -137,11 +137,8 @@ impl<'a> Assembler<'a> {
         }
         if let Some(policy) = &jsonp {
             let Callers { methods, is_personal: asks_who_calls } = callers;
-            let spec = JsonpSpec {
-                methods,
-                asks_who_calls: *asks_who_calls,
-                ..JsonpSpec::of(policy)
-            };
+            let spec =
+                JsonpSpec { methods, asks_who_calls: *asks_who_calls, ..JsonpSpec::of(policy) };
             self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
         }
         let headers = headers.map(|(policy, _)| SecurityHeaders::new(&policy, self.is_https));
