@@ -94,7 +94,8 @@ impl SecurityHeaders {
     pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
-        if !headers.get(CONTENT_TYPE).is_some_and(is_page) {
+        let has_more = !self.on_pages.is_empty() || self.takes_nonce();
+        if !has_more || !headers.get(CONTENT_TYPE).is_some_and(is_page) {
             return;
         }
         if let Some(nonce) = nonce.filter(|_| self.takes_nonce())
