@@ -213,6 +213,29 @@ mod tests {
         has_the_policy(&answer);
     }
 
+    /// A service that looks at `Range` and not at `If-Range`, as those of others do.
+    async fn file(request: Request<Body>) -> Result<Response, Infallible> {
+        let whole = "0123456789";
+        let (status, body) = match request.headers().get(RANGE) {
+            Some(_) => (StatusCode::PARTIAL_CONTENT, "01"),
+            None => (StatusCode::OK, whole),
+        };
+        Ok((status, ByteRanges, ETag::version(2), body).into_response())
+    }
+
+    #[tokio::test]
+    async fn a_service_of_others_puts_no_parts_of_two_states_together() {
+        let client = App::new(()).mount("/file", Mount::new(tower::service_fn(file))).test();
+        for (if_range, status, body) in
+            [("\"1\"", 200, "0123456789"), ("\"2\"", 206, "01"), ("W/\"2\"", 200, "0123456789")]
+        {
+            let request = client.get("/file").header("range", "bytes=0-1");
+            let answer = request.header("if-range", if_range).send().await;
+            assert_eq!(answer.status(), status, "{if_range}");
+            assert_eq!(answer.text(), body);
+        }
+    }
+
     #[tokio::test]
     async fn a_part_is_cut_from_frames_of_any_length() {
         let frames = ["", "012", "3", "", "456789"];

@@ -205,7 +205,20 @@ const COUNTED: usize = 65_536;
 
 #[cfg(test)]
 mod tests {
-    use crate::prelude::*;
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
+
+    struct Keys;
+
+    impl Scheme for Keys {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            request: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
+        }
+    }
 
     const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
 
@@ -220,6 +233,10 @@ mod tests {
     #[get("/greeting")]
     #[auth(public)]
     async fn greeting(_: Session) {}
+
+    #[get("/keys")]
+    #[auth(scheme = Keys, optional)]
+    async fn keys() {}
 
     #[get("/search")]
     #[post("/search")]
@@ -239,12 +256,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_default_for_caches_is_for_what_everybody_may_read() {
-        let app = App::new(()).sessions(Sessions::memory());
-        let client = app.cache(KEPT).routes(routes![public, account, greeting, search, own]).test();
+        let app = App::new(()).sessions(Sessions::memory()).scheme(Keys).cache(KEPT);
+        let routes = routes![public, account, greeting, keys, search, own];
+        let client = app.routes(routes).test();
         for (path, control) in [
             ("/public", Some("public, max-age=60")),
             ("/account", Some("private, no-cache")),
             ("/greeting", Some("private, no-cache")),
+            // Nobody is known by this request, but the next one may have a key.
+            ("/keys", None),
             // One policy holds for both methods, and POST cannot have this one.
             ("/search", None),
             ("/own", Some("no-store")),
