@@ -456,3 +456,58 @@ fn content_length(head: &Head<'_>) -> Option<u64> {
         Single::Absent | Single::Repeated => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use crate::prelude::*;
+
+    #[get("/page")]
+    #[headers(csp = "script-src 'self' 'nonce'")]
+    #[auth(public)]
+    async fn page(nonce: CspNonce) -> ([(&'static str, &'static str); 1], String) {
+        ([("content-type", "text/html")], nonce.to_string())
+    }
+
+    #[route(PURGE, "/stored")]
+    #[auth(public)]
+    async fn stored() {}
+
+    #[tokio::test]
+    async fn each_page_has_a_nonce_of_its_own_and_states_it() {
+        let client = App::new(()).routes(routes![page]).test();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let answer = client.get("/page").send().await;
+            let nonce = answer.text().to_owned();
+            let csp = answer.header("content-security-policy").unwrap();
+            assert!(csp.contains(&format!("'nonce-{nonce}'")), "{csp}");
+            assert_eq!(nonce.len(), 22);
+            assert!(!seen.contains(&nonce));
+            seen.push(nonce);
+        }
+    }
+
+    /// RFC 9110 9.1, 15.5.6 and 15.6.2.
+    #[tokio::test]
+    async fn a_method_that_nobody_knows_is_told_from_one_that_is_not_served_here() {
+        let client = App::new(()).routes(routes![page, stored]).test();
+        for (method, path, status, allow) in [
+            ("POST", "/page", 405, Some("GET, HEAD, OPTIONS")),
+            ("TRACE", "/page", 405, Some("GET, HEAD, OPTIONS")),
+            // Another path serves it.
+            ("PURGE", "/page", 405, Some("GET, HEAD, OPTIONS")),
+            ("LOCK", "/page", 501, None),
+            ("get", "/page", 501, None),
+            ("POST", "/nowhere", 404, None),
+            ("LOCK", "/nowhere", 501, None),
+            ("PURGE", "/stored", 200, None),
+        ] {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let answer = client.request(method.clone(), path).send().await;
+            let found = (answer.status().as_u16(), answer.header("allow"));
+            assert_eq!(found, (status, allow), "{method} {path}");
+        }
+    }
+}

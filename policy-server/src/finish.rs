@@ -153,3 +153,77 @@ fn without_body(response: Response) -> Response {
     }
     Response::from_parts(parts, Body::empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+
+    use super::*;
+    use crate::prelude::*;
+
+    #[get("/stream")]
+    #[auth(public)]
+    async fn frames() -> Body {
+        Body::from_stream(stream::iter(["a", "b"].map(Ok::<_, Infallible>)))
+    }
+
+    #[get("/whole")]
+    #[auth(public)]
+    async fn whole() -> &'static str {
+        "whole"
+    }
+
+    #[get("/nothing")]
+    #[auth(public)]
+    async fn nothing() -> StatusCode {
+        StatusCode::NO_CONTENT
+    }
+
+    #[get("/guarded")]
+    #[cors(origins = ["https://app.example"])]
+    #[isolation(same_origin)]
+    #[auth(public)]
+    async fn guarded() {}
+
+    #[tokio::test]
+    async fn the_answer_to_head_has_the_fields_of_get_and_no_body() {
+        let client = App::new(()).routes(routes![frames, whole, nothing]).test();
+        for (path, body, length) in
+            [("/stream", "ab", None), ("/whole", "whole", Some("5")), ("/nothing", "", None)]
+        {
+            let (of_get, of_head) = (client.get(path).send().await, client.head(path).send().await);
+            assert_eq!((of_get.text(), of_head.text()), (body.to_owned(), String::new()), "{path}");
+            assert_eq!(of_head.status(), of_get.status());
+            let mut headers = of_head.headers().clone();
+            // The server writes that of GET when it sends the body.
+            let stated = headers.remove(CONTENT_LENGTH);
+            assert_eq!(stated.as_ref().and_then(|length| length.to_str().ok()), length, "{path}");
+            assert_eq!(headers, *of_get.headers());
+        }
+    }
+
+    #[tokio::test]
+    async fn caches_learn_what_isolation_looks_at() {
+        let client = App::new(()).routes(routes![guarded]).test();
+        for (site, status) in [("same-origin", 200), ("cross-site", 403)] {
+            let answer = client.get("/guarded").header("sec-fetch-site", site).send().await;
+            assert_eq!(answer.status(), status, "{site}");
+            let vary = answer.header_all("vary").join(", ");
+            for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "origin"] {
+                assert!(vary.split(", ").any(|listed| listed == name), "{name} in {vary}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn isolation_lets_in_whom_cors_lets_read() {
+        let client = App::new(()).routes(routes![guarded]).test();
+        for (origin, status) in [("https://app.example", 200), ("https://evil.example", 403)] {
+            let request = client.get("/guarded").origin(origin);
+            let answer = request.header("sec-fetch-site", "cross-site").send().await;
+            assert_eq!(answer.status(), status, "{origin}");
+        }
+    }
+}

@@ -40,8 +40,8 @@ impl Preferred {
     }
 }
 
-/// Gives the answer, if it is a problem, the form that the lines of `Accept` prefer. Every problem names `Accept`
-/// in its `Vary`, whatever its form.
+/// Gives the answer, if it is a problem, the form that the lines of `Accept` prefer. Every problem
+/// names `Accept` in its `Vary`, whatever its form.
 ///
 /// An answer whose body was replaced or encoded on its way stays as it is.
 pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(response.status(), StatusCode::GONE);
         assert_eq!(response.headers()["x-order"], "7");
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
-        assert_eq!(vary, ["origin", "accept"]);
+        assert_eq!(vary, ["origin, accept"]);
         assert!(text(response).await.starts_with("410 "));
     }
 
