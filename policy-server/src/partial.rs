@@ -18,6 +18,7 @@ use http::{
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use policy_core::{
     Refusal,
+    cache::forget_age,
     conditional::{Conditions, Range, Validators, Verdict, not_modified},
 };
 
@@ -80,9 +81,12 @@ pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
 }
 
 /// A problem in place of an answer, with what the answer says about itself but for its content.
+/// How long that is fresh does not hold for the problem: a cache would give it to everybody, when
+/// it is about the conditions of one request.
 fn instead(response: Response, refusal: Refusal) -> Response {
     let (mut parts, _) = response.into_parts();
     not_modified(&mut parts.headers);
+    forget_age(&mut parts.headers);
     let mut problem = Problem::from(refusal).into_response();
     let own = std::mem::take(problem.headers_mut());
     merge(&mut parts.headers, own);
