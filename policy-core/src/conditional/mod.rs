@@ -21,7 +21,7 @@ pub use conditions::{Conditions, Verdict};
 pub use date::LastModified;
 pub use etag::ETag;
 pub use not_modified::not_modified;
-pub use range::Range;
+pub use range::{Range, is_one_range};
 
 use crate::gate::Single;
 
