@@ -18,12 +18,29 @@ struct Seen {
     gate: Gate,
 }
 
+/// Holds handlers up until the test lets one through.
 #[derive(Clone)]
-struct Gate(Arc<Semaphore>);
+struct Gate {
+    open: Arc<Semaphore>,
+    /// One permit for each that has come to it.
+    reached: Arc<Semaphore>,
+}
 
 impl Default for Gate {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(0)))
+        Self { open: Arc::new(Semaphore::new(0)), reached: Arc::new(Semaphore::new(0)) }
+    }
+}
+
+impl Gate {
+    async fn pass(&self) {
+        self.reached.add_permits(1);
+        self.open.acquire().await.unwrap().forget();
+    }
+
+    /// Waits until so many more have come.
+    async fn reached(&self, count: u32) {
+        soon(self.reached.acquire_many(count)).await.unwrap().forget();
     }
 }
 
@@ -204,9 +221,8 @@ async fn slow_body(bytes: Bytes) -> String {
 #[limit(timeout = "50ms")]
 #[auth(public)]
 async fn slow_stream(State(gate): State<Gate>) -> Body {
-    let gate = gate.0;
     Body::from_stream(stream::once(async move {
-        gate.acquire().await.unwrap().forget();
+        gate.pass().await;
         Ok::<_, Infallible>("at last")
     }))
 }
@@ -236,7 +252,7 @@ async fn who_takes_too_long_is_told_whose_fault_it_is() {
     connection.send(request("GET /slow-stream", &[PAGE])).await;
     assert_eq!(connection.head().await.status, 200);
     tokio::time::sleep(Duration::from_millis(80)).await;
-    seen.gate.0.add_permits(1);
+    seen.gate.open.add_permits(1);
     assert_eq!(connection.chunk().await.unwrap(), b"at last");
 }
 
@@ -477,8 +493,10 @@ async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {
 #[get("/wait")]
 #[limit(concurrency = 2)]
 #[auth(public)]
-async fn wait(State(gate): State<Gate>) -> &'static str {
-    gate.0.acquire().await.unwrap().forget();
+async fn wait(State(gate): State<Gate>, request: Request) -> &'static str {
+    if request.uri().query() != Some("now") {
+        gate.pass().await;
+    }
     "waited"
 }
 
@@ -486,8 +504,8 @@ async fn wait(State(gate): State<Gate>) -> &'static str {
 #[limit(concurrency = 2)]
 #[auth(public)]
 async fn streamed(State(gate): State<Gate>) -> Body {
-    let chunks = stream::unfold(gate.0, async |gate| {
-        gate.acquire().await.unwrap().forget();
+    let chunks = stream::unfold(gate, async |gate| {
+        gate.pass().await;
         Some((Ok::<_, Infallible>("tick"), gate))
     });
     Body::from_stream(chunks)
@@ -533,20 +551,16 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     waiting.send(request("GET /wait", &[])).await;
     let mut leaving = server.connect().await;
     leaving.send(request("GET /wait", &[])).await;
-    until(&server, "GET /wait", 503).await;
-    let refused = ask(&server, "GET /wait", &[PAGE]).await;
+    seen.gate.reached(2).await;
+    let refused = ask(&server, "GET /wait?now", &[PAGE]).await;
     assert_eq!(code(&refused), (503, "limit.concurrency".to_owned()));
     assert_eq!(refused.sharing(), SHARED);
     assert_eq!(refused.header("cache-control"), Some("no-store"));
     assert!(refused.header("retry-after").is_some());
     drop(leaving);
-    seen.gate.0.add_permits(1);
+    until(&server, "GET /wait?now", 200).await;
+    seen.gate.open.add_permits(1);
     assert_eq!(waiting.answer().await.text(), "waited");
-    // Both places are free again, or these would be refused.
-    seen.gate.0.add_permits(2);
-    for _ in 0..2 {
-        until(&server, "GET /wait", 200).await;
-    }
     // Streams hold theirs until they end; for them that is when their client is gone.
     let mut streams = Vec::new();
     for _ in 0..2 {
@@ -558,7 +572,7 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     for _ in 0..5 {
         assert_eq!(ask(&server, "GET /streamed", &[]).await.status, 503);
     }
-    seen.gate.0.add_permits(1);
+    seen.gate.open.add_permits(1);
     drop(streams.pop());
     until(&server, "HEAD /streamed", 200).await;
     // HEAD of a stream holds nothing.
@@ -569,5 +583,142 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     for _ in 0..3 {
         assert_eq!(ask(&server, "GET /fails", &[]).await.status, 500);
         assert_eq!(code(&ask(&server, "GET /hangs", &[]).await).1, "handler.timed-out");
+    }
+}
+
+#[post("/guarded")]
+#[isolation(same_origin)]
+#[limit(rate = "1/min", body = "1 KiB")]
+#[auth(public)]
+async fn guarded(bytes: Bytes) -> String {
+    bytes.len().to_string()
+}
+
+#[get("/smuggled")]
+#[auth(public)]
+async fn smuggled(State(seen): State<Seen>) {
+    seen.calls.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The body of a request that is refused unread is not the next request, whatever is in it.
+#[tokio::test]
+async fn what_is_refused_unread_is_not_read_as_a_request() {
+    let seen = Seen::default();
+    let app = bodies(&seen).routes(routes![guarded, smuggled, slow]);
+    let server = Running::start(app).await;
+    let inner = request("GET /smuggled", &[]);
+    let body = inner.repeat(9);
+    assert_eq!(ask(&server, "POST /guarded", &[]).await.status, 200);
+    for (line, fields, status) in [
+        ("POST /bytes", &[][..], 413),
+        ("POST /guarded", &[], 429),
+        ("POST /guarded", &["sec-fetch-site: cross-site"], 403),
+        ("PUT /bytes", &[], 405),
+        ("BREW /bytes", &[], 501),
+        ("POST /nowhere", &[], 404),
+        ("POST /%", &[], 400),
+        ("GET /smuggled/", &[], 404),
+        ("OPTIONS /bytes", &[], 204),
+    ] {
+        let length = format!("content-length: {}", body.len());
+        for framing in [&*length, "transfer-encoding: chunked"] {
+            let sent = match framing.starts_with('t') {
+                true => format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
+                false => body.clone(),
+            };
+            let mut connection = server.connect().await;
+            connection.send(request(line, &[fields, &[framing]].concat()) + &sent).await;
+            let answer = connection.answer().await;
+            assert!(answer.status == status || framing != length, "{line} {answer:?}");
+            // Whether the connection goes on or not: what is next is an answer to this, if any.
+            connection.try_send(request("GET /nowhere", &["connection: close"])).await;
+            let rest = String::from_utf8(connection.rest().await).unwrap();
+            let answers = rest.matches("HTTP/1.1 ").count();
+            assert!(
+                answers == rest.matches("HTTP/1.1 404").count() && answers <= 1,
+                "{line} {rest}"
+            );
+        }
+    }
+    assert_eq!(seen.calls.load(Ordering::Relaxed), 0);
+}
+
+/// What is no handler has the limits of its level.
+#[tokio::test]
+async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
+    let service = |gate: Gate| {
+        tower::service_fn(move |request: Request| {
+            let gate = gate.clone();
+            async move {
+                if request.uri().path().ends_with("wait") {
+                    gate.pass().await;
+                }
+                let body = request.into_body().collect().await.map_err(|_cut| "cut")?;
+                Ok::<_, &str>(body.to_bytes().len().to_string().into_response())
+            }
+        })
+    };
+    let gate = Gate::default();
+    let limits = Limits::NONE.body(8).rate(Rate::per_minute(4)).concurrency(1);
+    let mount = Mount::new(service(gate.clone())).methods([Method::GET, Method::POST]).cors(SHOP);
+    let app = App::new(())
+        .clock(Clock::at(START))
+        .cors(SHOP)
+        .mount("/mount", mount.limits(limits))
+        .fallback(async |request: Request| {
+            let body =
+                request.into_body().collect().await.map_err(|_cut| Problem::bad_request())?;
+            Ok::<_, Problem>(body.to_bytes().len().to_string())
+        })
+        .limits(Limits::NONE.body(9).rate(Rate::per_minute(2)));
+    let server = Running::start(app).await;
+    let mut waiting = server.connect().await;
+    waiting.send(request("GET /mount/wait", &[])).await;
+    gate.reached(1).await;
+    assert_eq!(ask(&server, "GET /mount/x", &[]).await.status, 503);
+    gate.open.add_permits(1);
+    assert_eq!(waiting.answer().await.text(), "0");
+    for (path, body, status) in [
+        ("/mount/x", "012345678", 413),
+        ("/mount/x", "01234567", 200),
+        ("/mount/y", "0", 429),
+        ("/lost", "0123456789", 413),
+        ("/lost", "012345678", 200),
+        ("/found", "", 429),
+    ] {
+        let answer = ask_with(&server, &format!("POST {path}"), &[PAGE], body).await;
+        assert_eq!(answer.status, status, "{path} {body} {answer:?}");
+        assert_eq!(answer.sharing(), SHARED);
+    }
+}
+
+/// A scope counts its own routes, apart from those of the app and of its other scopes.
+#[tokio::test]
+async fn a_limit_is_counted_where_it_is_stated() {
+    let scope = || Scope::new().routes(routes![one, two]);
+    let limited = |rate| scope().limits(Limits::NONE.rate(rate));
+    let app = App::new(())
+        .clock(Clock::at(START))
+        .limits(Limits::NONE.rate(Rate::per_minute(2)))
+        .routes(routes![one])
+        .scope("/a", limited(Rate::per_minute(3)))
+        .scope("/b", limited(Rate::per_minute(3)))
+        .scope("/c", scope());
+    let server = Running::start(app).await;
+    for (path, status) in [
+        ("/a/one", 200),
+        ("/a/two", 200),
+        ("/a/one", 200),
+        ("/a/two", 429),
+        ("/b/one", 200),
+        ("/b/two", 200),
+        ("/b/two", 200),
+        ("/b/one", 429),
+        ("/one", 200),
+        ("/c/two", 200),
+        ("/c/one", 429),
+        ("/one", 429),
+    ] {
+        assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, status, "{path}");
     }
 }
