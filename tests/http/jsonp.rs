@@ -242,3 +242,23 @@ async fn scripts_are_revalidated_and_cut_as_other_answers() {
     let shared = ask(&server, "GET /prices?cb=f", &[PAGE]).await;
     assert_eq!(shared.sharing(), SHARED);
 }
+
+/// What is said of the bytes of the JSON does not hold for those of the script.
+#[tokio::test]
+async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
+    let server = Running::start(app()).await;
+    let asks = "x-answer: content-digest: sha-256=:AAAA:|repr-digest: sha-256=:AAAA:|\
+                digest: sha-256=AAAA|content-md5: AAAA|content-language: en";
+    let json = ask(&server, "GET /prices", &[asks]).await;
+    assert_eq!(json.header("content-digest"), Some("sha-256=:AAAA:"));
+    let script = ask(&server, "GET /prices?cb=f", &[asks]).await;
+    assert!(is_script(&script, "f"));
+    for name in ["content-digest", "repr-digest", "digest", "content-md5"] {
+        assert_eq!(script.header(name), None, "{script:?}");
+    }
+    assert_eq!(script.header("content-language"), Some("en"));
+    // JSON that is encoded cannot be put between the brackets of a call.
+    let asks = "x-answer: content-encoding: gzip";
+    let encoded = ask(&server, "GET /prices?cb=f", &[asks]).await;
+    assert!(!encoded.text().starts_with("/**/"), "{encoded:?}");
+}
