@@ -155,6 +155,9 @@ async fn ranges_that_cannot_be_served_are_ignored() {
         assert_eq!((head.status, head.header("content-length")), (200, Some("10")), "{field}");
         assert_eq!(head.header("content-range"), None);
     }
+    let etag = ask(&server, "HEAD /files/digits.txt", &[]).await.header("etag").unwrap().to_owned();
+    let same = format!("if-none-match: {etag}");
+    assert_eq!(ask(&server, "HEAD /files/digits.txt", &[&same]).await.status, 304);
     let several = ask(&server, "GET /files/digits.txt", &["range: bytes=0-1,4-5"]).await;
     assert_eq!((several.status, several.text()), (200, "0123456789"));
     let twice =

@@ -722,3 +722,47 @@ async fn a_limit_is_counted_where_it_is_stated() {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, status, "{path}");
     }
 }
+
+#[tokio::test]
+async fn places_of_the_app_are_for_all_routes_that_take_them_over() {
+    #[get("/wait")]
+    #[auth(public)]
+    async fn waits(State(gate): State<Gate>) -> &'static str {
+        gate.pass().await;
+        "waited"
+    }
+
+    #[get("/quick")]
+    #[auth(public)]
+    async fn quick() -> &'static str {
+        "quick"
+    }
+
+    #[get("/own")]
+    #[limit(concurrency = 1)]
+    #[auth(public)]
+    async fn own() -> &'static str {
+        "own"
+    }
+
+    let gate = Gate::default();
+    let app = App::new(gate.clone()).cors(SHOP).limits(Limits::NONE.concurrency(1));
+    let server = Running::start(app.routes(routes![waits, quick, own])).await;
+    let mut waiting = server.connect().await;
+    waiting.send(request("GET /wait", &[])).await;
+    gate.reached(1).await;
+    for (line, status) in [
+        ("GET /quick", 503),
+        ("HEAD /quick", 503),
+        ("GET /own", 200),
+        // What no handler answers takes no place.
+        ("GET /nowhere", 404),
+        ("PUT /quick", 405),
+        ("OPTIONS /quick", 204),
+    ] {
+        assert_eq!(ask(&server, line, &[]).await.status, status, "{line}");
+    }
+    gate.open.add_permits(1);
+    assert_eq!(waiting.answer().await.text(), "waited");
+    assert_eq!(ask(&server, "GET /quick", &[]).await.status, 200);
+}

@@ -301,3 +301,26 @@ async fn head_is_answered_as_get_header_for_header() {
     }
     assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 406, 412, 500]);
 }
+
+/// Nobody gets a tunnel, or a mirror that shows what a proxy has added (RFC 9110 9.3.6, 9.3.8).
+#[tokio::test]
+async fn connect_and_trace_do_nothing() {
+    let server = Running::start(shop()).await;
+    for line in [
+        "CONNECT localhost:80",
+        "CONNECT evil.example:443",
+        "CONNECT /lamps",
+        "CONNECT *",
+        "TRACE /lamps",
+        "TRACE *",
+    ] {
+        let answer = ask(&server, line, &["max-forwards: 0", "cookie: secret=1"]).await;
+        assert!((400..500).contains(&answer.status), "{line} {answer:?}");
+        assert!(!answer.text().contains("secret"), "{line}");
+    }
+    let long = "X".repeat(2000);
+    let answer = ask(&server, &format!("{long} /lamps"), &[]).await;
+    assert!(matches!(answer.status, 400 | 501), "{answer:?}");
+    assert!(!answer.text().contains("XXX"));
+    assert_eq!(server.panics(), 0);
+}
