@@ -37,6 +37,8 @@ mod origins;
 mod policies;
 #[path = "support/server.rs"]
 mod server;
+#[path = "laws/shared_cache.rs"]
+mod shared_cache;
 
 use http::{HeaderMap, HeaderValue};
 use proptest::{collection::vec, prelude::*};

@@ -3,8 +3,12 @@
 //!
 //! What a client can see is all that they judge by, and every judge is written from the standards.
 
+mod bodies;
+mod conditions;
 mod generate;
 mod handlers;
 mod heads;
+mod personal;
+mod rates;
 mod site;
 mod variants;
