@@ -6,9 +6,10 @@
 
 use std::{
     hint::black_box,
+    net::Ipv4Addr,
     pin::pin,
     task::{Context, Poll, Waker},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use http::{
@@ -20,6 +21,7 @@ use http::{
 use policy_core::{
     cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
     gate::{Head, Single},
+    limits::{Rate, RateTable, address_key},
     origin::OriginSet,
     secret::SecretKey,
     time::Timestamp,
@@ -181,13 +183,31 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-const CASES: [&str; 15] = [
+/// One decision, among a hundred clients; without a table, only the question.
+fn rate_limit(count: Option<u32>) -> Operation {
+    let rate = Rate::per_minute(count.unwrap_or(1));
+    let table = count.map(|_| RateTable::new(65_536, [1, 2]));
+    let mut asked = 0;
+    Box::new(move || {
+        asked += 1;
+        let key = black_box(address_key(Ipv4Addr::from_bits(asked % 100).into()));
+        let now = black_box(Duration::from_millis(u64::from(asked) * 10));
+        if let Some(table) = &table {
+            let _ = black_box(table.take(black_box(&rate), &key, now));
+        }
+    })
+}
+
+const CASES: [&str; 18] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
     "cors preflight.policy",
     "head.base",
     "head.read and admit",
+    "rate limit.base",
+    "rate limit.granted",
+    "rate limit.refused",
     "origins of 10.exact",
     "origins of 100000.exact",
     "origins of 10.wildcard",
@@ -222,6 +242,9 @@ fn case(name: &str) -> Result<Operation, String> {
             let own = policy_core::gate::OwnOrigin::Development;
             let _ = black_box(head.target().and_then(|()| own.admit(&head)));
         }),
+        "rate limit.base" => rate_limit(None),
+        "rate limit.granted" => rate_limit(Some(1_000)),
+        "rate limit.refused" => rate_limit(Some(1)),
         "hs256.275 bytes, 5 blocks" => {
             token(275, "https://auth.example", "AAAAAAAAAA", Some("read write"))?
         }

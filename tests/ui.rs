@@ -10,9 +10,9 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 29;
+const FILES_REFUSED: usize = 38;
 const ACCEPTED: &str = "tests/ui/pass";
-const FILES_ACCEPTED: usize = 10;
+const FILES_ACCEPTED: usize = 12;
 
 #[test]
 fn attributes_refuse_and_accept() {
@@ -36,12 +36,13 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,
+        Rule::HeadersNonceShared,
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let of_attribute = ["auth.", "cache.", "cors.", "csrf.", "route."]
-            .iter()
-            .any(|group| rule.code().starts_with(group));
+        let groups =
+            ["auth.", "cache.", "cors.", "csrf.", "headers.", "jsonp.", "limit.", "route."];
+        let of_attribute = groups.iter().any(|group| rule.code().starts_with(group));
         if of_attribute {
             let shown = messages.contains(&format!("({})", rule.code()));
             assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());
@@ -59,6 +60,8 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "cors_types",
         "extractors",
         "jsonp_constants",
+        "limit_constants",
+        "headers_constants",
         "parameter_types",
         "responses",
         "routes_unknown",

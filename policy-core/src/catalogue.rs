@@ -587,6 +587,10 @@ rules! {
     HstsPreload Error "headers.hsts-preload",
         "browsers list who promises a year at least, and for all names below",
         "write `hsts = 31536000, include_subdomains, preload`";
+    /// A nonce in answers that many people get.
+    HeadersNonceShared Error "headers.nonce-shared",
+        "a cache would give the same nonce to everybody, and who knows it can smuggle in scripts",
+        "write `#[cache(private)]` or `#[cache(no_store)]`, or let scripts in by their hash";
     /// A script without a parameter that names its function.
     JsonpParameterMissing Error "jsonp.parameter-missing",
         "nothing here says which parameter of the query names the function to call",

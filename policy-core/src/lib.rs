@@ -12,6 +12,7 @@
 //! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
 //! - `vary`: which request fields an answer depends on
 //! - `conditional`, `negotiate`: what a client has already, and what it would like to have
+//! - [`headers`], [`isolation`]: what browsers are told about an answer, and who may load it
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose

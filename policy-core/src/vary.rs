@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderValue,
-    header::{Entry, VARY},
+    header::{Entry, OccupiedEntry, VARY},
 };
 
 /// A request field that an answer depends on.
@@ -14,12 +14,16 @@ pub enum Token {
     Origin,
     /// `Cookie`
     Cookie,
+    /// The fields of W3C Fetch Metadata.
+    FetchMetadata,
 }
 
 // As constants, since `from_static` looks at every byte.
 const ACCEPT: HeaderValue = HeaderValue::from_static("accept");
 const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
+const FETCH_METADATA: HeaderValue =
+    HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest");
 /// What most answers of a session to a page of another origin have.
 const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
 
@@ -29,6 +33,7 @@ impl Token {
             Self::Accept => ACCEPT,
             Self::Origin => ORIGIN,
             Self::Cookie => COOKIE,
+            Self::FetchMetadata => FETCH_METADATA,
         }
     }
 
@@ -37,6 +42,7 @@ impl Token {
             Self::Accept => b"accept",
             Self::Origin => b"origin",
             Self::Cookie => b"cookie",
+            Self::FetchMetadata => b"sec-fetch-site",
         };
         names(line, name)
     }
@@ -58,9 +64,20 @@ pub fn add(headers: &mut HeaderMap, token: Token) {
             if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
                 entry.insert(BOTH);
             } else if !entry.iter().any(|line| token.is_in(line)) {
-                entry.append(token.value());
+                extend(&mut entry, token.value());
             }
         }
+    }
+}
+
+/// Adds a name to the one line that there is, since some clients look at the first alone.
+fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
+    let line = [entry.get().as_bytes(), name.as_bytes()].join(&b", "[..]);
+    match HeaderValue::from_bytes(&line) {
+        Ok(line) if entry.iter().nth(1).is_none() => {
+            entry.insert(line);
+        }
+        _ => entry.append(name),
     }
 }
 
@@ -91,7 +108,7 @@ pub(crate) fn add_all(headers: &mut HeaderMap, missing: &Names) {
         Entry::Occupied(mut entry) => {
             for name in &missing.each {
                 if !entry.iter().any(|line| names(line, name.as_bytes())) {
-                    entry.append(name.clone());
+                    extend(&mut entry, name.clone());
                 }
             }
         }
@@ -121,12 +138,12 @@ mod tests {
         );
         assert_eq!(origin(&["accept, Origin"]), ["accept, Origin"]);
         assert_eq!(origin(&["*"]), ["*"]);
-        assert_eq!(origin(&["original"]), ["original", "origin"]);
+        assert_eq!(origin(&["original"]), ["original, origin"]);
         assert_eq!(origin(&["cookie"]), ["cookie, origin"]);
         assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
-        assert_eq!(added(&["origin"], Token::Cookie), ["origin", "cookie"]);
+        assert_eq!(added(&["origin"], Token::Cookie), ["origin, cookie"]);
         assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
-        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding", "accept"]);
+        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding, accept"]);
     }
 
     #[test]
@@ -142,7 +159,7 @@ mod tests {
             lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(added(&[]), ["accept, x-region"]);
-        assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT", "x-region"]);
+        assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT, x-region"]);
         assert_eq!(added(&["x-region", "accept"]), ["x-region", "accept"]);
         assert_eq!(added(&["*"]), ["*"]);
         assert!(Names::new(&[]).is_none());

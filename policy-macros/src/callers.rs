@@ -276,11 +276,12 @@ fn place_of_origins(written: &Written) -> TokenStream {
 }
 
 /// The literals of a list, out of their quotes.
-fn values(list: Option<&List>) -> Vec<String> {
+pub(crate) fn values(list: Option<&List>) -> Vec<String> {
     let literals = list.and_then(List::literals).unwrap_or_default();
     literals.into_iter().map(LitStr::value).collect()
 }
 
-fn strs(texts: &[String]) -> Vec<&str> {
+/// The same, as the rules take them.
+pub(crate) fn strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

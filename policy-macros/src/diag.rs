@@ -95,7 +95,8 @@ impl Findings {
 }
 
 fn rule_text(rule: Rule, value: &str) -> String {
-    let value =
-        if value.is_empty() { String::new() } else { format!("`{}`: ", value.escape_debug()) };
+    // Between backticks a quote is itself.
+    let value = value.escape_debug().to_string().replace("\\'", "'");
+    let value = if value.is_empty() { value } else { format!("`{value}`: ") };
     format!("{value}{} ({})\nhelp: {}", rule.message(), rule.code(), rule.help())
 }

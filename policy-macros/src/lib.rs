@@ -487,18 +487,167 @@ pub fn jsonp(args: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Limits the requests of a route: how large, how long, how often, how many at once.
+///
+/// Each limit is a facet of its own: what a route does not limit, the scope and the app may.
+/// Preflights are not counted, and a request over a limit is answered with the route's CORS
+/// headers, so that a page can tell what happened.
+///
+/// # Grammar
+///
+/// ```text
+/// #[limit(part = value, ..)]      limits of this route
+/// #[limit(UPLOADS)]               a constant of type Limits, shared between routes
+/// ```
+///
+/// | part | says | over it |
+/// |---|---|---|
+/// | `body = "1 MiB"` | the most bytes of a body, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
+/// | `timeout = "5s"` | the longest time until an answer is ready, in `ms`, `s` or `m` | 503 |
+/// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
+/// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
+/// | `concurrency = 64` | the most requests at work at once | 503 |
+///
+/// An IPv6 address counts by its first 64 bits. A rate is a burst, too: all of its requests may
+/// come at once, and then none for the rest of the period.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// const SEARCHES: Limits = Limits::NONE.rate(Rate::per_second(5)).concurrency(8);
+///
+/// #[post("/orders")]
+/// #[auth(session)]
+/// #[limit(body = "64 KiB", timeout = "5s", rate = "100/min per principal")]
+/// async fn order() {}
+///
+/// #[get("/search")]
+/// #[auth(public)]
+/// #[limit(SEARCHES)]
+/// async fn search() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `limit.`:
+///
+/// - numbers without a unit, units that are none, nothing at all
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[post("/orders")]
+///   #[auth(session)]
+///   #[limit(body = "1 mb")]
+///   async fn order() {}
+///   ```
+/// - zero, times of more than a day, and what is too large to count
+/// - a rate `per principal` on a `public` route, which has none
+/// - a second `#[limit]`, and one on a function without a route
 #[proc_macro_attribute]
 pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Limit, args, item)
 }
 
-/// States the security fields of the answers of a route.
+/// States what browsers are told about the answers of a route: what a page may load, who may frame
+/// it, what it tells to others.
+///
+/// It replaces whatever the scope and the app say; nothing is merged. What it does not state is as
+/// in `HeadersPolicy::DEFAULT`, so no part is lost because another one is stated, and every answer
+/// has `X-Content-Type-Options: nosniff`. A field that the handler writes itself stays.
+///
+/// # Grammar
+///
+/// ```text
+/// #[headers(part, ..)]       a policy of this route
+/// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
+/// #[headers(none)]           no fields, whatever the scope and the app say
+/// ```
+///
+/// | part | says |
+/// |---|---|
+/// | `csp = "script-src 'self' 'nonce'; .."` | what a page may load and run; `'nonce'` is another one in each answer |
+/// | `frame = none` | nobody may show the page in a frame; also `same_origin`, `any`, or a list of origins |
+/// | `referrer = "no-referrer"` | what of its address the page tells to others |
+/// | `permissions = ["camera=()", ..]` | what the page may use of the device |
+/// | `coop = "same-origin"` | `Cross-Origin-Opener-Policy` |
+/// | `coep = "require-corp"` | `Cross-Origin-Embedder-Policy` |
+/// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every answer |
+/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every answer of a service with `https` |
+/// | `include_subdomains`, `preload` | what `hsts` promises beyond |
+/// | `every_answer` | answers that are no pages have the fields of pages, too |
+///
+/// Pages are answers of HTML and XML: what browsers run scripts in.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/orders")]
+/// #[auth(session)]
+/// #[headers(
+///     csp = "default-src 'self'; script-src 'self' 'nonce'; img-src 'self' https://cdn.example",
+///     frame = none,
+///     permissions = ["camera=()", "geolocation=(self)"],
+/// )]
+/// async fn orders() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Every rule of `policy_core::Rule` whose code begins with `headers.`. The most common:
+///
+/// - a keyword without quotes, which browsers take for the name of a host:
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/orders")]
+///   #[auth(public)]
+///   #[headers(csp = "default-src self")]
+///   async fn orders() {}
+///   ```
+/// - a directive, a feature or a field twice; `frame` next to `frame-ancestors`
+/// - a nonce that is always the same, and `'strict-dynamic'` without one
+/// - a `corp` that keeps out whom [`cors`](macro@cors) or [`jsonp`](macro@jsonp) lets in
+/// - `preload` without the promises that browsers ask for
 #[proc_macro_attribute]
 pub fn headers(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Headers, args, item)
 }
 
 /// States which pages of others may load a route (W3C Fetch Metadata).
+///
+/// Browsers say whose page made a request, and what for. Pages that are not meant are refused with
+/// 403 before the handler runs: they cannot load an answer as an image, a script or a frame, nor
+/// guess by time or size what it says. Always let in are what [`cors`](macro@cors) grants or
+/// [`jsonp`](macro@jsonp) answers, links that show the answer as a page of its own, and requests
+/// of programs and of browsers that say nothing.
+///
+/// It replaces whatever the scope and the app say. Without it, they decide.
+///
+/// # Grammar
+///
+/// ```text
+/// #[isolation(same_origin)]      pages of the same origin
+/// #[isolation(same_site)]        those of the same site, too, such as of subdomains
+/// #[isolation(none)]             pages of everybody
+/// ```
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/account")]
+/// #[auth(session)]
+/// #[isolation(same_origin)]
+/// async fn account() {}
+/// ```
+///
+/// # What it refuses
+///
+/// Anything but one of these words:
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[get("/account")]
+/// #[auth(public)]
+/// #[isolation(same_origin, same_site)]
+/// async fn account() {}
+/// ```
 #[proc_macro_attribute]
 pub fn isolation(args: TokenStream, item: TokenStream) -> TokenStream {
     expand(Directive::Isolation, args, item)

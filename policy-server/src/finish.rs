@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum_core::{body::Body, response::Response};
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
-    header::{ACCEPT, CONTENT_LENGTH, VARY},
+    header::{ACCEPT, CONTENT_LENGTH},
 };
 use http_body::Body as _;
 use policy_core::{
@@ -14,7 +14,7 @@ use policy_core::{
     cors::{Grant, finish_without_cors},
     gate::Head,
     headers::Nonce,
-    isolation,
+    vary,
 };
 
 use crate::{guard::Guard, partial, problem, rules::Rules};
@@ -97,7 +97,8 @@ impl Finish {
             security.finish(headers, nonce);
         }
         if rules.isolation.is_some() {
-            headers.append(VARY, isolation::VARY);
+            vary::add(headers, vary::Token::FetchMetadata);
+            vary::add(headers, vary::Token::Origin);
         }
         match &rules.cors {
             Some(cors) => cors.finish(grant, headers),

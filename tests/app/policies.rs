@@ -41,11 +41,17 @@ async fn without_any_nobody_reads() {
     for path in ["/plain", "/nowhere"] {
         assert_eq!(readers(&client, path).await, [""; 0], "{path}");
         let response = client.get(path).origin("https://app.example").send().await;
-        assert_eq!(response.header("vary"), None, "{path}");
+        assert!(!varies(&response), "{path}");
     }
     let preflight = client.options("/plain").origin("https://app.example");
     let preflight = preflight.header("access-control-request-method", "PUT").send().await;
-    assert_eq!((preflight.status(), preflight.header("vary")), (StatusCode::FORBIDDEN, None));
+    assert_eq!((preflight.status(), varies(&preflight)), (StatusCode::FORBIDDEN, false));
+}
+
+/// Whether caches are told that the answer depends on the origin.
+fn varies(response: &TestResponse) -> bool {
+    let vary = response.header("vary").unwrap_or_default();
+    vary.split(", ").any(|name| name == "origin")
 }
 
 #[tokio::test]
@@ -64,11 +70,11 @@ async fn come_from_configurations_too() {
 async fn are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
     let app = || App::new(()).routes(routes![plain, own]);
     for (client, path, vary) in [
-        (app().cors(APP).test(), "/plain", Some("origin")),
-        (app().cors(APP).test(), "/nowhere", Some("origin")),
-        (app().cors(EVERYBODY).test(), "/plain", None),
-        (app().cors(EVERYBODY).test(), "/nowhere", None),
-        (app().cors(EVERYBODY).test(), "/own", Some("origin")),
+        (app().cors(APP).test(), "/plain", true),
+        (app().cors(APP).test(), "/nowhere", true),
+        (app().cors(EVERYBODY).test(), "/plain", false),
+        (app().cors(EVERYBODY).test(), "/nowhere", false),
+        (app().cors(EVERYBODY).test(), "/own", true),
     ] {
         for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
             for origin in [None, Some("https://app.example"), Some("https://evil.example")] {
@@ -81,7 +87,7 @@ async fn are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
                         request = request.header("access-control-request-method", "GET");
                     }
                     let response = request.send().await;
-                    assert_eq!(response.header("vary"), vary, "{method} {path} {origin:?}");
+                    assert_eq!(varies(&response), vary, "{method} {path} {origin:?}");
                 }
             }
         }

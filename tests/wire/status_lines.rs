@@ -40,6 +40,7 @@ async fn are_followed_by_lower_case_headers_and_the_body() {
             "content-length: 5",
             "content-type: text/plain; charset=utf-8",
             "vary: origin",
+            "x-content-type-options: nosniff",
         ]
     );
     assert_eq!(body, "hello");

@@ -2,11 +2,10 @@
 
 use http::{
     HeaderMap, HeaderName,
-    header::{
-        CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
-        LAST_MODIFIED, TRAILER, TRANSFER_ENCODING,
-    },
+    header::{CONTENT_LOCATION, ETAG, LAST_MODIFIED},
 };
+
+use crate::headers::groups::{is_payload, is_representation_metadata};
 
 /// Makes the fields of an answer those of its 304 (RFC 9110 15.4.5): without what describes the
 /// content that is not sent. `Cache-Control`, `Content-Location`, `Date`, `ETag`, `Expires` and
@@ -26,25 +25,19 @@ use http::{
 /// assert!(headers.contains_key(ETAG) && headers.contains_key(VARY));
 /// ```
 pub fn not_modified(headers: &mut HeaderMap) {
-    for name in OF_CONTENT {
+    let has_etag = headers.contains_key(ETAG);
+    let is_of_content = |name: &HeaderName| match *name {
+        CONTENT_LOCATION | ETAG => false,
+        LAST_MODIFIED => has_etag,
+        _ => {
+            let name = name.as_str();
+            is_representation_metadata(name) || is_payload(name) || DIGESTS.contains(&name)
+        }
+    };
+    while let Some(name) = headers.keys().find(|name| is_of_content(name)).cloned() {
         headers.remove(name);
-    }
-    if headers.contains_key(ETAG) {
-        headers.remove(LAST_MODIFIED);
     }
 }
 
-const OF_CONTENT: [HeaderName; 11] = [
-    CONTENT_ENCODING,
-    CONTENT_LANGUAGE,
-    CONTENT_LENGTH,
-    CONTENT_RANGE,
-    CONTENT_TYPE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    // RFC 9530 and its forerunners.
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("repr-digest"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("content-md5"),
-];
+/// RFC 9530 and its forerunners.
+const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];

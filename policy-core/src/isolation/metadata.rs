@@ -5,10 +5,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use super::Isolation;
 use crate::catalogue::Refusal;
 
-/// The request fields that a decision looks at, for `Vary`.
-pub const VARY: HeaderValue =
-    HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest, origin");
-
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -37,11 +33,12 @@ impl FetchMetadata {
     /// Reads the fields of a request.
     ///
     /// ```
-    /// use http::HeaderMap;
-    /// use policy_core::isolation::FetchMetadata;
+    /// use http::{HeaderMap, Method};
+    /// use policy_core::isolation::{FetchMetadata, Isolation};
     ///
+    /// // Programs send none of them.
     /// let metadata = FetchMetadata::read(&HeaderMap::new());
-    /// # let _ = metadata;
+    /// assert_eq!(Isolation::SameOrigin.admit(&metadata, &Method::POST, false), Ok(()));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
         let sender = match only(headers, &SITE) {

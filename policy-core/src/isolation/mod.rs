@@ -8,7 +8,7 @@
 mod metadata;
 
 #[cfg(feature = "engine")]
-pub use metadata::{FetchMetadata, VARY};
+pub use metadata::FetchMetadata;
 
 /// Whose pages may send requests, as `Sec-Fetch-Site` tells it. What CORS grants may, in each
 /// case, and so may links.

@@ -93,6 +93,8 @@ impl Account {
         self.take_at(&pace, nanos(now))
     }
 
+    // A tenth of a decision would be the call.
+    #[inline(always)]
     pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
         if self.is_free(now) {
             *self = Self { start: now, ..Self::EMPTY };

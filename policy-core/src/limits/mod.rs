@@ -9,6 +9,8 @@ mod address;
 mod fields;
 #[cfg(feature = "engine")]
 pub mod gcra;
+#[cfg(feature = "engine")]
+mod hash;
 mod policy;
 mod rate;
 mod spec;

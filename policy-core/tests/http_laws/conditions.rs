@@ -40,8 +40,10 @@ pub(crate) fn tag() -> impl Strategy<Value = Tag> + Clone {
         .prop_map(|(weak, name)| Tag { weak, name })
 }
 
-/// Texts, and the second that each of them is.
-pub(crate) const DATES: [(&str, Option<u64>); 9] = [
+/// A text, and the second that it is, where it is one.
+pub(crate) type Date = (&'static str, Option<u64>);
+
+const DATES: [Date; 9] = [
     ("Sun, 06 Nov 1994 08:49:36 GMT", Some(1)),
     ("Sun, 06 Nov 1994 08:49:37 GMT", Some(2)),
     ("Sunday, 06-Nov-94 08:49:37 GMT", Some(2)),
@@ -53,7 +55,7 @@ pub(crate) const DATES: [(&str, Option<u64>); 9] = [
     ("", None),
 ];
 
-pub(crate) fn date() -> impl Strategy<Value = (&'static str, Option<u64>)> + Clone {
+pub(crate) fn date() -> impl Strategy<Value = Date> + Clone {
     select(DATES.to_vec())
 }
 
@@ -63,10 +65,10 @@ struct Case {
     /// Lines; none where there is no field.
     if_match: Vec<Vec<Member>>,
     if_none_match: Vec<Vec<Member>>,
-    if_modified_since: Vec<(&'static str, Option<u64>)>,
-    if_unmodified_since: Vec<(&'static str, Option<u64>)>,
+    if_modified_since: Vec<Date>,
+    if_unmodified_since: Vec<Date>,
     /// What is there, if anything.
-    current: Option<(Option<Tag>, Option<(&'static str, Option<u64>)>)>,
+    current: Option<(Option<Tag>, Option<Date>)>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -132,7 +134,7 @@ fn matches(lines: &[Vec<Member>], case: &Case, strong: bool) -> Option<bool> {
 }
 
 /// RFC 9110 13.1.3, 13.1.4: a date that is one, and the only one.
-fn stated(dates: &[(&'static str, Option<u64>)]) -> Option<u64> {
+fn stated(dates: &[Date]) -> Option<u64> {
     match dates {
         [(_, date)] => *date,
         _ => None,

@@ -14,6 +14,7 @@ use crate::{
         cors::{CorsArgs, number_of},
         headers::{FrameArg, HeadersArgs, Written},
     },
+    callers::{strs, values},
     constant::{list, panic_at, some},
     diag::Findings,
     surroundings::Surroundings,
@@ -178,14 +179,4 @@ impl Written {
         };
         found.unwrap_or_else(|| self.place.clone())
     }
-}
-
-/// The literals of a list, out of their quotes.
-fn values(list: Option<&List>) -> Vec<String> {
-    let literals = list.and_then(List::literals).unwrap_or_default();
-    literals.into_iter().map(LitStr::value).collect()
-}
-
-fn strs(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
 }

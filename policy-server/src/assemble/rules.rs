@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use policy_core::{
-    Severity,
-    cache::{CachePolicy, CacheSpec, Caching},
+    Rule, Severity,
+    cache::{Audience, CachePolicy, CacheSpec, Caching},
     cors::{Cors, OriginLists},
     headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
     isolation::Isolation,
-    jsonp::JsonpPolicy,
+    jsonp::{JsonpPolicy, JsonpSpec},
     limits::{Limits, Rate, RateTable},
     route::{Facet, Level, nearest},
 };
@@ -133,11 +133,20 @@ impl<'a> Assembler<'a> {
         if let Some((policy, _)) = &headers {
             let spec =
                 HeadersSpec { is_shared: cors.is_some() || jsonp.is_some(), ..*policy.spec() };
-            for violation in spec.violations() {
-                if violation.rule.severity() == Severity::Error {
-                    self.rule(place, violation.rule, violation.value);
-                }
-            }
+            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        }
+        if let Some(policy) = &jsonp {
+            let Callers { methods, is_personal: asks_who_calls } = callers;
+            let spec =
+                JsonpSpec { methods, asks_who_calls: *asks_who_calls, ..JsonpSpec::of(policy) };
+            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        }
+        let headers = headers.map(|(policy, _)| SecurityHeaders::new(&policy, self.is_https));
+        let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
+        if let Some((policy, _)) = caching.as_ref().filter(|_| takes_nonce)
+            && policy.spec().audience == Audience::Public
+        {
+            self.rule(place, Rule::HeadersNonceShared, "");
         }
         let stated = || levels.into_iter().map(|(_, stated)| stated);
         let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
@@ -145,7 +154,7 @@ impl<'a> Assembler<'a> {
         let rules = Rules {
             cors,
             caching: caching.map(|(policy, _)| Caching::new(&policy)),
-            headers: headers.map(|(policy, _)| SecurityHeaders::new(&policy, self.is_https)),
+            headers,
             isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
             jsonp,
             body,
@@ -170,12 +179,14 @@ impl<'a> Assembler<'a> {
             return !is_personal && methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
         }
         let spec = CacheSpec { methods, is_personal: *is_personal, ..*policy.spec() };
-        for violation in spec.violations() {
-            if violation.rule.severity() == Severity::Error {
-                self.rule(place, violation.rule, violation.value);
-            }
-        }
+        self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
         true
+    }
+
+    fn errors<'v>(&mut self, place: &str, violations: impl Iterator<Item = (Rule, &'v str)>) {
+        for (rule, value) in violations.filter(|(rule, _)| rule.severity() == Severity::Error) {
+            self.rule(place, rule, value);
+        }
     }
 }
 
@@ -189,5 +200,5 @@ fn held<T>(levels: [(Level, &Stated); 3], of: impl Fn(&Stated) -> Facet<T>) -> O
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
 
-/// How many clients and principals are counted at once, in 16 bytes each.
+/// How many clients and principals are counted at once, in 56 bytes each.
 const COUNTED: usize = 65_536;

@@ -8,25 +8,21 @@ use policy_server::{
 
 const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
 
-macro_rules! route {
-    ($name:ident, $path:literal, $callback:literal, $shared:path) => {
-        #[get($path)]
+macro_rules! routes_of {
+    ($callback:literal, $shared:path) => {
+        #[get("/a")]
         #[jsonp(callback = $callback)]
         #[auth(public)]
-        async fn $name() {}
+        async fn a() {}
 
-        mod $name {
-            use super::*;
-
-            #[get("/shared")]
-            #[jsonp($shared)]
-            #[auth(public)]
-            pub async fn shared() {}
-        }
+        #[get("/d")]
+        #[jsonp($shared)]
+        #[auth(public)]
+        async fn d() {}
     };
 }
 
-route!(a, "/a", "call-back_1.~", PARTNERS);
+routes_of!("call-back_1.~", PARTNERS);
 
 #[get("/b")]
 #[head("/b")]
@@ -41,5 +37,5 @@ async fn b(_who: Option<Principal>) {}
 async fn c() {}
 
 fn main() {
-    let _ = App::new(()).routes(routes![a, a::shared, b, c]);
+    let _ = App::new(()).routes(routes![a, b, c, d]);
 }

@@ -1,0 +1,74 @@
+//! Limits that are none, and limits that nobody can read.
+use policy_server::prelude::*;
+
+const UPLOADS: Limits = Limits::NONE.body(1 << 30);
+
+#[post("/nothing")]
+#[auth(public)]
+#[limit]
+async fn nothing() {}
+
+#[post("/unknown")]
+#[auth(public)]
+#[limit(size = "1 MiB", none, body = "1 MiB")]
+async fn unknown() {}
+
+#[post("/values")]
+#[auth(public)]
+#[limit(body = 1_048_576, timeout, rate = , concurrency = "64")]
+async fn values() {}
+
+#[post("/texts")]
+#[auth(public)]
+#[limit("1 MiB", timeout = 5, rate = PER_MINUTE, concurrency = -1)]
+async fn texts() {}
+
+#[post("/twice")]
+#[auth(public)]
+#[limit(body = "1 MiB", timeout = "5s", body = "2 MiB")]
+async fn twice() {}
+
+#[post("/whole")]
+#[auth(public)]
+#[limit(UPLOADS, timeout = "5s")]
+async fn whole() {}
+
+#[post("/call")]
+#[auth(public)]
+#[limit(Limits::NONE.body(5))]
+async fn call() {}
+
+#[post("/units")]
+#[auth(public)]
+#[limit(body = "1 mb", timeout = "5", rate = "100 per minute")]
+async fn units() {}
+
+#[post("/zero")]
+#[auth(public)]
+#[limit(body = "0 KiB", timeout = "0ms", rate = "0/min", concurrency = 0)]
+async fn zero() {}
+
+#[post("/huge")]
+#[auth(public)]
+#[limit(body = "17179869184 GiB", timeout = "1441m", rate = "4294967296/s", concurrency = 4294967296)]
+async fn huge() {}
+
+#[post("/principal")]
+#[auth(public)]
+#[limit(rate = "100/min per principal")]
+async fn principal() {}
+
+#[post("/second")]
+#[auth(public)]
+#[limit(body = "1 MiB")]
+#[limit(timeout = "5s")]
+async fn second() {}
+
+#[limit(body = "1 MiB")]
+async fn no_route() {}
+
+fn main() {
+    let _ = App::new(()).routes(routes![
+        nothing, unknown, values, texts, twice, whole, call, units, zero, huge, principal, second,
+    ]);
+}
