@@ -89,11 +89,18 @@ fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Fail
     if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
         let dark = std::env::var_os("POLICY_DARK").map(|_| "--force-dark-mode".to_owned());
         let flags: Vec<_> =
-            dark.into_iter().chain(["--window-size=1200,1200".to_owned()]).collect();
+            dark.into_iter().chain(["--window-size=1200,1350".to_owned()]).collect();
         let catalogue = Catalogue::start()?;
         let browser = Browser::with(&flags, &json!({}))?;
         browser.goto(catalogue.origin())?;
-        for selector in ["#ask-all", "#ask-all", "[data-do=raise]", "[data-do=old]", "#ask-all"] {
+        for selector in [
+            "#ask-all",
+            "[data-do=raise]",
+            "[data-do=old]",
+            "[data-do=often]",
+            "#ask-all",
+            "#ask-all",
+        ] {
             click(&browser, selector)?;
         }
         browser.screenshot(file.as_ref())?;

@@ -92,8 +92,7 @@ async function ask(route) {
 }
 
 function sizes({ transferSize, encodedBodySize }) {
-  const body = transferSize > 300 ? `${encodedBodySize} of them body` : `the body of ${encodedBodySize} was there`;
-  return `${transferSize} bytes transferred, ${body}`;
+  return `transferSize ${transferSize}, body ${encodedBodySize}`;
 }
 
 function limited(response) {
