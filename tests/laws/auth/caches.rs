@@ -226,7 +226,7 @@ fn no_shared_cache_keeps_what_is_personal() {
             _ => Deed::Nothing,
         };
         HOUSE.with(|house| {
-            let mut request = Request::new(method, path).with("origin", super::house::OWN);
+            let mut request = Request::new(method.clone(), path).with("origin", super::house::OWN);
             if let Some(is_good) = cookie {
                 let id = house.send(Request::post("/login").body("ada")).set_id();
                 let id = id.filter(|_| is_good).unwrap_or_else(|| "A".repeat(43));
@@ -249,7 +249,9 @@ fn no_shared_cache_keeps_what_is_personal() {
             }
             let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
             if !is_personal {
-                for (name, value) in &answer.fields {
+                // Whether one to POST may be kept depends on more (RFC 9110 9.3.3).
+                let fields = answer.fields.iter().filter(|_| method != Method::POST);
+                for (name, value) in fields {
                     let lines = reply.headers.get_all(*name);
                     prop_assert!(lines.iter().any(|line| line == value), "{} is lost", name);
                 }
