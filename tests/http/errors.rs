@@ -109,6 +109,13 @@ impl Validate for Short {
     }
 }
 
+/// An extractor of axum's, whose words are for who wrote the program.
+#[get("/extension")]
+#[auth(public)]
+async fn extension(axum::Extension(number): axum::Extension<u64>) -> String {
+    number.to_string()
+}
+
 #[get("/unserializable")]
 #[auth(public)]
 async fn unserializable() -> Json<std::collections::HashMap<(u8, u8), u8>> {
@@ -122,6 +129,7 @@ fn app() -> App<()> {
         number,
         create,
         create_by_form,
+        extension,
         unserializable,
     ])
 }
@@ -129,13 +137,14 @@ fn app() -> App<()> {
 const JSON: &str = "content-type: application/json";
 
 /// What every reader gets of the same problems: status, code, and words of the detail.
-const CASES: [(&str, &str, &str, u16, &str); 15] = [
+const CASES: [(&str, &str, &str, u16, &str); 16] = [
     ("GET /lamps/red", "", "", 404, "lamps.unknown"),
     ("GET /lamps/storage", "", "", 500, "handler.failed"),
     ("GET /panics/text", "", "", 500, "handler.failed"),
     ("GET /panics/any", "", "", 500, "handler.failed"),
     ("GET /panics/index", "", "", 500, "handler.failed"),
     ("GET /unserializable", "", "", 500, "handler.failed"),
+    ("GET /extension", "", "", 500, "handler.failed"),
     ("GET /nowhere", "", "", 404, "route.not-found"),
     ("PUT /lamps", "", "", 405, "route.method-not-allowed"),
     ("BREW /lamps", "", "", 501, "route.method-unknown"),
@@ -181,9 +190,17 @@ async fn each_is_sent_in_three_forms_that_say_the_same() {
                     assert!(problem[member].is_string(), "{line} {text}");
                 }
             }
-            for inside in
-                ["hunter2", "/srv", ".rs", "panicked", "on purpose", "index out", "key must be"]
-            {
+            for inside in [
+                "hunter2",
+                "/srv",
+                ".rs",
+                "panicked",
+                "on purpose",
+                "index out",
+                "key must be",
+                "Extension",
+                "u64",
+            ] {
                 assert!(!text.contains(inside), "{line} {text}");
             }
         }

@@ -170,7 +170,7 @@ async fn a_body_without_a_length_is_cut_at_its_limit() {
             connection.try_send("8\r\n01234567\r\n").await;
         }
         let answer = connection.answer().await;
-        assert_eq!(answer.status, 413, "{path}");
+        assert_eq!(code(&answer), (413, "request.body-too-large".to_owned()), "{path}");
         assert_eq!(answer.sharing(), SHARED, "{path}");
     }
 }

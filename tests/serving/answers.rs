@@ -81,7 +81,9 @@ async fn to_nobody_and_to_others_vary_all_the_same() {
         for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
             let answer = server.answer(request(&format!("GET {path}"), fields)).await;
             assert_eq!(answer.sharing(), [""; 0], "{path}");
-            assert_eq!(answer.header("vary"), Some("origin"), "{path}");
+            // A problem has several forms.
+            let vary = if path == "/hello" { "origin" } else { "accept, origin" };
+            assert_eq!(answer.header("vary"), Some(vary), "{path}");
         }
     }
 }

@@ -17,7 +17,7 @@ async fn two_of_them_make_a_refused_preflight() {
     let answer = tried(preflight(&[ORIGIN, ORIGIN])).await;
     assert_eq!(answer.problem(), (403, "cors.origin-repeated".to_owned()));
     assert_eq!(answer.sharing(), [""; 0]);
-    assert_eq!(answer.header("vary"), Some("origin"));
+    assert_eq!(answer.header("vary"), Some("accept, origin"));
 }
 
 #[tokio::test]

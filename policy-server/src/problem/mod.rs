@@ -305,8 +305,14 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let is_worth_a_retry =
-            matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable | Refusal::SessionStore));
+        let is_worth_a_retry = matches!(
+            self.0,
+            Kind::Listed(
+                Refusal::TokenStoreUnavailable
+                    | Refusal::SessionStore
+                    | Refusal::ConcurrencyExceeded
+            )
+        );
         // What is refused to one client now is nobody else's answer (RFC 6585 4, for one).
         let is_stored_nowhere = matches!(
             self.0,
