@@ -96,16 +96,12 @@ fn seconds(date: &str) -> Option<u64> {
 /// The tags of a list that is well-formed (RFC 9110 8.8.3): no quote is in a tag, and nothing
 /// escapes one.
 fn tags(list: &str) -> Vec<String> {
-    let mut tags = Vec::new();
-    let mut rest = list;
-    while let Some(begin) = rest.find('"') {
-        let length = rest[begin + 1..].find('"').expect("the end of a tag");
-        let is_weak = rest[..begin].ends_with("W/");
-        let tag = &rest[begin..begin + length + 2];
-        tags.push(if is_weak { format!("W/{tag}") } else { tag.to_owned() });
-        rest = &rest[begin + length + 2..];
-    }
-    tags
+    let pieces: Vec<&str> = list.split('"').collect();
+    let tag = |(between, tag): (&str, &str)| {
+        let weak = if between.ends_with("W/") { "W/" } else { "" };
+        format!("{weak}\"{tag}\"")
+    };
+    pieces.chunks_exact(2).map(|pair| tag((pair[0], pair[1]))).collect()
 }
 
 /// What RFC 9110 14.1 and 14.2 say of a `Range` of so many bytes; `None` where it may be ignored.
