@@ -15,7 +15,7 @@ use crate::law::{Premise, holds};
 #[test]
 fn head_is_get_without_the_body() {
     let cases = (world(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
-    holds("HEAD", 20, cases, |(world, plan, mut get, conditions, has_token)| {
+    holds("HEAD", 16, cases, |(world, plan, mut get, conditions, has_token)| {
         let site = Site::new(&world, &get.path);
         if has_token {
             get = get.with("authorization", site.bearer("ada"));
