@@ -14,10 +14,11 @@ use policy_core::{
     cors::{Grant, finish_without_cors},
     gate::Head,
     headers::Nonce,
+    limits::Granted,
     vary,
 };
 
-use crate::{guard::Guard, partial, problem, rules::Rules};
+use crate::{guard::Guard, limits::Permit, partial, problem, rules::Rules};
 
 /// What becomes of the answer to one request.
 #[derive(Debug)]
@@ -27,6 +28,9 @@ pub(crate) struct Finish {
     method: Method,
     /// Where nobody settles the session of the request, and a handler could set its cookie.
     guard: Option<Arc<Guard>>,
+    /// What is left of a limit for its client.
+    granted: Option<Granted>,
+    permit: Option<Permit>,
     /// What few requests have.
     rare: Option<Box<Rare>>,
 }
@@ -49,7 +53,8 @@ impl Finish {
         grant: Grant,
     ) -> Self {
         let (rules, method) = (Arc::clone(rules), head.method.clone());
-        let mut finish = Self { rules, grant, method, guard: None, rare: None };
+        let mut finish =
+            Self { rules, grant, method, guard: None, granted: None, permit: None, rare: None };
         // A change was held against the state that it found, by its handler: that is gone now.
         if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
             finish.rare().conditions = Conditions::read(head.method, headers);
@@ -76,12 +81,18 @@ impl Finish {
         self
     }
 
+    /// Notes what is left of the limits of the route, until the answer is done.
+    pub(crate) fn within(mut self, granted: Option<Granted>, permit: Option<Permit>) -> Self {
+        (self.granted, self.permit) = (granted, permit);
+        self
+    }
+
     pub(crate) fn rules(&self) -> &Arc<Rules> {
         &self.rules
     }
 
     pub(crate) fn apply(self, mut response: Response, happened: Happened) -> Response {
-        let Self { rules, grant, method, guard, rare } = self;
+        let Self { rules, grant, method, guard, granted, permit, rare } = self;
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
@@ -89,9 +100,12 @@ impl Finish {
             response = partial::answer(conditions, response);
         }
         let accept = rare.as_ref().map_or(&[][..], |rare| &rare.accept);
-        response = problem::negotiate(accept, response);
+        problem::negotiate(accept, &mut response);
         let exchange = Exchange { method: &method, status: response.status(), happened };
         let headers = response.headers_mut();
+        if rules.fields > 0 {
+            headers.reserve(rules.fields);
+        }
         cache::finish(rules.caching.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
             let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
@@ -101,11 +115,20 @@ impl Finish {
             vary::add(headers, vary::Token::FetchMetadata);
             vary::add(headers, vary::Token::Origin);
         }
+        if let (Some(limit), Some(granted)) = (&rules.rate, granted) {
+            limit.write(&Ok(granted), headers);
+        }
         match &rules.cors {
             Some(cors) => cors.finish(grant, headers),
             None => finish_without_cors(headers),
         }
-        if method == Method::HEAD { without_body(response) } else { response }
+        if method == Method::HEAD {
+            return without_body(response);
+        }
+        match permit {
+            Some(permit) => permit.keep(response),
+            None => response,
+        }
     }
 }
 
@@ -130,4 +153,78 @@ fn without_body(response: Response) -> Response {
         parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     Response::from_parts(parts, Body::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+
+    use super::*;
+    use crate::prelude::*;
+
+    #[get("/stream")]
+    #[auth(public)]
+    async fn frames() -> Body {
+        Body::from_stream(stream::iter(["a", "b"].map(Ok::<_, Infallible>)))
+    }
+
+    #[get("/whole")]
+    #[auth(public)]
+    async fn whole() -> &'static str {
+        "whole"
+    }
+
+    #[get("/nothing")]
+    #[auth(public)]
+    async fn nothing() -> StatusCode {
+        StatusCode::NO_CONTENT
+    }
+
+    #[get("/guarded")]
+    #[cors(origins = ["https://app.example"])]
+    #[isolation(same_origin)]
+    #[auth(public)]
+    async fn guarded() {}
+
+    #[tokio::test]
+    async fn the_answer_to_head_has_the_fields_of_get_and_no_body() {
+        let client = App::new(()).routes(routes![frames, whole, nothing]).test();
+        for (path, body, length) in
+            [("/stream", "ab", None), ("/whole", "whole", Some("5")), ("/nothing", "", None)]
+        {
+            let (of_get, of_head) = (client.get(path).send().await, client.head(path).send().await);
+            assert_eq!((of_get.text(), of_head.text()), (body.to_owned(), String::new()), "{path}");
+            assert_eq!(of_head.status(), of_get.status());
+            let mut headers = of_head.headers().clone();
+            // The server writes that of GET when it sends the body.
+            let stated = headers.remove(CONTENT_LENGTH);
+            assert_eq!(stated.as_ref().and_then(|length| length.to_str().ok()), length, "{path}");
+            assert_eq!(headers, *of_get.headers());
+        }
+    }
+
+    #[tokio::test]
+    async fn caches_learn_what_isolation_looks_at() {
+        let client = App::new(()).routes(routes![guarded]).test();
+        for (site, status) in [("same-origin", 200), ("cross-site", 403)] {
+            let answer = client.get("/guarded").header("sec-fetch-site", site).send().await;
+            assert_eq!(answer.status(), status, "{site}");
+            let vary = answer.header_all("vary").join(", ");
+            for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "origin"] {
+                assert!(vary.split(", ").any(|listed| listed == name), "{name} in {vary}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn isolation_lets_in_whom_cors_lets_read() {
+        let client = App::new(()).routes(routes![guarded]).test();
+        for (origin, status) in [("https://app.example", 200), ("https://evil.example", 403)] {
+            let request = client.get("/guarded").origin(origin);
+            let answer = request.header("sec-fetch-site", "cross-site").send().await;
+            assert_eq!(answer.status(), status, "{origin}");
+        }
+    }
 }

@@ -15,9 +15,7 @@ use axum_core::{BoxError, body::Body, response::Response};
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use policy_core::limits::{
-    Granted, Limits, Rate, RateFields, RateKey, RateTable, Refused, address_key,
-};
+use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused, address_key};
 
 use crate::{clock::Clock, principal::Principal};
 
@@ -146,7 +144,147 @@ impl HttpBody for Held {
     }
 }
 
-/// The limits of a level, over those of the levels around it.
-pub(crate) fn settled(limits: Limits) -> (u64, Duration) {
-    (limits.body.unwrap_or(BODY), limits.timeout.unwrap_or(TIMEOUT))
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{FutureExt, stream};
+    use http::Method;
+
+    use super::*;
+    use crate::{TestClient, prelude::*};
+
+    fn client() -> (TestClient, Clock) {
+        let clock = Clock::at(1_800_000_000);
+        let routes = routes![once, also_once, alone, large];
+        let limits = Limits::NONE.body(8).rate(Rate::per_minute(20));
+        (App::new(()).clock(clock.clone()).limits(limits).routes(routes).test(), clock)
+    }
+
+    #[get("/once")]
+    #[post("/once")]
+    #[cors(origins = ["https://app.example"], expose = ["retry-after", "ratelimit"])]
+    #[limit(rate = "1/min")]
+    #[auth(public)]
+    async fn once() {}
+
+    #[get("/also-once")]
+    #[limit(rate = "1/min")]
+    #[auth(public)]
+    async fn also_once() {}
+
+    #[get("/alone/{how}")]
+    #[limit(concurrency = 1)]
+    #[auth(public)]
+    async fn alone(how: String) -> &'static str {
+        match &*how {
+            "waits" => std::future::pending().await,
+            "panics" => panic!("on purpose"),
+            _ => "done",
+        }
+    }
+
+    #[post("/large")]
+    #[limit(body = "16 B")]
+    #[auth(public)]
+    async fn large(body: String) -> String {
+        body
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_too_often_is_told_when_to_come_again() {
+        let (client, clock) = client();
+        let ask = || client.get("/once").origin("https://app.example").send();
+        let first = ask().await;
+        assert_eq!(first.status(), 200);
+        assert_eq!(first.header("ratelimit"), Some("\"default\";r=0;t=60"));
+        let second = ask().await;
+        assert_eq!(second.status(), 429);
+        assert_eq!(second.header("retry-after"), Some("60"));
+        assert_eq!(second.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
+        assert_eq!(second.header("access-control-allow-origin"), Some("https://app.example"));
+        assert_eq!(client.get("/also-once").send().await.status(), 200);
+        clock.advance(Duration::from_secs(59));
+        assert_eq!(ask().await.status(), 429);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(ask().await.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn preflights_are_not_counted() {
+        let (client, _) = client();
+        for status in [204, 204, 204] {
+            let preflight = client.options("/once").origin("https://app.example");
+            let preflight = preflight.header("access-control-request-method", "POST");
+            assert_eq!(preflight.send().await.status(), status);
+        }
+        assert_eq!(client.get("/once").send().await.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_limit_of_the_app_counts_all_its_routes_together() {
+        let (client, _) = client();
+        for (left, path) in [(19, "/alone/done"), (18, "/large")] {
+            let method = if path == "/large" { Method::POST } else { Method::GET };
+            let answer = client.request(method, path).send().await;
+            assert_eq!(
+                answer.header("ratelimit").unwrap().split(';').nth(1),
+                Some(&*format!("r={left}"))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_nearest_limit_of_a_body_holds() {
+        let (client, _) = client();
+        assert_eq!(client.post("/large").body("0123456789abcdef").send().await.status(), 200);
+        assert_eq!(client.post("/large").body("0123456789abcdefg").send().await.status(), 413);
+    }
+
+    #[tokio::test]
+    async fn a_place_is_given_back_however_a_request_ends() {
+        let (client, _) = client();
+        let ask = |how: &str| client.get(&format!("/alone/{how}")).send();
+        let mut waiting = Box::pin(ask("waits"));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let refused = ask("done").await;
+        assert_eq!(refused.status(), 503);
+        // The client goes away.
+        drop(waiting);
+        assert_eq!(ask("done").await.status(), 200);
+        assert_eq!(ask("panics").await.status(), 500);
+        assert_eq!(ask("done").await.status(), 200);
+    }
+
+    #[test]
+    fn a_place_is_kept_until_a_stream_ends() {
+        let places = Arc::new(Concurrency::new(1));
+        let stream = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let answer = places.enter().unwrap().keep(Response::new(stream));
+        assert!(places.enter().is_none());
+        drop(answer);
+        // What is ready as a whole is sent by itself.
+        let _whole = places.enter().unwrap().keep(Response::new(Body::from("done")));
+        assert!(places.enter().is_some());
+    }
+
+    #[test]
+    fn networks_principals_and_limits_are_counted_apart() {
+        let table = Arc::new(RateTable::new(100, [1, 2]));
+        let limit = |place| RateLimit::new(Rate::per_day(1), place, &table, &Clock::at(7));
+        let (one, other) = (limit(1), limit(2));
+        let peer = |text: &str| Some(SocketAddr::new(text.parse().unwrap(), 80));
+        let ada = Principal::of_scheme("keys", Identity::new("ada"));
+        let eve = Principal::of_scheme("keys", Identity::new("eve"));
+        assert!(one.take_address(peer("2001:db8::1")).is_ok());
+        assert!(one.take_address(peer("2001:db8::2")).is_err());
+        assert!(one.take_address(peer("2001:db8:0:1::1")).is_ok());
+        assert!(one.take_address(None).is_ok());
+        assert!(other.take_address(peer("2001:db8::1")).is_ok());
+        assert!(one.take_principal(Some(&ada), peer("2001:db8::1")).is_ok());
+        assert!(one.take_principal(Some(&ada), peer("192.0.2.1")).is_err());
+        assert!(one.take_principal(Some(&eve), peer("192.0.2.1")).is_ok());
+        assert!(one.take_principal(None, peer("192.0.2.1")).is_ok());
+        assert!(one.take_principal(None, peer("192.0.2.1")).is_err());
+    }
 }

@@ -39,5 +39,62 @@ pub fn not_modified(headers: &mut HeaderMap) {
     }
 }
 
-/// RFC 9530 and its forerunners.
-const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+/// What vouches for the bytes of a content (RFC 9530 and its forerunners).
+pub(crate) const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn kept(names: &[&'static str]) -> Vec<String> {
+        let field = |name: &&'static str| {
+            (HeaderName::from_static(name), HeaderValue::from_static("anything"))
+        };
+        let mut headers: HeaderMap = names.iter().map(field).collect();
+        not_modified(&mut headers);
+        let mut kept: Vec<_> = headers.keys().map(ToString::to_string).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    /// RFC 9110 15.4.5, and what is about the exchange and not about its content.
+    #[test]
+    fn it_has_what_caches_and_pages_need() {
+        let needed = [
+            "access-control-allow-credentials",
+            "access-control-allow-origin",
+            "access-control-expose-headers",
+            "cache-control",
+            "content-location",
+            "content-security-policy",
+            "date",
+            "etag",
+            "expires",
+            "ratelimit",
+            "set-cookie",
+            "vary",
+        ];
+        assert_eq!(kept(&needed), needed);
+    }
+
+    #[test]
+    fn it_has_nothing_about_content_that_is_not_sent() {
+        let of_content = [
+            "etag",
+            "content-type",
+            "content-length",
+            "content-encoding",
+            "content-language",
+            "content-range",
+            "content-digest",
+            "repr-digest",
+            "transfer-encoding",
+            "trailer",
+            "last-modified",
+        ];
+        assert_eq!(kept(&of_content), ["etag"]);
+        assert_eq!(kept(&["last-modified"]), ["last-modified"]);
+    }
+}

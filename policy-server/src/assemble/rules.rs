@@ -18,7 +18,7 @@ use crate::{
     clock::{Clock, Random},
     defaults::Defaults,
     error::StartProblem,
-    limits::{Concurrency, RateLimit, settled},
+    limits::{BODY, Concurrency, RateLimit, TIMEOUT},
     rules::Rules,
 };
 
@@ -150,17 +150,25 @@ impl<'a> Assembler<'a> {
         }
         let stated = || levels.into_iter().map(|(_, stated)| stated);
         let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
-        let (body, timeout) = settled(limits);
+        let rate = stated().find_map(|stated| stated.rate.clone());
+        let fields = [
+            cors.as_ref().map(|_| 4),
+            caching.as_ref().map(|_| 2),
+            headers.as_ref().map(SecurityHeaders::count),
+            rate.as_ref().map(|_| 2),
+        ];
+        let concurrency = stated().find_map(|stated| stated.concurrency.clone());
         let rules = Rules {
             cors,
             caching: caching.map(|(policy, _)| Caching::new(&policy)),
             headers,
             isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
             jsonp,
-            body,
-            timeout,
-            rate: stated().find_map(|stated| stated.rate.clone()),
-            concurrency: stated().find_map(|stated| stated.concurrency.clone()),
+            body: limits.body.unwrap_or(BODY),
+            timeout: limits.timeout.unwrap_or(TIMEOUT),
+            rate,
+            concurrency,
+            fields: fields.into_iter().flatten().sum(),
         };
         (Arc::new(rules), level)
     }
@@ -202,3 +210,107 @@ fn held<T>(levels: [(Level, &Stated); 3], of: impl Fn(&Stated) -> Facet<T>) -> O
 
 /// How many clients and principals are counted at once, in 56 bytes each.
 const COUNTED: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
+
+    struct Keys;
+
+    impl Scheme for Keys {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            request: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
+        }
+    }
+
+    const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
+
+    #[get("/public")]
+    #[auth(public)]
+    async fn public() {}
+
+    #[get("/account")]
+    #[auth(session, optional)]
+    async fn account() {}
+
+    #[get("/greeting")]
+    #[auth(public)]
+    async fn greeting(_: Session) {}
+
+    #[get("/keys")]
+    #[auth(scheme = Keys, optional)]
+    async fn keys() {}
+
+    #[get("/search")]
+    #[post("/search")]
+    #[auth(public)]
+    async fn search() {}
+
+    #[get("/own")]
+    #[cache(no_store)]
+    #[headers(none)]
+    #[auth(public)]
+    async fn own() {}
+
+    #[get("/page")]
+    #[headers(csp = "script-src 'nonce'")]
+    #[auth(public)]
+    async fn page() {}
+
+    #[tokio::test]
+    async fn a_default_for_caches_is_for_what_everybody_may_read() {
+        let app = App::new(()).sessions(Sessions::memory()).scheme(Keys).cache(KEPT);
+        let routes = routes![public, account, greeting, keys, search, own];
+        let client = app.routes(routes).test();
+        for (path, control) in [
+            ("/public", Some("public, max-age=60")),
+            ("/account", Some("private, no-cache")),
+            ("/greeting", Some("private, no-cache")),
+            // Nobody is known by this request, but the next one may have a key.
+            ("/keys", None),
+            // One policy holds for both methods, and POST cannot have this one.
+            ("/search", None),
+            ("/own", Some("no-store")),
+            ("/nowhere", Some("no-store")),
+        ] {
+            let answer = client.get(path).send().await;
+            assert_eq!(answer.header("cache-control"), control, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_nearest_level_decides_about_each_facet_by_itself() {
+        let near =
+            Scope::new().headers(HeadersPolicy::PAGES).no_cache().routes(routes![own, public]);
+        let app = App::new(()).cache(KEPT).scope("/near", near).routes(routes![own, public]);
+        let client = app.test();
+        for (path, control, options) in [
+            ("/public", Some("public, max-age=60"), Some("nosniff")),
+            ("/own", Some("no-store"), None),
+            ("/near/public", None, Some("nosniff")),
+            ("/near/own", Some("no-store"), None),
+        ] {
+            let answer = client.get(path).send().await;
+            assert_eq!(answer.header("cache-control"), control, "{path}");
+            assert_eq!(answer.header("x-content-type-options"), options, "{path}");
+        }
+    }
+
+    #[test]
+    fn levels_that_contradict_each_other_do_not_start() {
+        let hidden = HeadersPolicy::builder().corp("same-origin").build();
+        let shared = CorsPolicy::origins(&["https://app.example"]).build();
+        for (app, code) in [
+            (App::new(()).headers(hidden).cors(shared), "headers.corp-of-shared"),
+            (App::new(()).cache(KEPT), "headers.nonce-shared"),
+        ] {
+            let error = app.routes(routes![page, public]).build().unwrap_err().to_string();
+            assert!(error.contains(code), "{error}");
+        }
+    }
+}

@@ -149,7 +149,7 @@ mod tests {
         }
         let answer = ([(VARY, "origin")], Chosen { media_type: "text/csv" }, "body");
         let response = answer.into_response();
-        assert!(response.headers().get_all(VARY).iter().eq(["origin", "accept"]));
+        assert!(response.headers().get_all(VARY).iter().eq(["origin, accept"]));
         let broken = (Chosen { media_type: "text/\n" }, "body").into_response();
         assert_eq!(broken.status(), 500);
     }
