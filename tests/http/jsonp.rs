@@ -51,11 +51,14 @@ async fn tagged() -> (ETag, ByteRanges, Json<u8>) {
     (ETag::version(1), ByteRanges, Json(7))
 }
 
+/// A name by which the macro does not know it.
+type OfSession = CsrfToken;
+
 /// Tells what it knows of the session of who asks.
 #[get("/secret")]
 #[jsonp(callback = "cb")]
 #[auth(public)]
-async fn secret(csrf: CsrfToken) -> CsrfToken {
+async fn secret(csrf: OfSession) -> OfSession {
     csrf
 }
 
