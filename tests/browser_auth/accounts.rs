@@ -179,8 +179,8 @@ fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
     assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
     let target = format!("{}/logout/everywhere", accounts.service());
     for (page, status, code) in [
-        (format!("http://localhost:{pages}"), 403, "csrf.origin"),
-        (format!("http://evil.test:{pages}"), 401, "auth.credentials-missing"),
+        (format!("http://localhost:{pages}"), "403", "csrf.origin"),
+        (format!("http://evil.test:{pages}"), "401", "auth.credentials-missing"),
     ] {
         browser.goto(&page)?;
         submit(&browser, &target)?;
@@ -190,8 +190,8 @@ fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
         }
         assert_eq!(browser.url()?, target, "nothing was said against it");
         let shown = browser.run("return document.body.innerText", &Value::Null)?;
-        let problem: Value = serde_json::from_str(shown.as_str().unwrap_or_default())?;
-        assert_eq!((&problem["status"], &problem["code"]), (&json!(status), &json!(code)));
+        let shown = shown.as_str().ok_or("no page")?;
+        assert!(shown.contains(status) && shown.contains(code), "{shown}");
     }
     User::opens(&browser, &accounts)?.is_shown("ada")
 }

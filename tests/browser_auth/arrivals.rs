@@ -104,17 +104,24 @@ pub(crate) async fn note(
     let mut arrival = Arrival::of(&request);
     let mut response = next.run(request).await;
     arrival.status = response.status().as_u16();
-    let media_type = text(response.headers(), "content-type").unwrap_or_default();
-    if media_type.starts_with("application/problem+json") {
+    if response.status().is_client_error() || response.status().is_server_error() {
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a whole problem").to_bytes();
-        let problem: Value = serde_json::from_slice(&body).expect("a problem");
-        arrival.code = problem["code"].as_str().unwrap_or_default().to_owned();
+        arrival.code = code(&body).unwrap_or_default();
         response = Response::from_parts(parts, Body::from(body));
     }
     arrivals.0.list.lock().expect("a lock").push(arrival);
     arrivals.0.news.notify_all();
     response
+}
+
+/// The code of a problem, as data or as the page that whoever opens it gets.
+fn code(body: &[u8]) -> Option<String> {
+    if let Ok(problem) = serde_json::from_slice::<Value>(body) {
+        return problem["code"].as_str().map(str::to_owned);
+    }
+    let (_, behind) = str::from_utf8(body).ok()?.split_once("Code: <code>")?;
+    Some(behind.split_once('<')?.0.to_owned())
 }
 
 /// All fields of a name.

@@ -103,3 +103,21 @@ fn the_cache_of_another_client_behaves_as_it_is_declared() -> Result<(), Failure
     assert!(wrong.is_empty(), "expected, found: {wrong:#?}");
     Ok(())
 }
+
+/// RFC 9111 4.1: by `Vary: cookie`, which nobody had to declare.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn what_is_kept_by_one_session_is_not_shown_to_the_next() -> Result<(), Failure> {
+    let site = Site::open(app())?;
+    let browser = Browser::start()?;
+    browser.goto(&site.origin())?;
+    let read_twice = "
+        await fetch('/login', { method: 'POST' });
+        for (let time = 0; time < 2; time++) await (await fetch('/session/max-age')).text();";
+    browser.run(read_twice, &Value::Null)?;
+    assert_eq!(site.statuses("/session/max-age").len(), 1, "it is kept");
+    browser.forget_cookies()?;
+    browser.run(read_twice, &Value::Null)?;
+    assert_eq!(site.statuses("/session/max-age").len(), 2, "and not for another session");
+    Ok(())
+}
