@@ -88,9 +88,11 @@ impl<'a> Arguments<'a> {
         self.extractors.iter().find_map(|ty| principal_in(ty))
     }
 
-    /// Whether an extractor is, or has in it, a `Session` or the `Sessions`.
+    /// Whether an extractor is, or has in it, a `Session`, the `Sessions`, or a `CsrfToken`, which
+    /// is that of a session.
     pub(crate) fn take_session(&self) -> bool {
-        let is_session = |word: &Ident| word == "Session" || word == "Sessions";
+        let words = ["Session", "Sessions", "CsrfToken"];
+        let is_session = |word: &Ident| words.iter().any(|known| word == known);
         self.extractors.iter().any(|ty| mentions(ty.to_token_stream(), &is_session))
     }
 }

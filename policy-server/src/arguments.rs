@@ -2,10 +2,33 @@
 
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
-    response::IntoResponse,
+    response::{IntoResponse, Response},
+};
+use http::{StatusCode, header::CONTENT_TYPE};
+use http_body_util::{BodyExt, Limited};
+use policy_core::Refusal;
+
+use crate::{
+    handler::{BoxFuture, Call, Respond},
+    problem::{MEDIA_TYPE, Problem},
 };
 
-use crate::handler::{BoxFuture, Call, Respond};
+/// The answer of an extractor that did not get what it reads. Those of others answer in words of
+/// their own; what these say of a fault of the server is for the log alone.
+async fn rejected(response: Response) -> Response {
+    let is_problem = response.headers().get(CONTENT_TYPE).is_some_and(|kind| *kind == MEDIA_TYPE);
+    match response.status() {
+        StatusCode::PAYLOAD_TOO_LARGE if !is_problem => {
+            Problem::from(Refusal::BodyTooLarge).into_response()
+        }
+        status if status.is_server_error() && !is_problem => {
+            let text = Limited::new(response.into_body(), 1024).collect().await;
+            let text = text.map(|text| text.to_bytes()).unwrap_or_default();
+            Problem::internal(String::from_utf8_lossy(&text)).into_response()
+        }
+        _ => response,
+    }
+}
 
 /// All extracted arguments of a handler, in order: every one but the last from the head of the
 /// request, the last from the whole of it.
@@ -51,13 +74,13 @@ macro_rules! arguments {
                     $(let $head = $head::from_request_parts(&mut parts, app.state()).await;
                     let $head = match $head.map_err(IntoResponse::into_response) {
                         Ok(argument) => argument,
-                        Err(response) => return response,
+                        Err(response) => return rejected(response).await,
                     };)*
                     let request = Request::from_parts(parts, body);
                     let $last = $last::from_request(request, app.state()).await;
                     match $last.map_err(IntoResponse::into_response) {
                         Ok($last) => handler(($($head,)* $last,)).await.into_response(),
-                        Err(response) => response,
+                        Err(response) => rejected(response).await,
                     }
                 })
             }

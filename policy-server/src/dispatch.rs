@@ -21,7 +21,7 @@ use policy_core::{
     gate::{Head, Single},
     headers::{Nonce, SecurityHeaders},
     isolation::FetchMetadata,
-    limits::{Granted, Refused},
+    jsonp::JsonpPolicy,
     method,
 };
 
@@ -32,7 +32,7 @@ use crate::{
     guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
     jsonp,
-    limits::{Concurrency, RateLimit},
+    limits::RateLimit,
     mount::SharedService,
     parameters::Values,
     partial,
@@ -63,7 +63,7 @@ where
             return ResponseFuture::ready(response);
         }
     };
-    let Admitted { answerer, mut finish, auth, granted } = admitted;
+    let Admitted { answerer, mut finish, auth } = admitted;
     if !span.is_disabled()
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
@@ -92,12 +92,9 @@ where
     // The parameters of a path are parsed right here, by code of the user's.
     let answer = catch_unwind(AssertUnwindSafe(|| match auth {
         Some(auth) => behind.guarded(auth, request),
-        None => (behind.limited(request, None), None),
+        None => (behind.answer(request, None), None),
     }));
-    let (mut answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
-    if let Some((limit, granted)) = granted {
-        answer = Box::pin(counted(answer, limit, Ok(granted)));
-    }
+    let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, auth, progress, timeout, span))
 }
@@ -114,16 +111,16 @@ impl<S: Send + Sync + 'static> Behind<S> {
     /// Gates 7 to 9, and what is behind them.
     fn guarded(
         self,
-        mut auth: RequestAuth,
+        mut auth: Arc<RequestAuth>,
         request: Request<Body>,
     ) -> (BoxFuture, Option<Arc<RequestAuth>>) {
         let Some(guard) = self.answerer.guard(&self.app) else {
             return (answered(Problem::from(Refusal::Internal).into_response()), None);
         };
-        let admitted = auth.admit_now(guard, &request);
-        let auth = Arc::new(auth);
+        // Nobody else has it yet.
+        let admitted = Arc::get_mut(&mut auth).and_then(|auth| auth.admit_now(guard, &request));
         let answer = match admitted {
-            Some(Ok(())) => self.limited(request, Some(&auth)),
+            Some(Ok(())) => self.limited(request, &auth),
             Some(Err(denied)) => {
                 let (method, path) = (request.method(), request.uri().path());
                 answered(self.app.guard.deny(method, path, request.headers(), denied))
@@ -140,71 +137,65 @@ impl<S: Send + Sync + 'static> Behind<S> {
             return Problem::from(Refusal::Internal).into_response();
         };
         match auth.admit(guard, &parts, &mut body).await {
-            Ok(()) => self.limited(Request::from_parts(parts, body), Some(&auth)).await,
+            Ok(()) => self.limited(Request::from_parts(parts, body), &auth).await,
             Err(denied) => {
                 self.app.guard.deny(&parts.method, parts.uri.path(), &parts.headers, denied)
             }
         }
     }
 
-    /// Gate 10, and what is behind it.
-    fn limited(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
-        let Rules { rate, concurrency, .. } = &*self.rules;
-        let Some(limit) = rate.as_ref().filter(|limit| !limit.is_by_address()) else {
-            return match concurrency {
-                None => self.answer(request, auth),
-                Some(_) => self.permitted(request, auth),
-            };
+    /// Gate 10 for who was asked who they are, and what is behind it.
+    fn limited(self, request: Request<Body>, auth: &Arc<RequestAuth>) -> BoxFuture {
+        let Some(limit) = self.rules.rate.as_ref().filter(|limit| !limit.is_by_address()) else {
+            return self.permitted(request, auth);
         };
         let limit = Arc::clone(limit);
-        let principal = auth.and_then(|auth| auth.principal());
-        let taken = limit.take_principal(principal, self.peer);
+        let taken = limit.take_principal(auth.principal(), self.peer);
         let answer = match &taken {
-            Ok(_) if concurrency.is_some() => self.permitted(request, auth),
-            Ok(_) => self.answer(request, auth),
+            Ok(_) => self.permitted(request, auth),
             Err(_) => answered(self.app.guard.refuse(Refusal::RateExceeded, &request)),
         };
-        Box::pin(counted(answer, limit, taken))
+        Box::pin(async move {
+            let mut response = answer.await;
+            limit.write(&taken, response.headers_mut());
+            response
+        })
     }
 
     /// Runs the handler where there is room for one more.
-    fn permitted(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
-        match self.rules.concurrency.as_ref().and_then(Concurrency::enter) {
+    fn permitted(self, request: Request<Body>, auth: &Arc<RequestAuth>) -> BoxFuture {
+        let Some(concurrency) = &self.rules.concurrency else {
+            return self.answer(request, Some(auth));
+        };
+        match concurrency.enter() {
             Some(permit) => {
-                let answer = self.answer(request, auth);
+                let answer = self.answer(request, Some(auth));
                 Box::pin(async move { permit.keep(answer.await) })
             }
             None => answered(self.app.guard.refuse(Refusal::ConcurrencyExceeded, &request)),
         }
     }
 
-    /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
-    /// returns.
-    fn answer(self, mut request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
-        let callback = match &self.rules.jsonp {
-            None => None,
-            Some(policy) => match jsonp::callback(policy, &mut request) {
-                Ok(callback) => callback,
-                Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
-            },
+    #[inline(always)]
+    fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        match self.rules.jsonp {
+            Some(policy) => self.script(policy, request),
+            None => self.answerer.start(self.app, request, self.peer, auth),
+        }
+    }
+
+    /// The answer of a route that nobody is asked on who they are.
+    fn script(self, policy: JsonpPolicy, mut request: Request<Body>) -> BoxFuture {
+        let callback = match jsonp::callback(&policy, &mut request) {
+            Ok(callback) => callback,
+            Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
         };
-        let answer = self.answerer.start(self.app, request, self.peer, auth);
+        let answer = self.answerer.start(self.app, request, self.peer, None);
         match callback {
             None => answer,
             Some(callback) => Box::pin(async move { jsonp::script(&callback, answer.await).await }),
         }
     }
-}
-
-/// An answer that says how much is left of a limit.
-async fn counted(
-    answer: BoxFuture,
-    limit: Arc<RateLimit>,
-    taken: Result<Granted, Refused>,
-) -> Response {
-    let mut response = answer.await;
-    limit.write(&taken, response.headers_mut());
-    response
 }
 
 fn answered(response: Response) -> BoxFuture {
@@ -224,9 +215,7 @@ struct Admitted {
     answerer: Answerer,
     finish: Finish,
     /// Where anybody will ask who sent it.
-    auth: Option<RequestAuth>,
-    /// What is left of a limit for its client.
-    granted: Option<(Arc<RateLimit>, Granted)>,
+    auth: Option<Arc<RequestAuth>>,
 }
 
 /// What answers an admitted request.
@@ -245,6 +234,9 @@ impl Answerer {
         }
     }
 
+    /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
+    /// returns.
+    #[inline(always)]
     fn start<S>(
         self,
         app: Arc<Assembled<S>>,
@@ -267,7 +259,7 @@ impl Answerer {
     }
 }
 
-/// Gates 1 to 6, and the part of 11 that a head decides.
+/// Gates 1 to 6, the part of 11 that a head decides, and 10 where nobody is asked who they are.
 fn admit<S>(
     app: &Assembled<S>,
     head: &Head<'_>,
@@ -303,6 +295,7 @@ struct Received<'a, S> {
 
 impl<S> Received<'_, S> {
     /// The gates behind the router, the same for routes and the fallback.
+    #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
         let Self { app, head, headers, peer } = *self;
         let grant = self.grant(rules);
@@ -314,10 +307,13 @@ impl<S> Received<'_, S> {
         if let Some(refusal) = refusal {
             return self.refuse(refusal, rules, grant);
         }
+        let guard = answerer.guard(app);
         let mut granted = None;
-        if let Some(limit) = rules.rate.as_ref().filter(|limit| limit.is_by_address()) {
+        // Where nobody is asked who they are, a client is its address.
+        let is_counted = |limit: &&Arc<RateLimit>| limit.is_by_address() || guard.is_none();
+        if let Some(limit) = rules.rate.as_ref().filter(is_counted) {
             match limit.take_address(peer) {
-                Ok(taken) => granted = Some((Arc::clone(limit), taken)),
+                Ok(taken) => granted = Some(taken),
                 Err(refused) => {
                     let mut response = self.problem(Refusal::RateExceeded);
                     limit.write(&Err(refused), response.headers_mut());
@@ -328,15 +324,23 @@ impl<S> Received<'_, S> {
         if content_length(head).is_some_and(|length| length > rules.body) {
             return self.refuse(Refusal::BodyTooLarge, rules, grant);
         }
-        let auth = answerer.guard(app).map(|guard| {
+        let mut permit = None;
+        if let Some(concurrency) = rules.concurrency.as_ref().filter(|_| guard.is_none()) {
+            permit = concurrency.enter();
+            if permit.is_none() {
+                return self.refuse(Refusal::ConcurrencyExceeded, rules, grant);
+            }
+        }
+        let auth = guard.map(|guard| {
             let cors = rules.cors.as_deref();
-            RequestAuth::new(&app.guard, guard, &app.own_origin, head, headers, cors, &grant)
+            let own = &app.own_origin;
+            Arc::new(RequestAuth::new(&app.guard, guard, own, head, headers, cors, &grant))
         });
-        let mut finish = Finish::new(head, headers, rules, grant);
+        let mut finish = Finish::new(head, headers, rules, grant).within(granted, permit);
         if auth.is_none() && app.guard.sessions.is_some() {
             finish = finish.keeping_cookie(&app.guard);
         }
-        Admission::Admitted(Admitted { answerer, finish, auth, granted })
+        Admission::Admitted(Admitted { answerer, finish, auth })
     }
 
     /// Gate 5, as far as it asks which page loads something.

@@ -14,10 +14,11 @@ use policy_core::{
     cors::{Grant, finish_without_cors},
     gate::Head,
     headers::Nonce,
+    limits::Granted,
     vary,
 };
 
-use crate::{guard::Guard, partial, problem, rules::Rules};
+use crate::{guard::Guard, limits::Permit, partial, problem, rules::Rules};
 
 /// What becomes of the answer to one request.
 #[derive(Debug)]
@@ -27,6 +28,9 @@ pub(crate) struct Finish {
     method: Method,
     /// Where nobody settles the session of the request, and a handler could set its cookie.
     guard: Option<Arc<Guard>>,
+    /// What is left of a limit for its client.
+    granted: Option<Granted>,
+    permit: Option<Permit>,
     /// What few requests have.
     rare: Option<Box<Rare>>,
 }
@@ -49,7 +53,8 @@ impl Finish {
         grant: Grant,
     ) -> Self {
         let (rules, method) = (Arc::clone(rules), head.method.clone());
-        let mut finish = Self { rules, grant, method, guard: None, rare: None };
+        let mut finish =
+            Self { rules, grant, method, guard: None, granted: None, permit: None, rare: None };
         if head.is_conditional {
             finish.rare().conditions = Conditions::read(head.method, headers);
         }
@@ -75,12 +80,18 @@ impl Finish {
         self
     }
 
+    /// Notes what is left of the limits of the route, until the answer is done.
+    pub(crate) fn within(mut self, granted: Option<Granted>, permit: Option<Permit>) -> Self {
+        (self.granted, self.permit) = (granted, permit);
+        self
+    }
+
     pub(crate) fn rules(&self) -> &Arc<Rules> {
         &self.rules
     }
 
     pub(crate) fn apply(self, mut response: Response, happened: Happened) -> Response {
-        let Self { rules, grant, method, guard, rare } = self;
+        let Self { rules, grant, method, guard, granted, permit, rare } = self;
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
@@ -88,9 +99,12 @@ impl Finish {
             response = partial::answer(conditions, response);
         }
         let accept = rare.as_ref().map_or(&[][..], |rare| &rare.accept);
-        response = problem::negotiate(accept, response);
+        problem::negotiate(accept, &mut response);
         let exchange = Exchange { method: &method, status: response.status(), happened };
         let headers = response.headers_mut();
+        if rules.fields > 0 {
+            headers.reserve(rules.fields);
+        }
         cache::finish(rules.caching.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
             let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
@@ -100,11 +114,20 @@ impl Finish {
             vary::add(headers, vary::Token::FetchMetadata);
             vary::add(headers, vary::Token::Origin);
         }
+        if let (Some(limit), Some(granted)) = (&rules.rate, granted) {
+            limit.write(&Ok(granted), headers);
+        }
         match &rules.cors {
             Some(cors) => cors.finish(grant, headers),
             None => finish_without_cors(headers),
         }
-        if method == Method::HEAD { without_body(response) } else { response }
+        if method == Method::HEAD {
+            return without_body(response);
+        }
+        match permit {
+            Some(permit) => permit.keep(response),
+            None => response,
+        }
     }
 }
 

@@ -15,9 +15,7 @@ use axum_core::{BoxError, body::Body, response::Response};
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use policy_core::limits::{
-    Granted, Limits, Rate, RateFields, RateKey, RateTable, Refused, address_key,
-};
+use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused, address_key};
 
 use crate::{clock::Clock, principal::Principal};
 
@@ -144,11 +142,6 @@ impl HttpBody for Held {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
-}
-
-/// The limits of a level, over those of the levels around it.
-pub(crate) fn settled(limits: Limits) -> (u64, Duration) {
-    (limits.body.unwrap_or(BODY), limits.timeout.unwrap_or(TIMEOUT))
 }
 
 #[cfg(test)]

@@ -22,4 +22,6 @@ pub(crate) struct Rules {
     pub(crate) timeout: Duration,
     pub(crate) rate: Option<Arc<RateLimit>>,
     pub(crate) concurrency: Option<Arc<Concurrency>>,
+    /// About how many fields all of that adds to an answer.
+    pub(crate) fields: usize,
 }

@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_LOCATION, EXPIRES, PRAGMA},
+    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, EXPIRES, PRAGMA, VARY},
 };
 
 use super::{
@@ -143,12 +143,16 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
         vary::add(headers, vary::Token::Cookie);
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
-    if let Some(value) = decide(control, exchange, headers) {
-        if value.is_empty() {
-            headers.remove(CACHE_CONTROL);
-        } else {
-            headers.insert(CACHE_CONTROL, value);
-        }
+    // Most answers have few fields, none of them for caches: looking at each costs less than a hash.
+    let says_something = headers.keys().any(|name| *name == CACHE_CONTROL || is_rival(name));
+    let written = if says_something { Directives::read(headers) } else { None };
+    let Some(value) = decide(control, written, exchange, headers) else { return };
+    if value.is_empty() {
+        headers.remove(CACHE_CONTROL);
+    } else {
+        headers.insert(CACHE_CONTROL, value);
+    }
+    if says_something {
         remove_rivals(headers);
     }
 }
@@ -156,6 +160,7 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
 /// `None` where an answer stays as it is, and an empty value where nothing is left to say.
 fn decide(
     declared: Option<&Control>,
+    written: Option<Directives>,
     exchange: Exchange<'_>,
     headers: &HeaderMap,
 ) -> Option<HeaderValue> {
@@ -164,7 +169,7 @@ fn decide(
         return Some(NO_STORE);
     }
     let is_personal = happened.is_personal();
-    match (declared, Directives::read(headers)) {
+    match (declared, written) {
         (None, None) => is_personal.then_some(PRIVATE),
         (Some(control), None) => {
             let is_kept = keeps(method, control.declared, headers) && is_declared_for(status);
@@ -210,7 +215,11 @@ fn is_rival(name: &HeaderName) -> bool {
     let is_targeted = |name: &str| {
         name.ends_with("-cache-control") || matches!(name, "surrogate-control" | "x-accel-expires")
     };
-    *name == EXPIRES || *name == PRAGMA || is_targeted(name.as_str())
+    match *name {
+        EXPIRES | PRAGMA => true,
+        CONTENT_TYPE | VARY => false,
+        _ => is_targeted(name.as_str()),
+    }
 }
 
 // As a constant, since `from_static` looks at every byte.

@@ -83,13 +83,19 @@ impl SecurityHeaders {
         !self.around_nonce.is_empty()
     }
 
+    /// How many fields an answer gets that is no page.
+    pub fn count(&self) -> usize {
+        1 + self.everywhere.len()
+    }
+
     /// Writes the fields that a handler did not write itself. Pages are known by their
     /// `Content-Type`, so this is asked about headers as they are sent: a 304 has none, and gets
     /// no fields of pages.
     pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
-        if !headers.get(CONTENT_TYPE).is_some_and(is_page) {
+        let has_more = !self.on_pages.is_empty() || self.takes_nonce();
+        if !has_more || !headers.get(CONTENT_TYPE).is_some_and(is_page) {
             return;
         }
         if let Some(nonce) = nonce.filter(|_| self.takes_nonce())
@@ -104,8 +110,9 @@ impl SecurityHeaders {
 
 fn add(headers: &mut HeaderMap, fields: &Fields) {
     for (name, value) in fields {
-        if let Entry::Vacant(entry) = headers.entry(name) {
-            entry.insert(value.clone());
+        // Most answers have few fields: looking at each costs less than a hash.
+        if headers.keys().all(|written| written != name) {
+            headers.insert(name, value.clone());
         }
     }
 }

@@ -61,44 +61,30 @@ fn seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() != 0))
 }
 
-/// `"default"` with two parameters (RFC 9651 3.3.1: integers have up to 15 digits).
+/// `"default"` with two parameters (RFC 9651 3.3.1: integers have up to 15 digits). It is written
+/// from its end, as digits come; `write!` would cost more than the decision did.
 fn value(first: &[u8], one: u64, second: &[u8], two: u64) -> HeaderValue {
-    let mut text = Text { bytes: [0; 64], len: 0 };
-    text.add(b"\"default\"");
-    for (name, number) in [(first, one), (second, two)] {
-        text.add(name);
-        text.add_number(number.min(999_999_999_999_999));
-    }
-    let written = text.bytes.get(..text.len).unwrap_or_default();
-    HeaderValue::from_bytes(written).unwrap_or(HeaderValue::from_static(""))
-}
-
-/// Formatting with `write!` would cost more than the decision did.
-struct Text {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Text {
-    fn add(&mut self, text: &[u8]) {
-        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
-        if let Some((target, _)) = room.split_at_mut_checked(text.len()) {
-            target.copy_from_slice(text);
-            self.len += text.len();
+    let mut text = [0; 64];
+    let (mut places, mut len) = (text.iter_mut().rev(), 0);
+    let mut put = |byte| {
+        if let Some(place) = places.next() {
+            (*place, len) = (byte, len + 1);
         }
-    }
-
-    fn add_number(&mut self, number: u64) {
-        let (mut digits, mut rest, mut begin) = ([0; 20], number, 20);
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            (rest, begin) = (rest / 10, begin - 1);
+    };
+    for (name, number) in [(second, two), (first, one)] {
+        let mut rest = number.min(999_999_999_999_999);
+        loop {
+            put(b'0' + (rest % 10) as u8);
+            rest /= 10;
             if rest == 0 {
                 break;
             }
         }
-        self.add(digits.get(begin..).unwrap_or_default());
+        name.iter().rev().copied().for_each(&mut put);
     }
+    b"\"default\"".iter().rev().copied().for_each(&mut put);
+    let written = text.get(text.len() - len..).unwrap_or_default();
+    HeaderValue::from_bytes(written).unwrap_or(HeaderValue::from_static(""))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::{
     clock::{Clock, Random},
     defaults::Defaults,
     error::StartProblem,
-    limits::{Concurrency, RateLimit, settled},
+    limits::{BODY, Concurrency, RateLimit, TIMEOUT},
     rules::Rules,
 };
 
@@ -150,17 +150,25 @@ impl<'a> Assembler<'a> {
         }
         let stated = || levels.into_iter().map(|(_, stated)| stated);
         let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
-        let (body, timeout) = settled(limits);
+        let rate = stated().find_map(|stated| stated.rate.clone());
+        let fields = [
+            cors.as_ref().map(|_| 4),
+            caching.as_ref().map(|_| 2),
+            headers.as_ref().map(SecurityHeaders::count),
+            rate.as_ref().map(|_| 2),
+        ];
+        let concurrency = stated().find_map(|stated| stated.concurrency.clone());
         let rules = Rules {
             cors,
             caching: caching.map(|(policy, _)| Caching::new(&policy)),
             headers,
             isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
             jsonp,
-            body,
-            timeout,
-            rate: stated().find_map(|stated| stated.rate.clone()),
-            concurrency: stated().find_map(|stated| stated.concurrency.clone()),
+            body: limits.body.unwrap_or(BODY),
+            timeout: limits.timeout.unwrap_or(TIMEOUT),
+            rate,
+            concurrency,
+            fields: fields.into_iter().flatten().sum(),
         };
         (Arc::new(rules), level)
     }

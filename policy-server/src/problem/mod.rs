@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::extract::printable;
 
-const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
 /// An error for the one who sent the request: status, stable code and words, sent as
 /// `application/problem+json` (RFC 9457).

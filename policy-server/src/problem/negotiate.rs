@@ -44,20 +44,21 @@ impl Preferred {
 /// names `Accept` in its `Vary`, whatever its form.
 ///
 /// An answer whose body was replaced or encoded on its way stays as it is.
-pub(crate) fn negotiate(accept: &[HeaderValue], mut response: Response) -> Response {
-    let Some(Shown(problem)) = response.extensions_mut().remove() else {
-        return response;
-    };
+pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
+    if response.extensions().is_empty() {
+        return;
+    }
+    let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
     let status = response.status();
     let members = |problem: Problem| Own { status, ..problem.into_members() };
     let headers = response.headers_mut();
     if headers.get(CONTENT_TYPE) != Some(&MEDIA_TYPE) || headers.contains_key(CONTENT_ENCODING) {
-        return response;
+        return;
     }
     vary::add(headers, Token::Accept);
     let accept = accept.iter().map(|line| (ACCEPT, line.clone())).collect();
     let (media_type, body) = match Preferred::of(&accept) {
-        Preferred::Json => return response,
+        Preferred::Json => return,
         Preferred::Html => {
             let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
             headers.entry(CONTENT_SECURITY_POLICY).or_insert(page_policy);
@@ -68,7 +69,6 @@ pub(crate) fn negotiate(accept: &[HeaderValue], mut response: Response) -> Respo
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.remove(CONTENT_LENGTH);
     *response.body_mut() = Body::from(body);
-    response
 }
 
 #[cfg(test)]
@@ -147,8 +147,8 @@ mod tests {
             ("text/html", "text/html; charset=utf-8", "<code>route.not-found</code>"),
             ("text/plain", "text/plain; charset=utf-8", "code: route.not-found"),
         ] {
-            let response =
-                negotiate(&lines(accept), Problem::from(Refusal::RouteNotFound).into_response());
+            let mut response = Problem::from(Refusal::RouteNotFound).into_response();
+            negotiate(&lines(accept), &mut response);
             assert_eq!(response.status(), StatusCode::NOT_FOUND);
             assert_eq!(response.headers()[CONTENT_TYPE], media_type);
             assert_eq!(response.headers()[VARY], "accept");
@@ -163,7 +163,8 @@ mod tests {
     async fn what_a_handler_wrote_beside_a_problem_stays() {
         let answer =
             (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
-        let response = negotiate(&lines("text/plain"), answer.into_response());
+        let mut response = answer.into_response();
+        negotiate(&lines("text/plain"), &mut response);
         assert_eq!(response.status(), StatusCode::GONE);
         assert_eq!(response.headers()["x-order"], "7");
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
@@ -175,10 +176,12 @@ mod tests {
     async fn what_is_no_problem_any_more_is_left_alone() {
         let replaced = ([(CONTENT_TYPE, "application/json")], Problem::not_found());
         let encoded = ([(CONTENT_ENCODING, "br")], Problem::not_found());
-        for response in [Json(7).into_response(), replaced.into_response(), encoded.into_response()]
+        for mut response in
+            [Json(7).into_response(), replaced.into_response(), encoded.into_response()]
         {
             let before = response.headers().clone();
-            assert_eq!(*negotiate(&lines("text/html"), response).headers(), before);
+            negotiate(&lines("text/html"), &mut response);
+            assert_eq!(*response.headers(), before);
         }
     }
 }
