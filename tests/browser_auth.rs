@@ -3,7 +3,7 @@
 //!
 //! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them and runs these tests too.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
 #[path = "browser_auth/accounts.rs"]

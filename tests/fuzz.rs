@@ -41,6 +41,7 @@ mod fuzz {
     mod mutate;
     mod origin;
     mod record;
+    mod requests;
     mod set_cookie;
     mod token;
     mod verdict;

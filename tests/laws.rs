@@ -1,5 +1,5 @@
-//! The laws of cross-origin sharing, on generated policies, apps, requests and pages, and in `auth`
-//! those of sessions, tokens, anti-forgery and caches.
+//! The laws of cross-origin sharing, on generated policies, apps, requests and pages; in `auth`
+//! those of sessions, tokens, anti-forgery and caches, and in `http` those of HTTP itself.
 //!
 //! Each law is a test that is named as a statement, with the law in words above it. A law also
 //! fails if too few of its cases were interesting. `PROPTEST_CASES` sets their number.
@@ -23,6 +23,8 @@ mod exchange;
 mod fetch;
 #[path = "support/generate.rs"]
 mod generate;
+#[path = "laws/http/mod.rs"]
+mod http_laws;
 #[path = "support/law.rs"]
 mod law;
 #[path = "support/near.rs"]
@@ -35,6 +37,8 @@ mod origins;
 mod policies;
 #[path = "support/server.rs"]
 mod server;
+#[path = "laws/shared_cache.rs"]
+mod shared_cache;
 
 use http::{HeaderMap, HeaderValue};
 use proptest::{collection::vec, prelude::*};

@@ -55,7 +55,8 @@ impl Finish {
         let (rules, method) = (Arc::clone(rules), head.method.clone());
         let mut finish =
             Self { rules, grant, method, guard: None, granted: None, permit: None, rare: None };
-        if head.is_conditional {
+        // A change was held against the state that it found, by its handler: that is gone now.
+        if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
             finish.rare().conditions = Conditions::read(head.method, headers);
         }
         if head.has_preference {

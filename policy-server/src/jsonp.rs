@@ -6,7 +6,7 @@ use axum_core::{
 };
 use http::{
     Request,
-    header::{AUTHORIZATION, CONTENT_LENGTH, COOKIE, SET_COOKIE},
+    header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, SET_COOKIE},
 };
 use http_body_util::BodyExt;
 use policy_core::{
@@ -33,10 +33,12 @@ pub(crate) fn callback(
     Callback::of_query(query, policy.callback, policy.grammar)
 }
 
-/// Calls the function with an answer that is JSON. Errors stay as they are: a page learns of them
+/// Calls the function with an answer that is JSON, and not encoded. Errors stay as they are: a page learns of them
 /// by the `error` event of its script element.
 pub(crate) async fn script(callback: &Callback, response: Response) -> Response {
-    if !response.status().is_success() || !is_json(response.headers()) {
+    let headers = response.headers();
+    let is_plain_json = is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
+    if !response.status().is_success() || !is_plain_json {
         return response;
     }
     let (mut parts, body) = response.into_parts();

@@ -12,13 +12,14 @@ use axum_core::{
 };
 use bytes::{Buf, Bytes};
 use http::{
-    HeaderMap, HeaderValue, Request, StatusCode,
+    HeaderMap, HeaderValue, Method, Request, StatusCode,
     header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE, RANGE},
 };
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use policy_core::{
     Refusal,
-    conditional::{Conditions, Range, Validators, Verdict, not_modified},
+    cache::forget_age,
+    conditional::{Conditions, Range, Validators, Verdict, is_one_range, not_modified},
 };
 
 use crate::problem::Problem;
@@ -45,9 +46,7 @@ pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
 /// An answer says itself whether it has parts.
 fn part(conditions: &Conditions, validators: &Validators, response: Response) -> Response {
     let is_ranged = response.headers().get(ACCEPT_RANGES).is_some_and(|units| units == "bytes");
-    let Some(length) = response.body().size_hint().exact().filter(|_| is_ranged) else {
-        return response;
-    };
+    let Some(length) = length(&response).filter(|_| is_ranged) else { return response };
     let range = conditions.range(validators, length);
     match range {
         Range::Whole => response,
@@ -68,21 +67,33 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
     }
 }
 
-/// A request without what asks for a part of an answer if that did not change: services of others
-/// look at `Range` alone. The answer is held against all of it later.
+/// How long the content is: services that read files as they send them state it in a field only.
+fn length(response: &Response) -> Option<u64> {
+    let stated = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    response.body().size_hint().exact().or_else(stated)
+}
+
+/// A request of which a service of others understands what it says about ranges: services look at
+/// `Range` without `If-Range`, for HEAD, and refuse what they do not serve. The answer is held
+/// against all of it later.
 pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
-    let headers = request.headers_mut();
-    if headers.contains_key(IF_RANGE) {
-        headers.remove(IF_RANGE);
-        headers.remove(RANGE);
+    let is_plain = request.method() == Method::GET
+        && !request.headers().contains_key(IF_RANGE)
+        && is_one_range(request.headers());
+    if !is_plain {
+        request.headers_mut().remove(IF_RANGE);
+        request.headers_mut().remove(RANGE);
     }
     request
 }
 
 /// A problem in place of an answer, with what the answer says about itself but for its content.
+/// How long that is fresh does not hold for the problem: a cache would give it to everybody, when
+/// it is about the conditions of one request.
 fn instead(response: Response, refusal: Refusal) -> Response {
     let (mut parts, _) = response.into_parts();
     not_modified(&mut parts.headers);
+    forget_age(&mut parts.headers);
     let mut problem = Problem::from(refusal).into_response();
     let own = std::mem::take(problem.headers_mut());
     merge(&mut parts.headers, own);

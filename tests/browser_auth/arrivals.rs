@@ -1,4 +1,5 @@
 //! A note of every request that reaches an app, and of what became of it.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     sync::{Arc, Condvar, Mutex},
@@ -64,12 +65,26 @@ impl Arrival {
 impl Arrivals {
     /// The first request for this path and query, once it was answered.
     pub(crate) fn first(&self, target: &str) -> Arrival {
+        self.wait_for(target, 1);
         let list = self.0.list.lock().expect("a lock");
-        let is_missing = |list: &mut Vec<Arrival>| !list.iter().any(|one| one.target == target);
+        list.iter().find(|one| one.target == target).cloned().expect("an arrival")
+    }
+
+    /// Waits until so many requests for it were answered.
+    pub(crate) fn wait_for(&self, target: &str, count: usize) {
+        let list = self.0.list.lock().expect("a lock");
+        let is_missing = |list: &mut Vec<Arrival>| {
+            list.iter().filter(|one| one.target == target).count() < count
+        };
         let waited = self.0.news.wait_timeout_while(list, PATIENCE, is_missing);
-        let (list, _) = waited.expect("a lock");
-        let found = list.iter().find(|one| one.target == target).cloned();
-        found.unwrap_or_else(|| panic!("nothing arrived for `{target}`: {list:#?}"))
+        let (list, timeout) = waited.expect("a lock");
+        assert!(!timeout.timed_out(), "too few arrived for `{target}`: {list:#?}");
+    }
+
+    /// The statuses of all requests for it so far.
+    pub(crate) fn statuses(&self, target: &str) -> Vec<u16> {
+        let list = self.0.list.lock().expect("a lock");
+        list.iter().filter(|one| one.target == target).map(|one| one.status).collect()
     }
 
     /// The methods that arrived for a path and query so far.

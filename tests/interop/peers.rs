@@ -1,4 +1,5 @@
 //! The programs of others: scripts, run with packages that the set-up step installs.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     env,
@@ -20,6 +21,7 @@ pub(super) enum Peer {
 
 pub(super) const PYJWT: Peer = Peer::Python(include_str!("pyjwt.py"));
 pub(super) const JOSE: Peer = Peer::Node(include_str!("jose.mjs"));
+pub(super) const CACHECONTROL: Peer = Peer::Python(include_str!("cachecontrol.py"));
 pub(super) const COOKIEJAR: Peer = Peer::Python(include_str!("cookiejar.py"));
 pub(super) const TOUGH_COOKIE: Peer = Peer::Node(include_str!("tough.mjs"));
 

@@ -30,6 +30,12 @@ const RUNS: &[Long] = &[
         run: fuzz,
     },
     Long {
+        name: "requests",
+        purpose: "random requests to a server with every policy on; [--count N], a million unsaid",
+        duration: "5 min",
+        run: requests,
+    },
+    Long {
         name: "crash",
         purpose: "a server killed at random moments keeps what it acknowledged; [ROUNDS]",
         duration: "5 min",
@@ -114,6 +120,16 @@ fn fuzz(arguments: &[&str]) -> Outcome {
     let shown = ["--nocapture", "--test-threads=1"];
     let command = cargo(&[&test[..], &shown].concat());
     command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
+}
+
+fn requests(arguments: &[&str]) -> Outcome {
+    let count = match arguments {
+        [] => "1000000",
+        ["--count", count] => count,
+        _ => return Err(Failure::new("`requests` takes `--count N` at most")),
+    };
+    let test = ["test", "--release", "--test", "fuzz", "--", "fuzz::requests::", "--nocapture"];
+    command::run(&mut with_env(cargo(&test), "POLICY_FUZZ_REQUESTS", count))
 }
 
 fn crash(arguments: &[&str]) -> Outcome {

@@ -27,14 +27,19 @@ pub(crate) const CHROMEDRIVER: Tool =
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
-pub(crate) const PYTHON: Tool =
-    Tool { names: &["python3"], package: "python3", purpose: "peers of tokens and cookies" };
+pub(crate) const PYTHON: Tool = Tool {
+    names: &["python3"],
+    package: "python3",
+    purpose: "peers of tokens, cookies and caching",
+};
 pub(crate) const NODE: Tool =
     Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens and cookies" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
-/// The libraries of others that tokens and cookies are tested against, and what they stand on.
-const PYTHON_PACKAGES: &[&str] = &["PyJWT==2.15.1", "cryptography==50.0.2"];
+/// The libraries of others that tokens, cookies and caching are tested against, and what they
+/// stand on.
+const PYTHON_PACKAGES: &[&str] =
+    &["CacheControl==0.14.4", "PyJWT==2.15.1", "cryptography==50.0.2", "requests==2.34.2"];
 const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 
 impl Tool {

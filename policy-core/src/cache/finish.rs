@@ -205,6 +205,13 @@ fn is_declared_for(status: StatusCode) -> bool {
     is_answer && is_cacheable_by_default(status.as_u16()) || status == StatusCode::NOT_MODIFIED
 }
 
+/// Removes what a handler said about how long its answer is fresh, where another answer takes its
+/// place.
+pub fn forget_age(headers: &mut HeaderMap) {
+    headers.remove(CACHE_CONTROL);
+    remove_rivals(headers);
+}
+
 fn remove_rivals(headers: &mut HeaderMap) {
     while let Some(name) = headers.keys().find(|name| is_rival(name)).cloned() {
         headers.remove(name);

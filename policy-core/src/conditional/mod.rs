@@ -20,8 +20,9 @@ use http::{
 pub use conditions::{Conditions, Verdict};
 pub use date::LastModified;
 pub use etag::ETag;
+pub(crate) use not_modified::DIGESTS;
 pub use not_modified::not_modified;
-pub use range::Range;
+pub use range::{Range, is_one_range};
 
 use crate::gate::Single;
 

@@ -39,8 +39,8 @@ pub fn not_modified(headers: &mut HeaderMap) {
     }
 }
 
-/// RFC 9530 and its forerunners.
-const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+/// What vouches for the bytes of a content (RFC 9530 and its forerunners).
+pub(crate) const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,8 @@
 //! Parts of an answer (RFC 9110 14).
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue, header::RANGE};
+
+use super::single;
 
 /// Which part of the content a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +39,21 @@ impl Range {
         };
         HeaderValue::try_from(text).ok()
     }
+}
+
+/// Whether a request asks for exactly one range of bytes, in a form that every server understands.
+///
+/// ```
+/// use http::{HeaderMap, header::RANGE};
+/// use policy_core::conditional::is_one_range;
+///
+/// let asks = |value| is_one_range(&HeaderMap::from_iter([(RANGE, value)]));
+/// assert!(asks("bytes=0-99".parse().unwrap()));
+/// assert!(!asks("bytes=0-0,-1".parse().unwrap()) && !asks("lines=0-9".parse().unwrap()));
+/// ```
+pub fn is_one_range(headers: &HeaderMap) -> bool {
+    let set = single(headers, &RANGE).and_then(|value| value.strip_prefix(b"bytes="));
+    set.and_then(Spec::read).is_some()
 }
 
 /// The most ranges that are looked at. Nobody needs more, and answers made of many small ones are

@@ -6,6 +6,7 @@ use http::{
 };
 
 use super::Callback;
+use crate::conditional::DIGESTS;
 
 /// The script that calls `callback` with this JSON.
 ///
@@ -49,8 +50,11 @@ fn escape<'a>(script: &mut Vec<u8>, text: &[u8], rest: &'a [u8]) -> &'a [u8] {
 }
 
 /// Writes the headers of a [`script`]: a script and nothing else for browsers, a download for who
-/// opens it, and readable for every site.
+/// opens it, and readable for every site. What vouched for the bytes of the JSON is removed.
 pub fn finish(headers: &mut HeaderMap) {
+    for name in DIGESTS {
+        headers.remove(name);
+    }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"f.txt\""));

@@ -181,6 +181,28 @@ mod tests {
         assert_eq!(code(preconditions.check(&ETag::version(7))), 200);
     }
 
+    /// A change moves the state on: what was assumed of the old one is not asked of the new.
+    #[tokio::test]
+    async fn a_change_is_not_held_against_the_state_that_it_made() {
+        use crate::prelude::*;
+
+        #[put("/lamp")]
+        #[auth(public)]
+        async fn replace(preconditions: Preconditions) -> Result<(ETag, &'static str), Problem> {
+            preconditions.check(&ETag::version(7))?;
+            Ok((ETag::version(8), "on"))
+        }
+
+        let client = crate::App::new(()).routes(routes![replace]).test();
+        for (name, value) in [("if-match", "\"7\""), ("if-none-match", "\"8\"")] {
+            let response = client.put("/lamp").header(name, value).send().await;
+            assert_eq!(
+                (response.status(), response.header("etag")),
+                (StatusCode::OK, Some("\"8\""))
+            );
+        }
+    }
+
     #[tokio::test]
     async fn a_match_can_be_required() {
         let without = of(Method::PUT, &[("if-none-match", "*")]).await;

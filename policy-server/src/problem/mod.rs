@@ -307,16 +307,23 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let is_worth_a_retry =
             matches!(self.0, Kind::Listed(Refusal::TokenStoreUnavailable | Refusal::SessionStore));
+        // What is refused to one client now is nobody else's answer (RFC 6585 4, for one).
+        let is_stored_nowhere = matches!(
+            self.0,
+            Kind::Listed(refusal) if matches!(refusal.status(), 401 | 403 | 429 | 503)
+        );
         let body = match &self.0 {
             Kind::Listed(refusal) => listed_body(*refusal),
             Kind::Own(own) => own.body(),
         };
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status();
-        response.headers_mut().insert(CONTENT_TYPE, MEDIA_TYPE);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, MEDIA_TYPE);
         if is_worth_a_retry {
-            let headers = response.headers_mut();
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if is_stored_nowhere {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
         response.extensions_mut().insert(Shown(self));

@@ -3,12 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use axum_core::extract::FromRequestParts;
-use http::{HeaderMap, Method, request::Parts};
+use http::{Method, request::Parts};
 use policy_server::{extract::CsrfToken, http, prelude::*};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
-use crate::law::{Premise, holds};
+use crate::{
+    law::{Premise, holds},
+    shared_cache::{OWN_FIELDS, directives, may_store},
+};
 
 /// What the handler does with the session besides answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,53 +125,8 @@ async fn maybe(answer: Answer) -> Response {
     answer.give()
 }
 
-/// The directives of a field, by their names. A name in quotes is none.
-fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Option<String>)> {
-    let lines: Vec<&str> =
-        headers.get_all(field).iter().map(|line| line.to_str().expect("text")).collect();
-    let (mut found, mut text, mut is_quoted) = (Vec::new(), String::new(), false);
-    for character in lines.join(",").chars().chain([',']) {
-        is_quoted ^= character == '"';
-        if character == ',' && !is_quoted {
-            found.push(std::mem::take(&mut text));
-        } else {
-            text.push(character);
-        }
-    }
-    let named = found.iter().map(|directive| {
-        let (name, argument) = match directive.split_once('=') {
-            Some((name, argument)) => (name, Some(argument.trim().to_owned())),
-            None => (&**directive, None),
-        };
-        (name.trim().to_lowercase(), argument)
-    });
-    named.filter(|(name, _)| !name.is_empty()).collect()
-}
-
-/// Whether a shared cache may store an answer: RFC 9111 3. A cache of one kind that has a field
-/// of its own follows that one alone (RFC 9213 2.2).
 fn may_be_shared(request: &Request, reply: &Reply, own_field: &str) -> bool {
-    let field = if reply.headers.contains_key(own_field) { own_field } else { "cache-control" };
-    let directives = directives(&reply.headers, field);
-    let has = |name: &str| directives.iter().any(|(found, _)| found == name);
-    // A `private` that names fields is often read as if it named none; here it keeps nobody out.
-    let is_private = directives.iter().any(|(name, of)| name == "private" && of.is_none());
-    let is_understood = matches!(request.method, Method::GET | Method::HEAD | Method::POST);
-    let is_partial = matches!(reply.status, 206 | 304);
-    let has_age = has("max-age") || has("s-maxage") || reply.headers.contains_key("expires");
-    let is_heuristic = request.method != Method::POST
-        && matches!(reply.status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
-    let may_be_reused = !request.headers.contains_key("authorization")
-        || has("must-revalidate")
-        || has("public")
-        || has("s-maxage");
-    is_understood
-        && reply.status >= 200
-        && !is_partial
-        && !has("no-store")
-        && !is_private
-        && may_be_reused
-        && (has("public") || has_age || is_heuristic)
+    may_store(&request.method, &request.headers, reply.status, &reply.headers, own_field)
 }
 
 fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
@@ -199,10 +157,6 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     ];
     vec(field, 0..4)
 }
-
-/// The fields that some cache takes before `Cache-Control`.
-const OWN_FIELDS: [&str; 4] =
-    ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
 
 /// No shared cache may store an answer that depended on a session or a token, sets or removes the
 /// cookie of a session, or has an anti-forgery token or a credential in it, whatever the handler
@@ -249,7 +203,9 @@ fn no_shared_cache_keeps_what_is_personal() {
             }
             let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
             if !is_personal {
-                for (name, value) in &answer.fields {
+                // An answer to POST says for how long, and of what it is, or it is stored nowhere.
+                let is_kept = |name: &str| request.method != Method::POST || name == "vary";
+                for (name, value) in answer.fields.iter().filter(|(name, _)| is_kept(name)) {
                     let lines = reply.headers.get_all(*name);
                     prop_assert!(lines.iter().any(|line| line == value), "{} is lost", name);
                 }

@@ -7,7 +7,7 @@ mod caches;
 mod effects;
 mod faults_of_tokens;
 mod formula;
-mod house;
+pub(crate) mod house;
 mod pages;
 mod revocations;
 mod sequences;

@@ -1,0 +1,349 @@
+//! Routes that declare who keeps their answers, and what a cache of one user makes of each.
+
+use std::time::{Duration, SystemTime};
+
+use axum::response::Redirect;
+use policy_core::secret::SecretKey;
+use policy_server::tokens::Issued;
+
+use super::*;
+
+/// How old the answers are that are asked for by `?age=100`: older than any `max_age` here.
+pub(crate) const AGE: u64 = 100;
+
+/// What a second request for the same brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Second {
+    /// Nobody is asked.
+    Kept,
+    /// What is kept serves, and the server is asked behind it.
+    Behind,
+    /// The server is asked whether it still holds: 304.
+    Asked,
+    /// The server gives the whole once more.
+    Fetched,
+}
+
+use Second::{Asked, Behind, Fetched, Kept};
+
+/// A route, and what becomes of a second request: at once, and where the first answer was
+/// [`AGE`] seconds old already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declaration {
+    pub(crate) path: &'static str,
+    pub(crate) browser: [Second; 2],
+    /// The same for `cachecontrol`, which differs where a comment says why.
+    pub(crate) client: [Second; 2],
+    pub(crate) method: &'static str,
+    /// What the two requests accept.
+    pub(crate) accepts: [&'static str; 2],
+}
+
+const fn of(path: &'static str, at_once: Second, aged: Second) -> Declaration {
+    let both = [at_once, aged];
+    Declaration { path, browser: both, client: both, method: "GET", accepts: ["*/*"; 2] }
+}
+
+impl Declaration {
+    const fn client(self, at_once: Second, aged: Second) -> Self {
+        Self { client: [at_once, aged], ..self }
+    }
+
+    const fn accepting(self, first: &'static str, second: &'static str) -> Self {
+        Self { accepts: [first, second], ..self }
+    }
+
+    const fn method(self, method: &'static str) -> Self {
+        Self { method, ..self }
+    }
+}
+
+pub(crate) const DECLARATIONS: &[Declaration] = &[
+    // Nothing declared: no lifetime, and none can be guessed from a tag.
+    of("/nothing", Asked, Asked),
+    // RFC 9111 4.2.2: a tenth of the time for which it did not change. `cachecontrol` never
+    // guesses; it keeps nothing without a reason.
+    of("/guessed", Kept, Kept).client(Fetched, Fetched),
+    of("/max-age", Kept, Asked),
+    of("/public-max-age", Kept, Asked),
+    of("/private-max-age", Kept, Asked),
+    of("/max-age-0", Asked, Asked),
+    of("/no-cache", Asked, Asked),
+    // `cachecontrol` looks for `no-cache` in requests alone, and so at an age first.
+    of("/no-cache-max-age", Asked, Asked).client(Kept, Asked),
+    of("/no-store", Fetched, Fetched),
+    of("/private", Asked, Asked),
+    of("/public", Asked, Asked),
+    of("/immutable", Kept, Asked),
+    of("/must-revalidate", Kept, Asked),
+    // `cachecontrol` does not know RFC 5861.
+    of("/stale-while-revalidate", Kept, Behind).client(Kept, Asked),
+    of("/stale-for-too-long", Kept, Asked),
+    of("/stale-if-error", Kept, Asked),
+    // What is said to caches of many users is not said to these.
+    of("/s-maxage", Asked, Asked),
+    of("/s-maxage-max-age", Kept, Asked),
+    of("/vary", Kept, Asked).accepting("text/plain", "text/plain"),
+    // Another field, another answer. A browser asks with the tag that it has.
+    of("/vary-other", Asked, Asked).accepting("text/plain", "text/html").client(Fetched, Fetched),
+    of("/without-vary", Kept, Asked).accepting("text/plain", "text/html"),
+    of("/no-tag", Kept, Fetched),
+    of("/no-tag-no-cache", Fetched, Fetched),
+    // A declaration is for good answers.
+    of("/not-found", Fetched, Fetched),
+    of("/failed", Fetched, Fetched),
+    of("/found-elsewhere", Fetched, Fetched),
+    // What has moved for good is not asked about again by `cachecontrol`, however old it is.
+    of("/moved", Kept, Fetched).client(Kept, Kept),
+    // What the handler writes makes it stricter.
+    of("/handler-forbids", Fetched, Fetched),
+    of("/handler-shortens", Asked, Asked),
+    of("/handler-lengthens", Kept, Asked),
+    // The nearest level decides.
+    of("/scope/default", Kept, Asked),
+    of("/scope/none", Asked, Asked),
+    of("/mount", Kept, Asked),
+    // What is somebody's.
+    of("/session", Asked, Asked),
+    of("/session/max-age", Kept, Asked),
+    of("/session/written", Fetched, Fetched),
+    of("/token", Asked, Asked),
+    of("/token/max-age", Kept, Asked),
+    // Beside other policies, whose fields vary the answer, too.
+    of("/shared", Kept, Asked),
+    of("/limited", Kept, Asked),
+    of("/prices", Kept, Asked),
+    // A cache of one user keeps no answers to these.
+    of("/post", Fetched, Fetched).method("POST"),
+    of("/put", Fetched, Fetched).method("PUT"),
+];
+
+/// What a handler is asked for.
+#[derive(serde::Deserialize)]
+struct Aged {
+    /// How many seconds ago the answer was made, as if it had been under way so long.
+    #[serde(default)]
+    age: u64,
+}
+
+impl Aged {
+    fn date(&self) -> [(&'static str, String); 1] {
+        let made = SystemTime::now() - Duration::from_secs(self.age);
+        [("date", httpdate::fmt_http_date(made))]
+    }
+
+    fn answer(&self) -> impl IntoResponse + use<> {
+        (ETag::version(1), self.date(), "an answer that is worth keeping")
+    }
+}
+
+/// A route that declares this and answers as all do.
+macro_rules! declared {
+    ($($name:ident $path:literal $(#[$($attribute:tt)*])*;)*) => {$(
+        #[get($path)]
+        $(#[$($attribute)*])*
+        #[auth(public)]
+        async fn $name(Query(aged): Query<Aged>) -> impl IntoResponse {
+            aged.answer()
+        }
+    )*};
+}
+
+declared! {
+    nothing "/nothing";
+    max_age "/max-age" #[cache(max_age = 60)];
+    public_max_age "/public-max-age" #[cache(public, max_age = 60)];
+    private_max_age "/private-max-age" #[cache(private, max_age = 60)];
+    max_age_0 "/max-age-0" #[cache(public, max_age = 0)];
+    asked_first "/no-cache" #[cache(no_cache)];
+    asked_first_with_age "/no-cache-max-age" #[cache(public, no_cache, max_age = 60)];
+    no_store "/no-store" #[cache(no_store)];
+    private "/private" #[cache(private)];
+    public "/public" #[cache(public)];
+    immutable "/immutable" #[cache(public, max_age = 60, immutable)];
+    must_revalidate "/must-revalidate" #[cache(max_age = 60, must_revalidate)];
+    stale "/stale-while-revalidate" #[cache(public, max_age = 60, stale_while_revalidate = 600)];
+    too_stale "/stale-for-too-long" #[cache(public, max_age = 60, stale_while_revalidate = 10)];
+    stale_if_error "/stale-if-error" #[cache(max_age = 60, stale_if_error = 600)];
+    s_maxage "/s-maxage" #[cache(public, s_maxage = 60)];
+    both_ages "/s-maxage-max-age" #[cache(public, s_maxage = 600, max_age = 60)];
+    vary "/vary" #[cache(public, max_age = 60, vary = ["accept"])];
+    vary_other "/vary-other" #[cache(public, max_age = 60, vary = ["accept"])];
+    without_vary "/without-vary" #[cache(public, max_age = 60)];
+    in_scope "/default";
+    not_in_scope "/none" #[cache(none)];
+    shared "/shared" #[cors(origins = ["https://a.example"])] #[isolation(same_site)]
+        #[cache(public, max_age = 60)];
+    limited "/limited" #[limit(rate = "100/min", concurrency = 8)] #[cache(max_age = 60)];
+}
+
+#[get("/guessed")]
+#[auth(public)]
+async fn guessed(Query(aged): Query<Aged>) -> impl IntoResponse {
+    let changed = SystemTime::now() - Duration::from_secs(10 * 86_400);
+    (LastModified::from(changed), aged.date(), "unchanged for ten days")
+}
+
+#[get("/no-tag")]
+#[cache(max_age = 60)]
+#[auth(public)]
+async fn no_tag(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (aged.date(), "without a tag")
+}
+
+#[get("/no-tag-no-cache")]
+#[cache(no_cache)]
+#[auth(public)]
+async fn no_tag_no_cache(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (aged.date(), "without a tag")
+}
+
+#[get("/not-found")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn not_found() -> Problem {
+    Problem::not_found()
+}
+
+#[get("/failed")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn failed(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (StatusCode::BAD_GATEWAY, aged.answer())
+}
+
+#[get("/found-elsewhere")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn found_elsewhere() -> impl IntoResponse {
+    (StatusCode::FOUND, [("location", "/no-store?found")])
+}
+
+#[get("/moved")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn moved(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (aged.date(), Redirect::permanent("/no-store?moved"))
+}
+
+/// The handler knows something that makes this answer special.
+#[get("/handler-forbids")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn handler_forbids(Query(aged): Query<Aged>) -> impl IntoResponse {
+    ([("cache-control", "no-store")], aged.answer())
+}
+
+#[get("/handler-shortens")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn handler_shortens(Query(aged): Query<Aged>) -> impl IntoResponse {
+    ([("cache-control", "max-age=0")], aged.answer())
+}
+
+#[get("/handler-lengthens")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn handler_lengthens(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (
+        [("cache-control", "public, max-age=86400"), ("expires", "Sun, 01 Jan 2090 00:00:00 GMT")],
+        aged.answer(),
+    )
+}
+
+#[get("/session")]
+#[auth(session)]
+async fn of_session(Query(aged): Query<Aged>) -> impl IntoResponse {
+    aged.answer()
+}
+
+#[get("/session/max-age")]
+#[cache(private, max_age = 60)]
+#[auth(session)]
+async fn of_session_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
+    aged.answer()
+}
+
+/// A login's answer sets a cookie: nobody keeps it, whatever it says.
+#[get("/session/written")]
+#[cache(private, max_age = 60)]
+#[auth(session)]
+async fn of_session_written(
+    sessions: Sessions,
+    me: Principal,
+    Query(aged): Query<Aged>,
+) -> Result<impl IntoResponse, Problem> {
+    sessions.login(me.subject()).await?;
+    Ok(aged.answer())
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn of_token(Query(aged): Query<Aged>) -> impl IntoResponse {
+    aged.answer()
+}
+
+#[get("/token/max-age")]
+#[cache(private, max_age = 60)]
+#[auth(token)]
+async fn of_token_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
+    aged.answer()
+}
+
+#[get("/prices")]
+#[jsonp(callback = "callback")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn prices(Query(aged): Query<Aged>) -> impl IntoResponse {
+    (aged.date(), Json([1, 2]).etag())
+}
+
+#[post("/post")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn post_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
+    ([("content-location", "/post")], aged.answer())
+}
+
+#[put("/put")]
+#[auth(public)]
+async fn put_answered(Query(aged): Query<Aged>) -> impl IntoResponse {
+    aged.answer()
+}
+
+/// Logs in by a cookie and gives a token.
+#[post("/login")]
+#[auth(public)]
+async fn login(sessions: Sessions, tokens: Tokens) -> Result<Issued, Problem> {
+    sessions.login("ada").await?;
+    tokens.login("ada").await
+}
+
+#[get("/")]
+#[auth(public)]
+async fn page() -> axum::response::Html<&'static str> {
+    axum::response::Html("<!doctype html><title>page</title>")
+}
+
+/// The app with all of them.
+pub(crate) fn app() -> App<()> {
+    let key = SecretKey::drawn([7; 32]);
+    let minute = CachePolicy::public().max_age(60).build();
+    let mounted = tower::service_fn(async |request: policy_server::Request| {
+        let aged = axum::extract::Query::<Aged>::try_from_uri(request.uri()).expect("an age");
+        Ok::<_, std::convert::Infallible>(aged.answer().into_response())
+    });
+    App::new(())
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256(key).expect("a key").issuer("https://id.example").audience("api"))
+        .routes(routes![nothing, max_age, public_max_age, private_max_age, max_age_0])
+        .routes(routes![asked_first, asked_first_with_age, no_store, private, public, immutable])
+        .routes(routes![must_revalidate, stale, too_stale, stale_if_error, s_maxage, both_ages])
+        .routes(routes![vary, vary_other, without_vary, shared, limited, guessed, no_tag])
+        .routes(routes![no_tag_no_cache, not_found, failed, found_elsewhere, moved])
+        .routes(routes![handler_forbids, handler_shortens, handler_lengthens])
+        .routes(routes![of_session, of_session_kept, of_session_written, of_token, of_token_kept])
+        .routes(routes![prices, post_kept, put_answered, login, page])
+        .scope("/scope", Scope::new().cache(minute).routes(routes![in_scope, not_in_scope]))
+        .mount("/mount", Mount::new(mounted).cache(minute))
+}

@@ -1,0 +1,195 @@
+//! What pages of another site can load: what an isolated app refuses, and what it lets in.
+
+use axum::response::Html;
+
+use super::*;
+
+const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"8\" height=\"8\"></svg>";
+
+fn image() -> impl IntoResponse {
+    ([("content-type", "image/svg+xml")], SVG)
+}
+
+fn code() -> impl IntoResponse {
+    ([("content-type", "text/javascript")], "window.ran = true;")
+}
+
+/// Each kind twice: isolated by the app, and for everybody.
+#[get("/image")]
+#[auth(public)]
+async fn isolated_image() -> impl IntoResponse {
+    image()
+}
+
+#[get("/open/image")]
+#[isolation(none)]
+#[auth(public)]
+async fn open_image() -> impl IntoResponse {
+    image()
+}
+
+#[get("/script")]
+#[auth(public)]
+async fn isolated_script() -> impl IntoResponse {
+    code()
+}
+
+#[get("/open/script")]
+#[isolation(none)]
+#[auth(public)]
+async fn open_script() -> impl IntoResponse {
+    code()
+}
+
+#[get("/data")]
+#[post("/data")]
+#[auth(public)]
+async fn isolated_data() -> Json<u32> {
+    Json(1)
+}
+
+#[get("/open/data")]
+#[post("/open/data")]
+#[isolation(none)]
+#[auth(public)]
+async fn open_data() -> Json<u32> {
+    Json(1)
+}
+
+#[get("/page")]
+#[headers(frame = any)]
+#[auth(public)]
+async fn isolated_page() -> Html<&'static str> {
+    Html("<!doctype html><title>isolated</title><body>")
+}
+
+#[get("/open/page")]
+#[headers(frame = any)]
+#[isolation(none)]
+#[auth(public)]
+async fn open_page() -> Html<&'static str> {
+    Html("<!doctype html><title>open</title><body>")
+}
+
+#[get("/granted")]
+#[put("/granted")]
+#[cors(origins = ["http://127.0.0.1:*"])]
+#[auth(public)]
+async fn granted() -> Json<u32> {
+    Json(1)
+}
+
+fn site() -> Result<Site, Failure> {
+    let isolated = routes![isolated_image, isolated_script, isolated_data, isolated_page, granted];
+    let open = routes![open_image, open_script, open_data, open_page];
+    Site::open(App::new(()).isolation(Isolation::SameOrigin).routes(isolated).routes(open))
+}
+
+/// Has a page load something in a way that asks for no permission: whether it did.
+const LOAD: &str = "
+    const { kind, url } = input;
+    if (kind === 'no-cors' || kind === 'no-cors POST') {
+        await fetch(url, { mode: 'no-cors', method: kind === 'no-cors' ? 'GET' : 'POST' });
+        return null;
+    }
+    const element = document.createElement(kind);
+    return new Promise(resolve => {
+        element.onload = () => resolve('load');
+        element.onerror = () => resolve('error');
+        element.src = url;
+        document.body.append(element);
+    });";
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn what_another_site_loads_without_asking_is_refused() -> Result<(), Failure> {
+    let site = site()?;
+    let browser = Browser::start()?;
+    browser.goto(&site.foreign())?;
+    for (kind, path) in [
+        ("img", "/image"),
+        ("script", "/script"),
+        ("iframe", "/page"),
+        ("no-cors", "/data"),
+        ("no-cors POST", "/data"),
+    ] {
+        let target = |path: &str| format!("{path}?{}", kind.replace(' ', "-"));
+        let load = |target: &str| {
+            let url = format!("{}{target}", site.origin());
+            browser.run(LOAD, &json!({ "kind": kind, "url": url }))
+        };
+        let isolated = target(path);
+        let loaded = load(&isolated)?;
+        // What becomes a page is told so by a page, which has no code.
+        let code = if kind == "iframe" { "" } else { CROSS_SITE };
+        assert_eq!(site.arrival(&isolated).refused_with(), (403, code), "{kind}");
+        assert_eq!(site.arrival(&isolated).fetch_site.as_deref(), Some("cross-site"));
+        let open = target(&format!("/open{path}"));
+        let opened = load(&open)?;
+        assert_eq!(site.arrival(&open).status, 200, "it would be answered: {kind}");
+        // A frame is `load`ed with whatever it shows.
+        if kind == "img" || kind == "script" {
+            assert_eq!((loaded, opened), (json!("error"), json!("load")), "{kind}");
+        }
+    }
+    let ran = browser.run("return window.ran ?? null;", &Value::Null)?;
+    assert_eq!(ran, true, "the open script ran");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn what_cors_grants_and_links_are_let_in() -> Result<(), Failure> {
+    let site = site()?;
+    let browser = Browser::start()?;
+    browser.goto(&site.foreign())?;
+    let call = "
+        try {
+            const answer = await fetch(input.url, { method: input.method });
+            return [answer.status, await answer.json()];
+        } catch (error) {
+            return [error.name];
+        }";
+    let call = |method: &str, path: &str| {
+        let url = format!("{}{path}", site.origin());
+        browser.run(call, &json!({ "method": method, "url": url }))
+    };
+    assert_eq!(call("GET", "/granted?get")?, json!([200, 1]));
+    assert_eq!(site.arrival("/granted?get").fetch_site.as_deref(), Some("cross-site"));
+    assert_eq!(call("PUT", "/granted?put")?, json!([200, 1]));
+    assert_eq!(site.methods("/granted?put"), ["OPTIONS", "PUT"]);
+    assert_eq!(call("GET", "/data?cors")?, json!(["TypeError"]));
+    assert_eq!(site.arrival("/data?cors").refused_with(), (403, CROSS_SITE));
+
+    let link = format!("{}/page?link", site.origin());
+    browser.leave("location.href = input", &json!(link))?;
+    browser.wait_for("document.title === 'isolated'")?;
+    assert_eq!(site.arrival("/page?link").fetch_site.as_deref(), Some("cross-site"));
+    // A form that is sent from elsewhere is no link.
+    browser.goto(&site.foreign())?;
+    let form = "
+        const form = Object.assign(document.createElement('form'), { method: 'post', action: input });
+        document.body.append(form);
+        form.submit();";
+    browser.leave(form, &json!(format!("{}/data?form", site.origin())))?;
+    assert_eq!(site.arrival("/data?form").status, 403);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn pages_of_the_same_origin_load_everything() -> Result<(), Failure> {
+    let site = site()?;
+    let browser = Browser::start()?;
+    browser.goto(&format!("{}/page?typed", site.origin()))?;
+    assert_eq!(site.arrival("/page?typed").fetch_site.as_deref(), Some("none"));
+    for (kind, path) in [("img", "/image"), ("script", "/script"), ("iframe", "/page")] {
+        let loaded = browser.run(LOAD, &json!({ "kind": kind, "url": path }))?;
+        assert_eq!(loaded, "load", "{kind}");
+        assert_eq!(site.arrival(path).status, 200, "{kind}");
+        assert_eq!(site.arrival(path).fetch_site.as_deref(), Some("same-origin"));
+    }
+    Ok(())
+}
+
+const CROSS_SITE: &str = "isolation.cross-site";

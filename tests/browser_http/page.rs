@@ -1,0 +1,109 @@
+//! The page of the catalogue: it says of each request what really became of it.
+
+use super::{example::Catalogue, *};
+
+/// A click on a button, until its work is done.
+fn click(browser: &Browser, selector: &str) -> Result<(), Failure> {
+    let click = "document.querySelector(input).click();";
+    browser.run(click, &json!(selector))?;
+    browser.wait_for("!document.querySelector('button:disabled')")
+}
+
+/// What was asked since the last time, as `name verdict statuses`: the browser's word, and what
+/// the server saw. The page has to say of itself that both agree.
+fn asked(browser: &Browser) -> Result<Vec<String>, Failure> {
+    let asked = browser.run("return window.__asked.splice(0);", &Value::Null)?;
+    let asked = asked.as_array().ok_or("no list")?.iter().map(|one| {
+        assert_eq!(one["agrees"], true, "{one}");
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        format!("{} {} {}", text("name"), text("verdict"), one["saw"])
+    });
+    Ok(asked.collect())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
+    let catalogue = Catalogue::start()?;
+    let browser = Browser::start()?;
+    browser.goto(catalogue.origin())?;
+    assert_eq!(browser.title()?, "Catalogue");
+    click(&browser, "#ask-all")?;
+    let first = asked(&browser)?;
+    let network = ["list", "product", "file", "static", "search"];
+    assert_eq!(first, network.map(|name| format!("{name} network [200]")));
+    click(&browser, "#ask-all")?;
+    let kept = [
+        "list cache []",
+        "product revalidated [304]",
+        "file cache []",
+        "static cache []",
+        "search network [200]",
+    ];
+    assert_eq!(asked(&browser)?, kept);
+    click(&browser, "#ask-stale")?;
+    assert_eq!(asked(&browser)?[0], "list revalidated [304]", "older than `max_age = 5`");
+    assert_eq!(browser.text_of("#row-list .verdict")?, "revalidated");
+    assert_eq!(browser.text_of("#row-list td:nth-child(4)")?, "GET, answered 304");
+    let tally = browser.text_of("#tally")?;
+    assert_eq!(
+        tally.split_whitespace().collect::<Vec<_>>().join(" "),
+        "Network 7 Revalidated 3 Cache 5"
+    );
+
+    // Somebody changes a product: what was kept of it is no use any more.
+    click(&browser, "[data-do=raise]")?;
+    click(&browser, "#row-product button")?;
+    assert_eq!(asked(&browser)?, ["product network [200]"]);
+    click(&browser, "#row-product button")?;
+    assert_eq!(asked(&browser)?, ["product revalidated [304]"]);
+    assert!(browser.console()?.iter().all(|line| !line.contains("Content Security Policy")));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Failure> {
+    let catalogue = Catalogue::start()?;
+    let browser = Browser::start()?;
+    browser.goto(catalogue.origin())?;
+    for (action, statuses) in [
+        ("raise", "200"),
+        ("old", "412"),
+        ("blind", "428"),
+        ("wrong", "422"),
+        ("remove", "204"),
+        ("remove", "404"),
+        ("part", "206"),
+        ("beyond", "416"),
+        ("crowd", "200 503"),
+        ("often", "200 429"),
+    ] {
+        click(&browser, &format!("[data-do={action}]"))?;
+        let newest = "return document.querySelector('#log li').dataset.status;";
+        assert_eq!(browser.run(newest, &Value::Null)?, statuses, "{action}");
+    }
+    let often = browser.text_of("#log li:first-child")?;
+    assert!(often.contains("ask again in"), "{often}");
+    // For whoever wants to look: `POLICY_SCREENSHOT=page.png`, and `POLICY_DARK=1` for the other.
+    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
+        let dark = std::env::var_os("POLICY_DARK").map(|_| "--force-dark-mode".to_owned());
+        let flags: Vec<_> =
+            dark.into_iter().chain(["--window-size=1200,1350".to_owned()]).collect();
+        let catalogue = Catalogue::start()?;
+        let browser = Browser::with(&flags, &json!({}))?;
+        browser.goto(catalogue.origin())?;
+        for selector in [
+            "#ask-all",
+            "[data-do=raise]",
+            "[data-do=old]",
+            "[data-do=often]",
+            "#ask-all",
+            "#ask-all",
+        ] {
+            click(&browser, selector)?;
+        }
+        browser.screenshot(file.as_ref())?;
+    }
+    Ok(())
+}

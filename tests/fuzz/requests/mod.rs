@@ -1,0 +1,234 @@
+//! Random requests to a server with every policy on: nothing panics, nothing fails that was not
+//! asked to, and every answer is HTTP to the byte.
+//!
+//! As a test some thousand requests; `cargo xtask long requests` sends a million others.
+
+mod answer;
+mod app;
+mod generate;
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    env, panic,
+    sync::Once,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    runtime::Builder,
+};
+
+use crate::random::Random;
+use answer::{Answer, Fault};
+use generate::{Credentials, Sent};
+
+/// How many requests are answered as a test.
+const SHORT: usize = 20_000;
+
+thread_local! {
+    /// All of the server runs on the thread of its test.
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            default(info);
+        }));
+    });
+}
+
+/// What came back on one connection.
+struct Received {
+    bytes: Vec<u8>,
+    /// Whether the connection broke, and bytes on their way were lost.
+    was_reset: bool,
+}
+
+async fn exchanged(address: std::net::SocketAddr, bytes: &[u8]) -> Received {
+    let stream = TcpStream::connect(address).await.expect("a server that listens");
+    let (mut reader, mut writer) = stream.into_split();
+    let write = async {
+        // The server may close before the end.
+        let is_taken = writer.write_all(bytes).await.is_ok();
+        is_taken && writer.shutdown().await.is_ok()
+    };
+    let mut received = Vec::new();
+    let (is_taken, read) = tokio::join!(write, reader.read_to_end(&mut received));
+    Received { bytes: received, was_reset: !is_taken || read.is_err() }
+}
+
+/// Reads all answers of a connection.
+fn answers(sent: &[Sent], received: &Received) -> Result<Vec<Answer>, String> {
+    let (mut rest, mut answers) = (&received.bytes[..], Vec::new());
+    let last = sent.last().expect("a request");
+    while !rest.is_empty() {
+        // What follows what was spoilt is no HEAD.
+        let request = sent.get(answers.len());
+        if request.is_none() && last.is_sound {
+            return Err(format!("{} answers to {} requests", answers.len() + 1, sent.len()));
+        }
+        let is_of_head = request.is_some_and(|request| request.is_head);
+        match Answer::read(rest, is_of_head) {
+            Ok((answer, behind)) => {
+                rest = behind;
+                // What says that the request may go on comes before its answer (RFC 9110 15.2.1).
+                if answer.status == 100 {
+                    continue;
+                }
+                if let Some(request) = request {
+                    judge(request, &answer)?;
+                }
+                answers.push(answer);
+            }
+            Err(Fault::Unfinished) if received.was_reset => break,
+            // Nobody answers a head that was spoilt as one to HEAD.
+            Err(fault) => return Err(format!("answer {}: {fault:?}", answers.len() + 1)),
+        }
+    }
+    let asked = answers.len().checked_sub(1).and_then(|last| sent.get(last));
+    let has_closed = answers.last().is_some_and(|last| last.field("connection") == Some("close"))
+        || asked.is_some_and(|request| request.has_content);
+    let is_sound = sent.iter().all(|request| request.is_sound);
+    if is_sound && answers.len() < sent.len() && !received.was_reset && !has_closed {
+        return Err(format!("{} answers to {} requests", answers.len(), sent.len()));
+    }
+    Ok(answers)
+}
+
+/// What holds for every single answer beyond its form.
+fn judge(request: &Sent, answer: &Answer) -> Result<(), String> {
+    let has = |name| answer.field(name).is_some();
+    let says = |what: &str| Err(format!("{what}: {answer:?}"));
+    match answer.status {
+        500.. if request.asked_status == Some(answer.status) => (),
+        // A method that the standard does not know (RFC 9110 15.6.2).
+        501 if is_unknown_method(&request.bytes) => (),
+        500.. => return says("failed unasked"),
+        405 if !has("allow") => return says("no `Allow`"),
+        416 if !has("content-range") && request.asked_status.is_none() => {
+            return says("no `Content-Range`");
+        }
+        429 if !has("retry-after") => return says("no `Retry-After`"),
+        206 if !has("content-range") && request.asked_status.is_none() => {
+            return says("no `Content-Range`");
+        }
+        _ => (),
+    }
+    if answer.field("content-type") == Some("application/problem+json") && !answer.body.is_empty() {
+        let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if problem["status"] != answer.status {
+            return says("no problem");
+        }
+    }
+    Ok(())
+}
+
+fn is_unknown_method(request: &[u8]) -> bool {
+    let known =
+        ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ", "TRACE ", "CONNECT "];
+    !known.iter().any(|method| request.starts_with(method.as_bytes()))
+}
+
+async fn log_in(address: std::net::SocketAddr) -> Credentials {
+    let exchange = async |head: &str, fields: &str| {
+        let text =
+            format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{fields}\r\n");
+        let received = exchanged(address, text.as_bytes()).await;
+        let (answer, _) = Answer::read(&received.bytes, false).expect("an answer");
+        assert!((200..300).contains(&answer.status), "{head}: {answer:?}");
+        answer
+    };
+    let login = exchange("POST /login", "origin: http://localhost\r\ncontent-length: 0\r\n").await;
+    let cookie = login.field("set-cookie").and_then(|cookie| cookie.split(';').next());
+    let cookie = cookie.expect("a cookie").to_owned();
+    let csrf = exchange("GET /csrf", &format!("cookie: {cookie}\r\n")).await;
+    let csrf: serde_json::Value = serde_json::from_slice(&csrf.body).expect("JSON");
+    let issued = exchange("POST /tokens", "content-length: 0\r\n").await;
+    let issued: serde_json::Value = serde_json::from_slice(&issued.body).expect("JSON");
+    let text = |value: &serde_json::Value, name: &str| {
+        value[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {value}")).to_owned()
+    };
+    let bearer = format!("Bearer {}", text(&issued, "access_token"));
+    Credentials { cookie, bearer, csrf: text(&csrf, "token") }
+}
+
+#[test]
+fn every_request_gets_an_answer_that_is_http() {
+    count_panics();
+    let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
+    let count = number("POLICY_FUZZ_REQUESTS").map(|count: u64| count as usize);
+    let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
+    let seed = number("POLICY_FUZZ_SEED").unwrap_or_else(|| count.map_or(1, |_| seconds()));
+    let count = count.unwrap_or(SHORT);
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(run(count, seed));
+}
+
+async fn run(count: usize, seed: u64) {
+    let server = app::app().bind("127.0.0.1:0").await.expect("an app that starts");
+    let address = server.local_addr();
+    tokio::spawn(server.run_until(std::future::pending()));
+    let mut random = Random(seed);
+    let begun = Instant::now();
+    let mut own = log_in(address).await;
+    let (mut requests, mut answered, mut spoilt, mut connections) = (0, 0, 0, 0);
+    let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
+    while answered < count {
+        // Tokens and sessions end.
+        if connections % 2_000 == 1_999 {
+            own = log_in(address).await;
+        }
+        let mut sent = Vec::new();
+        let last = random.below(16);
+        for at in 0..=last {
+            let is_spoilt = at == last && random.below(3) == 0;
+            sent.push(if is_spoilt {
+                spoilt += 1;
+                generate::spoilt(&mut random, &own)
+            } else {
+                generate::request(&mut random, &own, at == last)
+            });
+        }
+        connections += 1;
+        requests += sent.len();
+        let bytes = sent.iter().map(|sent| &*sent.bytes).collect::<Vec<_>>().concat();
+        let received = exchanged(address, &bytes).await;
+        let answers = answers(&sent, &received).unwrap_or_else(|fault| {
+            panic!(
+                "seed {seed}, connection {connections}: {fault}\nsent: {}\nreceived: {}",
+                bytes.escape_ascii(),
+                received.bytes.escape_ascii(),
+            )
+        });
+        answered += answers.len();
+        for answer in answers {
+            *statuses.entry(answer.status).or_default() += 1;
+        }
+        assert_eq!(
+            PANICS.get(),
+            0,
+            "seed {seed}, connection {connections}: {}",
+            bytes.escape_ascii()
+        );
+    }
+    let took = begun.elapsed().as_secs_f64();
+    println!(
+        "fuzz requests: {requests} requests ({spoilt} spoilt) on {connections} connections in \
+         {took:.1} s, {answered} answers, seed {seed}: {statuses:?}"
+    );
+    let per_mille = |status| statuses.get(&status).copied().unwrap_or(0) * 1000 / answered;
+    for (status, floor) in [(200, 100), (204, 10), (400, 10), (404, 10), (405, 10), (413, 1)] {
+        assert!(per_mille(status) >= floor, "only {} in 1000 got {status}", per_mille(status));
+    }
+    let all = [201, 206, 304, 401, 403, 406, 412, 415, 416, 421, 422, 428, 431, 500, 501];
+    for status in all {
+        assert!(statuses.contains_key(&status), "nobody got {status}: {statuses:?}");
+    }
+}

@@ -1,0 +1,478 @@
+//! What caches may keep: what a route declares, what its handler writes, and who it is for.
+
+use axum::response::Html;
+use policy_core::secret::SecretKey;
+
+use super::*;
+
+/// Answers with the status and the headers that the request asks for.
+type Asked = (StatusCode, HeaderMap, &'static str);
+
+fn answer(headers: &HeaderMap) -> Asked {
+    let status =
+        headers.get("x-status").map_or(200, |value| value.to_str().unwrap().parse().unwrap());
+    (StatusCode::from_u16(status).unwrap(), asked_for(headers), "")
+}
+
+#[get("/public")]
+#[cache(public, max_age = 60, stale_while_revalidate = 30, vary = ["accept", "X-Region"])]
+#[auth(public)]
+async fn public(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[get("/undeclared")]
+#[auth(public)]
+async fn undeclared(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[get("/public/session")]
+#[cache(private, max_age = 60)]
+#[auth(public)]
+async fn public_session(_session: Session, headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+/// A name by which the macro does not know it.
+type OfSession = CsrfToken;
+
+/// No argument is seen to be of a session, and what is in the page is one's.
+#[get("/public/form")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn public_form(csrf: OfSession) -> Html<String> {
+    Html(csrf.field())
+}
+
+#[get("/session")]
+#[cors(SHOP)]
+#[cache(private, max_age = 60)]
+#[auth(session)]
+async fn session(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[get("/session/writes")]
+#[cache(private, max_age = 60)]
+#[auth(session)]
+async fn writes(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+#[get("/token")]
+#[cache(private, max_age = 60)]
+#[auth(token)]
+async fn token(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[get("/optional")]
+#[cache(private, max_age = 60)]
+#[auth(session | token, optional)]
+async fn optional(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[post("/search")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn search(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[patch("/undeclared")]
+#[post("/undeclared")]
+#[put("/undeclared")]
+#[delete("/undeclared")]
+#[auth(public)]
+async fn change(headers: HeaderMap) -> Asked {
+    answer(&headers)
+}
+
+#[delete("/public")]
+#[cache(no_store)]
+#[auth(public)]
+async fn remove() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+#[post("/login")]
+#[auth(public)]
+async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
+    sessions.login("ada").await?;
+    Ok(StatusCode::OK)
+}
+
+#[post("/logout")]
+#[auth(session)]
+#[csrf(origin)]
+async fn logout(session: Session) {
+    session.logout();
+}
+
+#[post("/issue")]
+#[auth(public)]
+async fn issue(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+const OWN: &str = "https://api.example";
+
+struct World {
+    client: TestClient,
+    cookie: String,
+    token: String,
+}
+
+impl World {
+    async fn new() -> Self {
+        let key = SecretKey::drawn([7; 32]);
+        let tokens = Tokens::hs256([("k1".to_owned(), key)]).expect("keys");
+        let client = App::new(())
+            .public_origin(OWN)
+            .clock(Clock::at(START))
+            .sessions(Sessions::memory())
+            .tokens(tokens.issuer(OWN).audience("api"))
+            .routes(routes![
+                public,
+                undeclared,
+                public_session,
+                public_form,
+                session,
+                writes,
+                token,
+                optional,
+                search,
+                change,
+                remove,
+                login,
+                logout,
+                issue,
+            ])
+            .test();
+        let answer = client.post("/login").origin(OWN).send().await;
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let token = client.post("/issue").origin(OWN).send().await.text();
+        Self { client, cookie, token }
+    }
+
+    fn get(&self, path: &str, who: &str) -> TestRequest {
+        self.by(Method::GET, path, who)
+    }
+
+    fn by(&self, method: Method, path: &str, who: &str) -> TestRequest {
+        let request = self.client.request(method, path).origin(OWN);
+        match who {
+            "session" => request.header("cookie", &self.cookie),
+            "token" => request.header("authorization", format!("Bearer {}", self.token)),
+            "stale" => request.header("cookie", format!("__Host-sid={}", "A".repeat(43))),
+            _ => request,
+        }
+    }
+}
+
+/// The directives, sorted.
+fn control(answer: &TestResponse) -> String {
+    let lines = answer.header_all("cache-control").join(",");
+    let mut directives: Vec<_> =
+        lines.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
+    directives.sort_unstable();
+    directives.join(" ")
+}
+
+fn names(answer: &TestResponse) -> BTreeSet<String> {
+    let lines = answer.header_all("vary").join(",").to_ascii_lowercase();
+    lines.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+const DECLARED: &str = "max-age=60 public stale-while-revalidate=30";
+
+#[tokio::test]
+async fn the_table_of_who_it_is_for_holds() {
+    let world = World::new().await;
+    for (path, who, status, expected, varies) in [
+        ("/public", "nobody", 200, DECLARED, "accept x-region"),
+        // Credentials that nobody asked for change nothing.
+        ("/public", "session", 200, DECLARED, "accept x-region"),
+        ("/public", "token", 200, DECLARED, "accept x-region"),
+        ("/undeclared", "session", 200, "", ""),
+        ("/public/session", "nobody", 200, "max-age=60 private", "cookie"),
+        ("/public/session", "session", 200, "max-age=60 private", "cookie"),
+        ("/public/form", "session", 200, "no-store", "cookie"),
+        // Who has no session gets no token.
+        ("/public/form", "nobody", 200, "no-cache private", "cookie"),
+        ("/session", "session", 200, "max-age=60 private", "cookie origin"),
+        ("/session", "nobody", 401, "no-store", "accept cookie origin"),
+        ("/session", "stale", 401, "no-store", "accept cookie origin"),
+        ("/token", "token", 200, "max-age=60 private", ""),
+        ("/token", "nobody", 401, "no-store", "accept"),
+        ("/optional", "nobody", 200, "max-age=60 private", "cookie"),
+        ("/optional", "session", 200, "max-age=60 private", "cookie"),
+        ("/optional", "token", 200, "max-age=60 private", ""),
+        ("/optional", "stale", 200, "no-store", "cookie"),
+    ] {
+        for method in [Method::GET, Method::HEAD] {
+            let answer = world.by(method, path, who).send().await;
+            assert_eq!(answer.status(), status, "{path} {who}");
+            assert_eq!(control(&answer), expected, "{path} {who} {answer:?}");
+            let names = Vec::from_iter(names(&answer)).join(" ");
+            assert_eq!(names, varies, "{path} {who} {answer:?}");
+        }
+    }
+    // A cookie of the session, or the end of it, is for one person once.
+    for (method, path, who) in [
+        (Method::POST, "/login", "nobody"),
+        (Method::POST, "/login", "session"),
+        (Method::POST, "/issue", "nobody"),
+        (Method::GET, "/session/writes", "session"),
+        (Method::POST, "/logout", "session"),
+    ] {
+        let answer = world.by(method, path, who).send().await;
+        assert_eq!(control(&answer), "no-store", "{path} {answer:?}");
+    }
+}
+
+/// RFC 9111 3, for a cache that many people share, written after the standard.
+fn is_kept_for_others(has_authorization: bool, answer: &TestResponse) -> bool {
+    let control = control(answer).to_ascii_lowercase();
+    let has = |name: &str| control.split(' ').any(|one| one.split('=').next() == Some(name));
+    let opens = has("public") || has("s-maxage") || has("must-revalidate");
+    let by_default = matches!(
+        answer.status().as_u16(),
+        200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+    );
+    let is_named = opens || has("max-age") || answer.header("expires").is_some() || by_default;
+    is_named && !has("no-store") && !has("private") && (!has_authorization || opens)
+}
+
+#[tokio::test]
+async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes() {
+    let world = World::new().await;
+    let written = [
+        "",
+        "public",
+        "public, max-age=600",
+        "max-age=600",
+        "s-maxage=600",
+        "must-revalidate, max-age=1",
+        "private=\"set-cookie\", max-age=9",
+        "no-cache=\"set-cookie\"",
+        "max-age=600|cache-control: public",
+        "PUBLIC , S-MAXAGE=\"9\"",
+        "public;max-age=9",
+        "private, public",
+        "immutable, max-age=9",
+        "max-age=60|expires: Sun, 06 Nov 2094 08:49:37 GMT|cdn-cache-control: max-age=60",
+        "stale-if-error=600",
+        "max-age=60|surrogate-control: max-age=9|x-accel-expires: 9|vary: *",
+        "x-own=\"a, public\"",
+        "=, ,",
+    ];
+    let mut asked = 0;
+    for (path, who) in [
+        ("/session", "session"),
+        ("/token", "token"),
+        ("/optional", "session"),
+        ("/optional", "token"),
+        ("/public/session", "session"),
+        ("/public/session", "nobody"),
+        ("/public/form", "session"),
+    ] {
+        for written in written {
+            for status in ["200", "203", "204", "301", "302", "404", "410", "500"] {
+                let asks = if written.is_empty() {
+                    String::new()
+                } else {
+                    format!("cache-control: {written}")
+                };
+                let request =
+                    world.get(path, who).header("x-status", status).header("x-answer", asks);
+                let answer = request.send().await;
+                assert!(
+                    !is_kept_for_others(who == "token", &answer),
+                    "{path} {written} {answer:?}"
+                );
+                for rival in
+                    ["expires", "cdn-cache-control", "surrogate-control", "x-accel-expires"]
+                {
+                    assert!(answer.header(rival).is_none(), "{rival} {answer:?}");
+                }
+                if who != "token" {
+                    let names = names(&answer);
+                    assert!(names.contains("cookie") || names.contains("*"), "{answer:?}");
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert_eq!(asked, 7 * 18 * 8);
+    // The function does find what is kept.
+    let kept = world.get("/public", "nobody").send().await;
+    assert!(is_kept_for_others(false, &kept) && is_kept_for_others(true, &kept));
+}
+
+#[tokio::test]
+async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
+    let world = World::new().await;
+    for (written, expected) in [
+        ("no-store", "no-store"),
+        ("private", "max-age=60 private"),
+        ("public, max-age=10", "max-age=10 public"),
+        ("public, max-age=3600", "max-age=60 public"),
+        ("public, max-age=3600, stale-while-revalidate=600", DECLARED),
+        ("max-age=3600", "max-age=60"),
+        ("public, s-maxage=5", "max-age=60 public s-maxage=5"),
+        ("public, s-maxage=500", "max-age=60 public"),
+        ("no-cache", "max-age=60 no-cache"),
+        ("immutable, public, max-age=60", "max-age=60 public"),
+        ("public, max-age=-1", "no-cache"),
+        ("public, max-age=9, max-age=90", "no-cache"),
+        ("public, max-age=9|cache-control: no-store", "no-store"),
+    ] {
+        let request =
+            world.get("/public", "nobody").header("x-answer", format!("cache-control: {written}"));
+        let answer = request.send().await;
+        // A restriction makes ages that it rules out meaningless; they may stand there or not.
+        let got = control(&answer);
+        let is_expected = match expected {
+            "no-store" | "no-cache" => got.split(' ').any(|directive| directive == expected),
+            _ => got == expected,
+        };
+        assert!(is_expected, "{written}: {got}");
+    }
+}
+
+#[tokio::test]
+async fn a_declaration_is_for_good_answers() {
+    let world = World::new().await;
+    for status in 200..600 {
+        if matches!(status, 205 | 304) {
+            continue;
+        }
+        let get = || world.get("/public", "nobody").header("x-status", status.to_string());
+        let answer = get().send().await;
+        let is_kept = matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308);
+        assert_eq!(control(&answer), if is_kept { DECLARED } else { "no-store" }, "{status}");
+        assert_eq!(names(&answer).len(), 2, "{status} {answer:?}");
+        // Unless the handler says how long.
+        let answer = get().header("x-answer", "cache-control: max-age=5").send().await;
+        assert_eq!(control(&answer), "max-age=5", "{status}");
+    }
+    assert_eq!(control(&world.client.get("/public/none").send().await), "");
+}
+
+#[tokio::test]
+async fn answers_to_methods_that_change_something_are_kept_only_where_they_may() {
+    let world = World::new().await;
+    let (location, fresh) = ("content-location: /search?q=1", "cache-control: public, max-age=30");
+    for (method, path, asks, expected) in [
+        (Method::POST, "/search", String::new(), "no-store"),
+        (Method::POST, "/search", fresh.to_owned(), "no-store"),
+        (Method::POST, "/search", location.to_owned(), "max-age=60 public"),
+        (Method::POST, "/search", format!("{location}|{fresh}"), "max-age=30 public"),
+        (Method::POST, "/undeclared", format!("{location}|{fresh}"), "max-age=30 public"),
+        (Method::PATCH, "/undeclared", format!("{location}|{fresh}"), "max-age=30 public"),
+        (Method::POST, "/undeclared", format!("{location}|cache-control: public"), "no-store"),
+        (Method::POST, "/undeclared", fresh.to_owned(), "no-store"),
+        (Method::PUT, "/undeclared", format!("{location}|{fresh}"), "no-store"),
+        (Method::DELETE, "/undeclared", format!("{location}|{fresh}"), "no-store"),
+        (Method::DELETE, "/undeclared", String::new(), ""),
+        (Method::DELETE, "/public", String::new(), "no-store"),
+    ] {
+        let answer =
+            world.by(method.clone(), path, "nobody").header("x-answer", &asks).send().await;
+        assert_eq!(control(&answer), expected, "{method} {path} {asks}");
+    }
+}
+
+#[get("/default")]
+#[auth(public)]
+async fn default() -> &'static str {
+    "default"
+}
+
+#[get("/default/own")]
+#[cache(no_cache)]
+#[auth(public)]
+async fn own() -> &'static str {
+    "own"
+}
+
+#[get("/default/none")]
+#[cache(none)]
+#[auth(public)]
+async fn none() -> &'static str {
+    "none"
+}
+
+#[post("/default")]
+#[auth(public)]
+async fn posted() -> &'static str {
+    "posted"
+}
+
+#[route(GET, POST, "/default/both")]
+#[auth(public)]
+async fn both() -> &'static str {
+    "both"
+}
+
+#[get("/default/session")]
+#[auth(session, optional)]
+async fn for_one() -> &'static str {
+    "one"
+}
+
+#[get("/default/argument")]
+#[auth(public)]
+async fn argument(_session: Session) -> &'static str {
+    "argument"
+}
+
+#[get("/default/form")]
+#[auth(public)]
+async fn form(csrf: CsrfToken) -> String {
+    csrf.field()
+}
+
+#[tokio::test]
+async fn a_default_is_taken_over_by_what_everybody_may_read() {
+    const APP: CachePolicy = CachePolicy::public().max_age(7).build();
+    const SCOPE: CachePolicy = CachePolicy::private().max_age(8).build();
+    let all = || routes![default, own, none, posted, both, for_one, argument, form];
+    let client = App::new(())
+        .sessions(Sessions::memory())
+        .cache(APP)
+        .routes(all())
+        .scope("/scope", Scope::new().cache(SCOPE).routes(all()))
+        .scope("/bare", Scope::new().no_cache().routes(all()))
+        .mount(
+            "/mount",
+            Mount::new(tower::service_fn(async |_| {
+                Ok::<_, Infallible>(Response::new(Body::empty()))
+            })),
+        )
+        .test();
+    for (prefix, taken) in
+        [("", "max-age=7 public"), ("/scope", "max-age=8 private"), ("/bare", "")]
+    {
+        for (method, path, expected) in [
+            (Method::GET, "/default", taken),
+            (Method::HEAD, "/default", taken),
+            (Method::GET, "/default/own", "no-cache"),
+            (Method::GET, "/default/none", ""),
+            (Method::POST, "/default", ""),
+            (Method::GET, "/default/both", ""),
+            (Method::POST, "/default/both", ""),
+            (Method::GET, "/default/session", "no-cache private"),
+            (Method::GET, "/default/argument", "no-cache private"),
+        ] {
+            let answer = client.request(method.clone(), &format!("{prefix}{path}")).send().await;
+            assert_eq!(control(&answer), expected, "{method} {prefix}{path} {answer:?}");
+        }
+    }
+    assert_eq!(control(&client.get("/default/form").send().await), "no-cache private");
+    assert_eq!(control(&client.get("/mount/x").send().await), "max-age=7 public");
+    assert_eq!(control(&client.get("/nowhere").send().await), "no-store");
+}

@@ -1,0 +1,142 @@
+//! Compression by tower-http's layer, around an app that knows nothing of it.
+
+use tower_http::compression::CompressionLayer;
+
+use super::*;
+
+/// Long enough for the layer to compress it.
+const LONG: &str = "all work and no play makes a server dull. ";
+
+#[get("/long")]
+#[cors(SHOP)]
+#[cache(public, max_age = 60, vary = ["x-region"])]
+#[auth(public)]
+async fn long() -> (ETag, ByteRanges, String) {
+    (ETag::version(1), ByteRanges, LONG.repeat(100))
+}
+
+#[get("/short")]
+#[cors(SHOP)]
+#[auth(public)]
+async fn short() -> &'static str {
+    "short"
+}
+
+#[get("/scripts")]
+#[jsonp(callback = "cb")]
+#[auth(public)]
+async fn scripts() -> Json<String> {
+    Json(LONG.repeat(100))
+}
+
+#[get("/stream")]
+#[limit(concurrency = 1)]
+#[auth(public)]
+async fn chunks() -> Body {
+    Body::from_stream(stream::iter([LONG; 50].map(Ok::<_, Infallible>)))
+}
+
+async fn server() -> Running {
+    let app = App::new(()).routes(routes![long, short, scripts, chunks, declared]);
+    Running::start(app.layer(CompressionLayer::new())).await
+}
+
+const GZIP: &str = "accept-encoding: gzip";
+
+/// What gzip makes of a body again, by the program of that name.
+fn unzipped(body: &[u8]) -> String {
+    use std::{
+        io::Write,
+        process::{Command, Stdio},
+    };
+    let mut program = Command::new("gzip")
+        .arg("-dc")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("gzip");
+    program.stdin.take().unwrap().write_all(body).unwrap();
+    let output = program.wait_with_output().unwrap();
+    assert!(output.status.success(), "trailing or broken data");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn adds_to_vary_and_leaves_the_policy() {
+    let server = server().await;
+    let expected: BTreeSet<_> = ["accept-encoding", "origin", "x-region"].map(str::to_owned).into();
+    for fields in [&[PAGE, GZIP][..], &[PAGE]] {
+        let answer = ask(&server, "GET /long", fields).await;
+        assert_eq!(vary(&answer), expected, "{answer:?}");
+        assert_eq!(answer.sharing(), SHARED);
+        assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+        let is_zipped = fields.contains(&GZIP);
+        assert_eq!(answer.header("content-encoding"), is_zipped.then_some("gzip"));
+        let text = if is_zipped { unzipped(&answer.body) } else { answer.text().to_owned() };
+        assert_eq!(text, LONG.repeat(100));
+    }
+    for path in ["/short", "/stream", "/scripts?cb=f"] {
+        let answer = ask(&server, &format!("GET {path}"), &[GZIP]).await;
+        let text = match answer.header("content-encoding") {
+            Some("gzip") => unzipped(&answer.body),
+            other => {
+                assert_eq!((other, path), (None, "/short"));
+                answer.text().to_owned()
+            }
+        };
+        match path {
+            "/short" => assert_eq!(text, "short"),
+            "/stream" => assert_eq!(text, LONG.repeat(50)),
+            _ => {
+                assert_eq!(
+                    text,
+                    format!("/**/typeof f==='function'&&f(\"{}\");", LONG.repeat(100))
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn leaves_what_has_no_body_and_what_is_a_part() {
+    let server = server().await;
+    let answer = ask(&server, "GET /long", &[PAGE, GZIP, "if-none-match: \"1\""]).await;
+    assert_eq!((answer.status, answer.header("content-encoding")), (304, None));
+    assert_eq!(answer.sharing(), SHARED);
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+    assert_eq!(answer.header("etag"), Some("\"1\""));
+    let answer = ask(&server, "GET /long", &[GZIP, "range: bytes=0-99"]).await;
+    assert_eq!((answer.status, answer.header("content-encoding")), (206, None));
+    assert_eq!(answer.text(), &LONG.repeat(3)[..100]);
+    let head = ask(&server, "HEAD /long", &[GZIP]).await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    // The stream was compressed to its end, and left its place.
+    for _ in 0..3 {
+        assert_eq!(ask(&server, "GET /stream", &[GZIP]).await.status, 200);
+    }
+    let problem = ask(&server, "GET /nowhere", &[GZIP, "accept: text/html"]).await;
+    assert!(unzipped(&problem.body).contains("route.not-found"));
+}
+
+#[get("/declared")]
+#[cache(public, max_age = 60, vary = ["accept-encoding"])]
+#[auth(public)]
+async fn declared() -> (ETag, String) {
+    (ETag::weak("1").unwrap(), LONG.repeat(100))
+}
+
+/// The layer looks at bodies, of which 304 and HEAD have none: a route that says itself what it
+/// depends on says it there, too (RFC 9110 15.4.5), and the layer says it no second time.
+#[tokio::test]
+async fn a_route_that_declares_its_encodings_names_them_on_every_answer() {
+    let server = server().await;
+    for (line, field, status) in [
+        ("GET /declared", "accept: */*", 200),
+        ("HEAD /declared", "accept: */*", 200),
+        ("GET /declared", "if-none-match: \"1\"", 304),
+    ] {
+        let answer = ask(&server, line, &[GZIP, field]).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(vary(&answer), ["accept-encoding".to_owned()].into(), "{line} {answer:?}");
+    }
+}

@@ -1,0 +1,443 @@
+//! Conditional requests and ranges, against an evaluator of their own that is written after
+//! RFC 9110 13.2.2 and 14.2, step by step.
+
+use super::*;
+
+const CONTENT: &str = "0123456789";
+
+/// `Last-Modified`, and a day on both sides of it.
+const BEFORE: &str = "Sat, 05 Nov 1994 08:49:37 GMT";
+const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+const AFTER: &str = "Mon, 07 Nov 1994 08:49:37 GMT";
+
+/// Ten bytes with the validators that the request asks for.
+#[get("/doc")]
+#[cache(public, max_age = 60, vary = ["x-answer"])]
+#[auth(public)]
+async fn doc(headers: HeaderMap) -> (ByteRanges, HeaderMap, &'static str) {
+    (ByteRanges, asked_for(&headers), CONTENT)
+}
+
+fn app() -> App<()> {
+    App::new(()).cors(SHOP).routes(routes![doc, unranged, empty, status, streamed])
+}
+
+/// What a naive reader of the standard answers: the status, and the range of a 206.
+fn expected(
+    method: &str,
+    validators: &[&str],
+    asks: &[(&str, &str)],
+) -> (u16, Option<(usize, usize)>) {
+    let of = |name| asks.iter().find(|ask| ask.0 == name).unwrap().1;
+    let (if_match, if_none_match) = (of("if-match"), of("if-none-match"));
+    let (if_modified_since, if_unmodified_since) =
+        (of("if-modified-since"), of("if-unmodified-since"));
+    let (range, if_range) = (of("range"), of("if-range"));
+    let value =
+        |name: &str| validators.iter().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let (etag, modified) = (value("etag: "), value("last-modified: "));
+    let opaque = |tag: &str| tag.trim_start_matches("W/").to_owned();
+    let tags = |list: &str| list.split(',').map(|tag| tag.trim().to_owned()).collect::<Vec<_>>();
+    let is_date = |text: &str| text.ends_with("GMT");
+    // The three dates of this test, in their order.
+    let day = |date: &str| [BEFORE, DATE, AFTER].iter().position(|known| *known == date).unwrap();
+    // Step 1 and 2.
+    if !if_match.is_empty() {
+        let strong = |tag: &String| !etag.is_empty() && !etag.starts_with("W/") && *tag == etag;
+        if if_match != "*" && !tags(if_match).iter().any(strong) {
+            return (412, None);
+        }
+    } else if is_date(if_unmodified_since)
+        && !modified.is_empty()
+        && day(modified) > day(if_unmodified_since)
+    {
+        return (412, None);
+    }
+    // Step 3 and 4.
+    if !if_none_match.is_empty() {
+        let weak = |tag: &String| !etag.is_empty() && opaque(tag) == opaque(etag);
+        if if_none_match == "*" || tags(if_none_match).iter().any(weak) {
+            return (304, None);
+        }
+    } else if is_date(if_modified_since)
+        && !modified.is_empty()
+        && day(modified) <= day(if_modified_since)
+    {
+        return (304, None);
+    }
+    // Step 5.
+    let is_current = match if_range {
+        "" => true,
+        date if is_date(date) => date == modified,
+        tag => !tag.starts_with("W/") && tag == etag,
+    };
+    if method == "HEAD" || !is_current {
+        return (200, None);
+    }
+    match range {
+        "bytes=0-3" => (206, Some((0, 3))),
+        "bytes=-2" => (206, Some((8, 9))),
+        "bytes=4-" => (206, Some((4, 9))),
+        "bytes=9-99" => (206, Some((9, 9))),
+        "bytes=10-" | "bytes=-0" => (416, None),
+        // Nothing, malformed, of another unit, or several parts, which this server does not send.
+        _ => (200, None),
+    }
+}
+
+#[tokio::test]
+async fn every_combination_is_answered_as_the_standard_says() {
+    let tags = ["", "", "\"a\"", "\"b\"", "W/\"a\"", "\"x\", \"a\"", "\"x\",W/\"a\"", "*", "\"x\""];
+    let dates = ["", "", "", BEFORE, DATE, AFTER, "yesterday"];
+    let ranges = [
+        "",
+        "",
+        "bytes=0-3",
+        "bytes=-2",
+        "bytes=4-",
+        "bytes=9-99",
+        "bytes=10-",
+        "bytes=-0",
+        "bytes=0-1,4-5",
+        "lines=0-3",
+        "bytes=3-1",
+        "bytes 0-3",
+    ];
+    let if_ranges = ["", "", "\"a\"", "W/\"a\"", "\"b\"", DATE, AFTER, "\"a"];
+    let states: [&[&str]; 5] = [
+        &[],
+        &["etag: \"a\""],
+        &["etag: W/\"a\""],
+        &["last-modified: Sun, 06 Nov 1994 08:49:37 GMT"],
+        &["etag: \"a\"", "last-modified: Sun, 06 Nov 1994 08:49:37 GMT"],
+    ];
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let mut random = Random(7);
+    let mut seen = std::collections::BTreeMap::new();
+    for _ in 0..6000 {
+        let method = *random.of(&["GET", "GET", "HEAD"]);
+        let state = *random.of(&states);
+        let asks = [
+            ("if-match", *random.of(&tags)),
+            ("if-none-match", *random.of(&tags)),
+            ("if-modified-since", *random.of(&dates)),
+            ("if-unmodified-since", *random.of(&dates)),
+            ("range", *random.of(&ranges)),
+            ("if-range", *random.of(&if_ranges)),
+        ];
+        // Most requests have one or two of them.
+        let left_out = random.below(64) & random.below(64);
+        let asks: Vec<_> = asks
+            .iter()
+            .enumerate()
+            .map(|(place, (name, value))| {
+                (*name, if left_out >> place & 1 == 1 { "" } else { *value })
+            })
+            .collect();
+        let (status, part) = expected(method, state, &asks);
+        let mut fields = vec![PAGE.to_owned(), format!("x-answer: {}", state.join("|"))];
+        let stated = asks.iter().filter(|(_, value)| !value.is_empty());
+        fields.extend(stated.map(|(name, value)| format!("{name}: {value}")));
+        let fields: Vec<_> = fields.iter().map(String::as_str).collect();
+        connection.send(request(&format!("{method} /doc"), &fields)).await;
+        let answer = match method {
+            "HEAD" => connection.head().await,
+            _ => connection.answer().await,
+        };
+        assert_eq!(answer.status, status, "{method} {fields:?} {answer:?}");
+        *seen.entry((method, status)).or_insert(0) += 1;
+        assert_eq!(answer.sharing(), SHARED);
+        assert!(vary(&answer).is_superset(&["origin", "x-answer"].map(str::to_owned).into()));
+        let body = if method == "HEAD" { "" } else { CONTENT };
+        match (status, part) {
+            (206, Some((first, last))) => {
+                assert_eq!(answer.text(), &body[first..=last]);
+                let said = format!("bytes {first}-{last}/10");
+                assert_eq!(answer.header("content-range"), Some(&*said));
+            }
+            (200, _) => {
+                assert_eq!(answer.text(), body);
+                assert_eq!(answer.header("content-length"), Some("10"));
+                assert_eq!(answer.header("content-range"), None);
+                assert_eq!(answer.header("accept-ranges"), Some("bytes"));
+            }
+            (304, _) => {
+                for name in ["content-type", "content-length", "content-range"] {
+                    assert_eq!(answer.header(name), None, "{answer:?}");
+                }
+                assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+                let etag = state.iter().find_map(|line| line.strip_prefix("etag: "));
+                assert_eq!(answer.header("etag"), etag);
+            }
+            (416, _) => assert_eq!(answer.header("content-range"), Some("bytes */10")),
+            (412, _) => assert_eq!(answer.header("content-range"), None),
+            other => panic!("{other:?}"),
+        }
+        if matches!(status, 412 | 416) {
+            assert_eq!(answer.header("cache-control"), Some("no-store"), "{fields:?}");
+        }
+    }
+    for outcome in [
+        ("GET", 200),
+        ("GET", 206),
+        ("GET", 304),
+        ("GET", 412),
+        ("GET", 416),
+        ("HEAD", 200),
+        ("HEAD", 304),
+        ("HEAD", 412),
+    ] {
+        assert!(seen.get(&outcome).is_some_and(|count| *count >= 50), "{outcome:?} of {seen:?}");
+    }
+}
+
+/// The problem is the answer to one client's conditions. A cache that kept it would serve it to
+/// all others, which is how one request takes a page away from everybody.
+#[tokio::test]
+async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
+    #[get("/undeclared")]
+    #[auth(public)]
+    async fn undeclared(headers: HeaderMap) -> (ByteRanges, ETag, HeaderMap, &'static str) {
+        (ByteRanges, ETag::version(1), asked_for(&headers), CONTENT)
+    }
+
+    let app = App::new(()).cors(SHOP).routes(routes![doc, undeclared]);
+    let server = Running::start(app).await;
+    let lasting = "x-answer: etag: \"1\"|cache-control: public, max-age=3600|expires: Sun, 06 Nov 2094 08:49:37 GMT|cdn-cache-control: max-age=3600";
+    for path in ["/doc", "/undeclared"] {
+        let line = format!("GET {path}");
+        for (field, status) in [("if-match: \"2\"", 412), ("range: bytes=10-", 416)] {
+            let answer = ask(&server, &line, &[lasting, field]).await;
+            assert_eq!(answer.status, status);
+            for name in ["cache-control", "expires", "cdn-cache-control"] {
+                let value = answer.header(name);
+                assert!(
+                    matches!(value, None | Some("no-store")),
+                    "{name}: {value:?} on {status} of {path}"
+                );
+            }
+        }
+        // The page itself says it.
+        let page = ask(&server, &line, &[lasting]).await;
+        assert!(page.header("cache-control").unwrap().starts_with("public, max-age="));
+    }
+}
+
+#[get("/unranged")]
+#[auth(public)]
+async fn unranged() -> (ETag, &'static str) {
+    (ETag::version(1), CONTENT)
+}
+
+#[get("/empty")]
+#[auth(public)]
+async fn empty() -> (ByteRanges, ETag, &'static str) {
+    (ByteRanges, ETag::version(1), "")
+}
+
+#[get("/streamed")]
+#[auth(public)]
+async fn streamed() -> (ByteRanges, ETag, Body) {
+    let chunks = ["012", "", "3456", "789"].map(Ok::<_, Infallible>);
+    (ByteRanges, ETag::version(1), Body::from_stream(stream::iter(chunks)))
+}
+
+#[tokio::test]
+async fn a_range_is_served_only_where_the_answer_has_parts() {
+    let server = Running::start(app()).await;
+    let range = "range: bytes=0-3";
+    let answer = ask(&server, "GET /unranged", &[range]).await;
+    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    // Nobody knows how long a stream is.
+    let answer = ask(&server, "GET /streamed", &[range]).await;
+    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    for (fields, status) in
+        [(&[range][..], 416), (&["range: bytes=-1"], 200), (&[range, "if-range: \"2\""], 200)]
+    {
+        let answer = ask(&server, "GET /empty", fields).await;
+        assert_eq!(answer.status, status, "{fields:?}");
+    }
+    // Twice is not once.
+    let answer = ask(&server, "GET /doc", &[range, "range: bytes=4-"]).await;
+    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    // Many small ones are an attack.
+    let many = format!("range: bytes={}", vec!["0-0,2-2"; 500].join(","));
+    let answer = ask(&server, "GET /doc", &[&many]).await;
+    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    // No number is too large.
+    let huge = format!("range: bytes=2-{}", "9".repeat(60));
+    let answer = ask(&server, "GET /doc", &[&huge]).await;
+    assert_eq!((answer.status, answer.text()), (206, &CONTENT[2..]));
+}
+
+#[tokio::test]
+async fn lists_may_stand_in_several_lines() {
+    let server = Running::start(app()).await;
+    let state = "x-answer: etag: \"a\"";
+    for (fields, status) in [
+        (&["if-none-match: \"x\"", "if-none-match: \"a\""][..], 304),
+        (&["if-match: \"x\"", "if-match: \"a\""], 200),
+        (&["if-match: \"x\"", "if-match: \"y\""], 412),
+        (&["if-none-match: \"a,b\", \"a\""], 304),
+        (&["if-none-match: , ,\"a\",,"], 304),
+        (&["if-none-match: \"x,\"a\""], 200),
+        (&["if-match: \"a\" \"b\""], 412),
+        (&["if-none-match: a"], 200),
+        // No client sends these.
+        (&["if-none-match: *, \"x\""], 200),
+        (&["if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT", "if-modified-since: x"], 200),
+    ] {
+        let fields = [&[state], fields].concat();
+        assert_eq!(ask(&server, "GET /doc", &fields).await.status, status, "{fields:?}");
+    }
+}
+
+#[get("/status/{status}")]
+#[auth(public)]
+async fn status(status: u16) -> (StatusCode, ByteRanges, ETag, LastModified, &'static str) {
+    let date = LastModified::from(UNIX_EPOCH + Duration::from_secs(784_111_777));
+    (StatusCode::from_u16(status).unwrap(), ByteRanges, ETag::version(1), date, CONTENT)
+}
+
+/// RFC 9110 13.2.1.
+#[tokio::test]
+async fn what_is_no_success_stays_as_it_is() {
+    let server = Running::start(app()).await;
+    for status in
+        [201, 202, 203, 301, 302, 303, 307, 308, 400, 401, 403, 404, 409, 410, 418, 429, 500, 503]
+    {
+        let line = format!("GET /status/{status}");
+        for fields in [
+            &["if-none-match: *"][..],
+            &["if-none-match: \"1\""],
+            &["if-modified-since: Mon, 07 Nov 1994 08:49:37 GMT"],
+            &["if-match: \"2\""],
+            &["range: bytes=0-3"],
+            &["range: bytes=10-"],
+            &["range: bytes=0-3", "if-range: \"1\""],
+        ] {
+            let answer = ask(&server, &line, fields).await;
+            assert_eq!((answer.status, answer.text()), (status, CONTENT), "{fields:?}");
+        }
+    }
+    for (line, status) in
+        [("GET /nowhere", 404), ("PUT /doc", 405), ("GET /%", 400), ("BREW /doc", 501)]
+    {
+        let answer = ask(&server, line, &["if-none-match: *", "range: bytes=0-0"]).await;
+        assert_eq!(answer.status, status, "{line}");
+    }
+}
+
+/// What was read, and who read it, decides; the cookies that come along do not.
+#[tokio::test]
+async fn a_session_does_not_break_a_304() {
+    #[get("/account")]
+    #[cors(origins = ["https://shop.example"], credentials)]
+    #[cache(private, max_age = 9)]
+    #[auth(session)]
+    async fn account(session: Session) -> Result<(ETag, &'static str), Problem> {
+        session.set("seen", true)?;
+        Ok((ETag::version(1), "an account"))
+    }
+
+    #[post("/login")]
+    #[auth(public)]
+    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
+        sessions.login("ada").await?;
+        Ok(StatusCode::OK)
+    }
+
+    const OWN: &str = "https://api.example";
+    let clock = Clock::at(START);
+    let app = App::new(()).public_origin(OWN).clock(clock.clone()).sessions(Sessions::memory());
+    let client = app.routes(routes![account, login]).test();
+    let answer = client.post("/login").origin(OWN).send().await;
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let get = |fields: &[(&str, &str)]| {
+        let request =
+            client.get("/account").header("cookie", &cookie).origin("https://shop.example");
+        fields.iter().fold(request, |request, (name, value)| request.header(name, value)).send()
+    };
+    let whole = get(&[]).await;
+    assert_eq!(
+        (whole.status().as_u16(), whole.header("cache-control")),
+        (200, Some("private, max-age=9"))
+    );
+    clock.advance(Duration::from_secs(300));
+    for condition in [("if-none-match", "\"1\""), ("if-none-match", "*")] {
+        let answer = get(&[condition]).await;
+        assert_eq!((answer.status().as_u16(), answer.text()), (304, String::new()));
+        assert_eq!(answer.header("access-control-allow-origin"), Some("https://shop.example"));
+        assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+        assert_eq!(answer.header_all("vary").join(", "), "cookie, origin");
+        assert_eq!(answer.header("cache-control"), Some("private, max-age=9"));
+        assert_eq!(answer.header("etag"), Some("\"1\""));
+    }
+    // Somebody who is not logged in any more has nothing.
+    let answer = client.get("/account").header("if-none-match", "*").send().await;
+    assert_eq!(answer.status(), 401);
+}
+
+type Version = Arc<AtomicUsize>;
+
+#[put("/state")]
+#[auth(public)]
+async fn replace(
+    preconditions: Preconditions,
+    State(version): State<Version>,
+) -> Result<ETag2, Problem> {
+    let now = version.load(Ordering::Relaxed) as u64;
+    let there = (now > 0).then(|| ETag::version(now));
+    preconditions.check(there.as_ref())?;
+    version.store(now as usize + 1, Ordering::Relaxed);
+    Ok((ETag::version(now + 1), StatusCode::NO_CONTENT))
+}
+
+type ETag2 = (ETag, StatusCode);
+
+#[patch("/state")]
+#[auth(public)]
+async fn change(
+    preconditions: Preconditions,
+    State(version): State<Version>,
+) -> Result<StatusCode, Problem> {
+    let now = version.load(Ordering::Relaxed) as u64;
+    preconditions.require_match()?.check(&ETag::version(now))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[tokio::test]
+async fn of_two_who_read_the_same_state_one_may_replace_it() {
+    let app = App::new(Version::default()).cors(SHOP).routes(routes![replace, change]);
+    let server = Running::start(app).await;
+    for (field, status) in [
+        ("if-match: *", 412),
+        ("if-match: \"0\"", 412),
+        ("if-none-match: *", 204),
+        ("if-none-match: *", 412),
+        ("if-match: \"1\"", 204),
+        ("if-match: \"1\"", 412),
+        ("if-match: W/\"2\"", 412),
+        ("if-match: 2", 412),
+        ("if-match: \"9\", \"2\"", 204),
+        ("if-none-match: \"3\"", 412),
+        ("if-none-match: \"3", 412),
+        ("if-none-match: \"2\"", 204),
+        ("if-match: *", 204),
+        // A condition about reading is none about writing, and so is a range.
+        ("if-modified-since: Sun, 06 Nov 2094 08:49:37 GMT", 204),
+        ("range: bytes=0-", 204),
+        ("x-nothing: 1", 204),
+    ] {
+        let answer = ask(&server, "PUT /state", &[PAGE, field]).await;
+        assert_eq!(answer.status, status, "{field}");
+        assert_eq!(answer.sharing(), SHARED, "{field}");
+        if status == 412 {
+            assert_eq!(code(&answer).1, "request.precondition-failed");
+        }
+    }
+    assert_eq!(code(&ask(&server, "PATCH /state", &[PAGE]).await).0, 428);
+    assert_eq!(ask(&server, "PATCH /state", &["if-match: \"8\""]).await.status, 204);
+    assert_eq!(ask(&server, "PATCH /state", &["if-match: \"7\""]).await.status, 412);
+}

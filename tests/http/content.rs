@@ -1,0 +1,90 @@
+//! What a client likes, and what it may send.
+
+use super::*;
+
+#[get("/lamp")]
+#[auth(public)]
+async fn lamp(accept: Accept) -> Result<Response, Problem> {
+    let chosen = accept.best(["application/json", "text/html", "text/csv"])?;
+    let body = chosen.media_type();
+    Ok((chosen, body).into_response())
+}
+
+#[post("/orders")]
+#[auth(public)]
+async fn order(Json(order): Json<Value>) -> Json<Value> {
+    Json(order)
+}
+
+#[tokio::test]
+async fn the_best_of_what_there_is_is_chosen() {
+    let server = Running::start(App::new(()).routes(routes![lamp])).await;
+    for (accept, chosen) in [
+        ("", "application/json"),
+        ("*/*", "application/json"),
+        ("text/html", "text/html"),
+        ("text/*", "text/html"),
+        ("text/csv, text/html;q=0.9", "text/csv"),
+        ("text/*;q=0.5, text/csv", "text/csv"),
+        ("*/*, application/json;q=0", "text/html"),
+        ("application/json;q=0.1, */*;q=0.2", "text/html"),
+        ("TEXT/CSV", "text/csv"),
+        // A parameter behind the weight is one of the type (RFC 9110 12.5.1).
+        ("text/html;q=1.0;x=y, text/csv;q=0.9", "text/csv"),
+        ("image/png", ""),
+        ("application/json;q=0", ""),
+        ("*/*;q=0", ""),
+        ("nonsense", "application/json"),
+        ("text/html;q=2, text/csv", "text/csv"),
+    ] {
+        let field = format!("accept: {accept}");
+        let fields: &[&str] = if accept.is_empty() { &[] } else { &[&field] };
+        let answer = ask(&server, "GET /lamp", fields).await;
+        assert_eq!(vary(&answer), ["accept".to_owned()].into(), "{accept}");
+        if chosen.is_empty() {
+            assert_eq!(answer.status, 406, "{accept}");
+        } else {
+            assert_eq!((answer.status, answer.text()), (200, chosen), "{accept}");
+        }
+    }
+    let lines = ["accept: text/html;q=0.4", "accept: text/csv;q=0.6"];
+    assert_eq!(ask(&server, "GET /lamp", &lines).await.text(), "text/csv");
+}
+
+/// A form of another site can send these three types, and no type at all, without a preflight.
+#[tokio::test]
+async fn no_simple_request_carries_json() {
+    let server = Running::start(App::new(()).cors(SHOP).routes(routes![order])).await;
+    for media_type in [
+        "text/plain",
+        "text/plain;charset=application/json",
+        "text/plain; application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=application/json",
+        "text/json",
+        "application/jsonp",
+        "application/json-seq",
+        "json",
+        "application/json, text/plain",
+        "text/plain, application/json",
+        "application/json/x",
+    ] {
+        let field = format!("content-type: {media_type}");
+        let answer = ask_with(&server, "POST /orders", &[EVIL, &field], "{}").await;
+        assert_eq!(answer.status, 415, "{media_type}");
+        assert_eq!(answer.sharing(), [""; 0]);
+    }
+    assert_eq!(ask_with(&server, "POST /orders", &[EVIL], "{}").await.status, 415);
+    let twice = ["content-type: text/plain", "content-type: application/json"];
+    assert_eq!(ask_with(&server, "POST /orders", &twice, "{}").await.status, 415);
+    for media_type in
+        ["application/json", "Application/JSON; charset=utf-8", "application/vnd.shop+json"]
+    {
+        let field = format!("content-type: {media_type}");
+        assert_eq!(
+            ask_with(&server, "POST /orders", &[&field], "{}").await.status,
+            200,
+            "{media_type}"
+        );
+    }
+}

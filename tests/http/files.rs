@@ -1,0 +1,166 @@
+//! Files by `ServeDir` of tower-http, a service that knows nothing of any policy.
+
+use std::{fs, path::PathBuf};
+
+use tower_http::services::ServeDir;
+
+use super::*;
+
+const ASSETS: CachePolicy = CachePolicy::public().max_age(600).immutable().build();
+
+/// A folder of this test alone, which is there until it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("http-{name}-{}", std::process::id()));
+        // A mount gets whole paths.
+        fs::create_dir_all(path.join("files/sub")).unwrap();
+        fs::write(path.join("files/digits.txt"), "0123456789").unwrap();
+        fs::write(path.join("files/page.html"), "<p>page</p>").unwrap();
+        fs::write(path.join("secret.txt"), "secret").unwrap();
+        let file = fs::File::options().write(true).open(path.join("files/digits.txt")).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(784_111_777)).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn server(folder: &Folder) -> Running {
+    let files = Mount::new(ServeDir::new(&folder.0)).cache(ASSETS).cors(SHOP);
+    Running::start(App::new(()).mount("/files", files)).await
+}
+
+#[tokio::test]
+async fn have_the_policies_of_their_mount() {
+    let folder = Folder::new("policies");
+    let server = server(&folder).await;
+    for method in ["GET", "HEAD"] {
+        let answer = ask(&server, &format!("{method} /files/digits.txt"), &[PAGE]).await;
+        assert_eq!((answer.status, answer.header("content-length")), (200, Some("10")));
+        assert_eq!(answer.text(), if method == "GET" { "0123456789" } else { "" });
+        assert_eq!(answer.sharing(), SHARED);
+        assert_eq!(answer.header("cache-control"), Some("public, max-age=600, immutable"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("content-security-policy"), None);
+        assert!(vary(&answer).contains("origin"));
+    }
+    let page = ask(&server, "GET /files/page.html", &[]).await;
+    assert!(page.header("content-security-policy").is_some());
+    // Errors of the service, and of the app in front of it.
+    for (line, status) in [
+        ("GET /files/none.txt", 404),
+        ("GET /files/../secret.txt", 400),
+        ("GET /files/%2e%2e/secret.txt", 400),
+        ("GET /files/..%2fsecret.txt", 0),
+        ("GET /files/..%5csecret.txt", 0),
+        ("PUT /files/digits.txt", 405),
+        ("BREW /files/digits.txt", 501),
+    ] {
+        let answer = ask(&server, line, &[PAGE]).await;
+        let is_expected =
+            if status == 0 { matches!(answer.status, 400 | 404) } else { answer.status == status };
+        assert!(is_expected, "{line} {answer:?}");
+        // What has no path is answered outside of every policy.
+        if answer.status != 400 {
+            assert_eq!(answer.sharing(), SHARED, "{line}");
+        }
+        assert!(
+            !answer.header("cache-control").is_some_and(|value| value.contains("max-age")),
+            "{line} {answer:?}"
+        );
+        assert!(!answer.text().contains("secret"), "{line}");
+    }
+}
+
+const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+
+#[tokio::test]
+async fn are_revalidated_and_cut_by_what_the_request_says() {
+    let folder = Folder::new("conditions");
+    let server = server(&folder).await;
+    let line = "GET /files/digits.txt";
+    let whole = ask(&server, line, &[]).await;
+    let etag = whole.header("etag").expect("a tag").to_owned();
+    assert_eq!(whole.header("last-modified"), Some(DATE));
+    let (same, since) = (format!("if-none-match: {etag}"), format!("if-modified-since: {DATE}"));
+    let (matches, unmodified) =
+        (format!("if-match: {etag}"), format!("if-unmodified-since: {DATE}"));
+    let (range, if_range, if_date) =
+        ("range: bytes=2-5", format!("if-range: {etag}"), format!("if-range: {DATE}"));
+    let weak = format!("if-range: W/{etag}");
+    for (fields, status, body) in [
+        (&[&*same][..], 304, ""),
+        (&[&since], 304, ""),
+        (&["if-none-match: \"x\"", &since], 200, "0123456789"),
+        (&["if-none-match: *"], 304, ""),
+        (&[&*matches], 200, "0123456789"),
+        (&["if-match: \"x\""], 412, "!"),
+        (&[&*unmodified], 200, "0123456789"),
+        (&["if-unmodified-since: Sat, 05 Nov 1994 08:49:37 GMT"], 412, "!"),
+        (&[range], 206, "2345"),
+        (&["range: bytes=-3"], 206, "789"),
+        (&["range: bytes=8-99"], 206, "89"),
+        (&["range: bytes=10-"], 416, "!"),
+        (&["range: lines=1-2"], 200, "0123456789"),
+        // A download that goes on.
+        (&[range, &*if_range], 206, "2345"),
+        (&[range, &*if_date], 206, "2345"),
+        (&[range, "if-range: \"x\""], 200, "0123456789"),
+        (&[range, "if-range: Sat, 05 Nov 1994 08:49:37 GMT"], 200, "0123456789"),
+        (&[range, &*weak], 200, "0123456789"),
+        (&["range: bytes=10-", &*if_range], 416, "!"),
+        // Conditions come before ranges.
+        (&[range, &*same], 304, ""),
+        (&[range, "if-match: \"x\""], 412, "!"),
+        (&[range, &*matches], 206, "2345"),
+    ] {
+        let answer = ask(&server, line, &[&[PAGE], fields].concat()).await;
+        assert_eq!(answer.status, status, "{fields:?} {answer:?}");
+        assert_eq!(answer.sharing(), SHARED, "{fields:?}");
+        assert!(vary(&answer).contains("origin"));
+        if body != "!" {
+            assert_eq!(answer.text(), body, "{fields:?}");
+        }
+        let control = match status {
+            412 | 416 => "no-store",
+            _ => "public, max-age=600, immutable",
+        };
+        assert_eq!(answer.header("cache-control"), Some(control), "{fields:?}");
+        match status {
+            304 => assert_eq!(answer.header("etag"), Some(&*etag)),
+            206 => {
+                assert!(answer.header("content-range").is_some_and(|range| range.ends_with("/10")));
+                assert_eq!(answer.header("content-length"), Some(&*body.len().to_string()));
+            }
+            416 => assert_eq!(answer.header("content-range"), Some("bytes */10")),
+            _ => assert_eq!(answer.header("content-range"), None),
+        }
+    }
+}
+
+/// RFC 9110 14.2: a range is of GET, and a server may send the whole for several.
+#[tokio::test]
+async fn ranges_that_cannot_be_served_are_ignored() {
+    let folder = Folder::new("ranges");
+    let server = server(&folder).await;
+    for field in ["range: bytes=2-5", "range: bytes=10-"] {
+        let head = ask(&server, "HEAD /files/digits.txt", &[field]).await;
+        assert_eq!((head.status, head.header("content-length")), (200, Some("10")), "{field}");
+        assert_eq!(head.header("content-range"), None);
+    }
+    let etag = ask(&server, "HEAD /files/digits.txt", &[]).await.header("etag").unwrap().to_owned();
+    let same = format!("if-none-match: {etag}");
+    assert_eq!(ask(&server, "HEAD /files/digits.txt", &[&same]).await.status, 304);
+    let several = ask(&server, "GET /files/digits.txt", &["range: bytes=0-1,4-5"]).await;
+    assert_eq!((several.status, several.text()), (200, "0123456789"));
+    let twice =
+        ask(&server, "GET /files/digits.txt", &["range: bytes=0-1", "range: bytes=4-5"]).await;
+    assert_eq!((twice.status, twice.text()), (200, "0123456789"));
+}

@@ -1,0 +1,267 @@
+//! Answers that are scripts: for everybody, with nothing in them that a stranger wrote.
+
+use super::*;
+
+#[get("/prices")]
+#[cors(SHOP)]
+#[jsonp(callback = "cb")]
+#[auth(public)]
+async fn prices(headers: HeaderMap) -> Response {
+    let credentials: Vec<_> = ["cookie", "authorization"]
+        .into_iter()
+        .flat_map(|name| headers.get_all(name))
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect();
+    (
+        asked_for(&headers),
+        Json(json!({ "credentials": credentials, "text": "<!--</script>\u{2028}&" })),
+    )
+        .into_response()
+}
+
+#[get("/dotted")]
+#[jsonp(callback = "call.back", dotted)]
+#[auth(public)]
+async fn dotted() -> Json<u8> {
+    Json(7)
+}
+
+#[get("/fails/{how}")]
+#[jsonp(callback = "cb")]
+#[auth(public)]
+async fn fails(how: String) -> Result<Json<u8>, Problem> {
+    match &*how {
+        "problem" => Err(Problem::not_found().detail("no such price")),
+        _ => panic!("a panic on purpose"),
+    }
+}
+
+#[get("/text")]
+#[jsonp(callback = "cb")]
+#[auth(public)]
+async fn text() -> &'static str {
+    "alert(1)"
+}
+
+#[get("/tagged")]
+#[jsonp(callback = "cb")]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn tagged() -> (ETag, ByteRanges, Json<u8>) {
+    (ETag::version(1), ByteRanges, Json(7))
+}
+
+/// A name by which the macro does not know it.
+type OfSession = CsrfToken;
+
+/// Tells what it knows of the session of who asks.
+#[get("/secret")]
+#[jsonp(callback = "cb")]
+#[auth(public)]
+async fn secret(csrf: OfSession) -> OfSession {
+    csrf
+}
+
+fn app() -> App<()> {
+    App::new(()).routes(routes![prices, dotted, fails, text, tagged])
+}
+
+/// As much of the body as does not depend on its data.
+fn is_script(answer: &Answer, callback: &str) -> bool {
+    let begin = format!("/**/typeof {callback}==='function'&&{callback}(");
+    answer.text().starts_with(&begin)
+        && answer.text().ends_with(");")
+        && answer.header("content-type") == Some("text/javascript; charset=utf-8")
+        && answer.header("x-content-type-options") == Some("nosniff")
+}
+
+#[tokio::test]
+async fn a_function_is_called_by_its_name() {
+    let server = Running::start(app()).await;
+    for name in ["f", "_", "$", "jQuery36_1", "a2", "callback", &"x".repeat(64)] {
+        let answer = ask(&server, &format!("GET /prices?cb={name}"), &[]).await;
+        assert!(answer.status == 200 && is_script(&answer, name), "{answer:?}");
+        let body = answer.text();
+        assert!(
+            !body.contains(['<', '>', '&', '\u{2028}']) || body.matches('&').count() == 2,
+            "{body}"
+        );
+    }
+    for query in ["cb=%66%6F%6f", "%63b=foo", "a=b&cb=foo&c", "&cb=foo&", "CB=x&cb=foo"] {
+        let answer = ask(&server, &format!("GET /prices?{query}"), &[]).await;
+        assert!(answer.status == 200 && is_script(&answer, "foo"), "{query} {answer:?}");
+    }
+    for name in ["a.b", "a.b.c", "f"] {
+        let answer = ask(&server, &format!("GET /dotted?call.back={name}"), &[]).await;
+        assert!(is_script(&answer, name), "{answer:?}");
+    }
+    for query in ["", "?callback=f", "?CB=f", "?cb%00=f", "?%2563b=f", "?c%62%20=f"] {
+        let answer = ask(&server, &format!("GET /prices{query}"), &[]).await;
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{query} {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hostile_name_is_refused_and_written_nowhere() {
+    let server = Running::start(app()).await;
+    let long = "z".repeat(65);
+    for value in [
+        "",
+        "1a",
+        "a-b",
+        "a%20b",
+        "a.b",
+        "a%2Eb",
+        "a%5B0%5D",
+        "alert(1)",
+        "alert%281%29",
+        "f%3Bg",
+        "f;g",
+        "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+        "f%0d%0aset-cookie:x=1",
+        "f%00",
+        "%00f",
+        "f%2528",
+        "%2566",
+        "f%E2%80%A8",
+        "%C3%A9f",
+        "%FF",
+        "%",
+        "%4",
+        "%zz",
+        "f+g",
+        "+",
+        "f%26g",
+        "eval",
+        "this",
+        "function",
+        "%2F%2A%2A%2Ff",
+        "f%27",
+        "f%22",
+        "f%60",
+        "..f",
+        "f.",
+        "CWS%07%0EhC",
+        &long,
+    ] {
+        for accept in ["accept: */*", "accept: text/html", "accept: text/plain"] {
+            let line = format!("GET /prices?cb={value}");
+            let answer = ask(&server, &line, &[PAGE, accept]).await;
+            assert_eq!(answer.status, 400, "{line} {answer:?}");
+            assert_eq!(answer.sharing(), SHARED);
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+            assert!(!answer.header("content-type").unwrap().contains("javascript"));
+            let (headers, text) = (answer.lines().join("\n"), answer.text());
+            assert!(text.contains("jsonp.callback-invalid"), "{text}");
+            for part in ["alert", "script>", "zzzz", "set-cookie", "CWS", "eval", "%25"] {
+                assert!(!headers.contains(part) && !text.contains(part), "{line} {answer:?}");
+            }
+        }
+    }
+    for query in ["cb=f&cb=f", "cb=f&%63b=g", "cb=f&cb", "cb&cb=f", "cb", "cb=f&x&cb="] {
+        let answer = ask(&server, &format!("GET /prices?{query}"), &[]).await;
+        assert_eq!(code(&answer), (400, "jsonp.callback-invalid".to_owned()), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_known_where_a_script_is_made() {
+    let server = Running::start(app()).await;
+    let fields =
+        ["cookie: __Host-sid=x; a=b", "cookie: c=d", "authorization: Bearer x", "authorization: y"];
+    for path in ["/prices", "/prices?cb=f"] {
+        let answer = ask(&server, &format!("GET {path}"), &fields).await;
+        assert!(answer.text().contains("\"credentials\":[]"), "{answer:?}");
+    }
+    let set =
+        "x-answer: set-cookie: a=b|cross-origin-resource-policy: same-origin|content-length: 3";
+    let answer = ask(&server, "GET /prices?cb=f", &[set]).await;
+    assert_eq!(answer.header("set-cookie"), None, "{answer:?}");
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("cross-origin"));
+    assert!(is_script(&answer, "f"));
+}
+
+/// The token of a session would let any page that loads the script act for its owner.
+#[tokio::test]
+async fn no_script_has_the_token_of_a_session_in_it() {
+    #[post("/login")]
+    #[auth(public)]
+    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
+        sessions.login("ada").await?;
+        Ok(StatusCode::OK)
+    }
+
+    #[get("/plain")]
+    #[auth(public)]
+    async fn plain(csrf: CsrfToken) -> CsrfToken {
+        csrf
+    }
+
+    const OWN: &str = "https://api.example";
+    let app = App::new(()).public_origin(OWN).clock(Clock::at(START)).sessions(Sessions::memory());
+    let client = app.routes(routes![login, secret, plain]).test();
+    let answer = client.post("/login").origin(OWN).send().await;
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let token = client.get("/plain").header("cookie", &cookie).send().await.json::<Value>();
+    assert!(token["token"].is_string());
+    for path in ["/secret", "/secret?cb=f"] {
+        let answer = client.get(path).header("cookie", &cookie).send().await;
+        assert!(answer.text().contains("{\"token\":null}"), "{}", answer.text());
+        assert!(answer.header("set-cookie").is_none());
+    }
+}
+
+#[tokio::test]
+async fn errors_and_what_is_no_json_are_not_wrapped() {
+    let server = Running::start(app()).await;
+    for (path, status, media_type) in [
+        ("/fails/problem?cb=f", 404, "application/problem+json"),
+        ("/fails/panic?cb=f", 500, "application/problem+json"),
+        ("/text?cb=f", 200, "text/plain; charset=utf-8"),
+    ] {
+        let answer = ask(&server, &format!("GET {path}"), &[]).await;
+        assert_eq!((answer.status, answer.header("content-type")), (status, Some(media_type)));
+        assert!(!answer.text().contains("typeof"), "{answer:?}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    }
+    assert_eq!(ask(&server, "POST /prices?cb=f", &[]).await.status, 405);
+}
+
+#[tokio::test]
+async fn scripts_are_revalidated_and_cut_as_other_answers() {
+    let server = Running::start(app()).await;
+    let script = "/**/typeof f==='function'&&f(7);";
+    let answer = ask(&server, "GET /tagged?cb=f", &[]).await;
+    assert_eq!(
+        (answer.text(), answer.header("cache-control")),
+        (script, Some("public, max-age=60"))
+    );
+    let answer = ask(&server, "GET /tagged?cb=f", &["if-none-match: \"1\""]).await;
+    assert_eq!((answer.status, answer.header("content-type")), (304, None));
+    let answer = ask(&server, "GET /tagged?cb=f", &["range: bytes=4-9"]).await;
+    assert_eq!((answer.status, answer.text()), (206, &script[4..10]));
+    let head = ask(&server, "HEAD /tagged?cb=f", &[]).await;
+    assert_eq!(head.header("content-length"), Some(&*script.len().to_string()));
+    let shared = ask(&server, "GET /prices?cb=f", &[PAGE]).await;
+    assert_eq!(shared.sharing(), SHARED);
+}
+
+/// What is said of the bytes of the JSON does not hold for those of the script.
+#[tokio::test]
+async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
+    let server = Running::start(app()).await;
+    let asks = "x-answer: content-digest: sha-256=:AAAA:|repr-digest: sha-256=:AAAA:|\
+                digest: sha-256=AAAA|content-md5: AAAA|content-language: en";
+    let json = ask(&server, "GET /prices", &[asks]).await;
+    assert_eq!(json.header("content-digest"), Some("sha-256=:AAAA:"));
+    let script = ask(&server, "GET /prices?cb=f", &[asks]).await;
+    assert!(is_script(&script, "f"));
+    for name in ["content-digest", "repr-digest", "digest", "content-md5"] {
+        assert_eq!(script.header(name), None, "{script:?}");
+    }
+    assert_eq!(script.header("content-language"), Some("en"));
+    // JSON that is encoded cannot be put between the brackets of a call.
+    let asks = "x-answer: content-encoding: gzip";
+    let encoded = ask(&server, "GET /prices?cb=f", &[asks]).await;
+    assert!(!encoded.text().starts_with("/**/"), "{encoded:?}");
+}

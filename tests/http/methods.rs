@@ -1,0 +1,326 @@
+//! Methods: those that a path serves, those that it does not, and those that nobody knows.
+
+use policy_server::response::TaggedJson;
+
+use super::*;
+
+type Shelf = Arc<Mutex<Vec<u64>>>;
+
+#[get("/lamps")]
+#[auth(public)]
+async fn list(State(shelf): State<Shelf>) -> Json<Vec<u64>> {
+    Json(shelf.lock().unwrap().clone())
+}
+
+#[post("/lamps")]
+#[auth(public)]
+async fn add(State(shelf): State<Shelf>) -> StatusCode {
+    let mut shelf = shelf.lock().unwrap();
+    let id = shelf.len() as u64 + 1;
+    shelf.push(id);
+    StatusCode::CREATED
+}
+
+#[delete("/lamps/{id}")]
+#[auth(public)]
+async fn remove(id: u64, State(shelf): State<Shelf>) -> Result<StatusCode, Problem> {
+    let mut shelf = shelf.lock().unwrap();
+    let place = shelf.iter().position(|lamp| *lamp == id).ok_or_else(Problem::not_found)?;
+    shelf.remove(place);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[route(PURGE, "/cache")]
+#[auth(public)]
+async fn purge() -> &'static str {
+    "purged"
+}
+
+#[options("/own")]
+#[auth(public)]
+async fn own_options() -> ([(&'static str, &'static str); 1], &'static str) {
+    ([("allow", "OPTIONS, BREW")], "what I can")
+}
+
+fn shop() -> App<Shelf> {
+    let shelf = Shelf::new(Mutex::new(vec![1, 2]));
+    App::new(shelf).cors(SHOP).routes(routes![list, add, remove, purge, own_options])
+}
+
+#[tokio::test]
+async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
+    let server = Running::start(shop()).await;
+    for (path, allow) in [
+        ("/lamps", "GET, HEAD, OPTIONS, POST"),
+        ("/lamps/1", "DELETE, OPTIONS"),
+        ("/cache", "OPTIONS, PURGE"),
+        ("/own", "OPTIONS"),
+    ] {
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "TRACE", "PURGE"] {
+            if allow.split(", ").any(|served| served == method) {
+                continue;
+            }
+            let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
+            assert_eq!(answer.status, 405, "{method} {path}: {answer:?}");
+            assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+            assert_eq!(answer.sharing(), SHARED, "{method} {path}");
+        }
+        // The name of a method is case-sensitive, and extensions have names of all kinds.
+        for method in ["get", "Get", "GETT", "QUERY", "M-SEARCH", "BREW", "!#$%&'*+.^_`|~", "x"] {
+            let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
+            assert_eq!(code(&answer), (501, "route.method-unknown".to_owned()), "{method} {path}");
+            assert_eq!(answer.sharing(), SHARED, "{method} {path}");
+        }
+    }
+    for (line, status) in [
+        ("GET /nowhere", 404),
+        ("DELETE /nowhere", 404),
+        ("TRACE /nowhere", 404),
+        // The app serves it somewhere, so it knows it.
+        ("PURGE /nowhere", 404),
+        ("BREW /nowhere", 501),
+        ("PURGE /cache", 200),
+    ] {
+        assert_eq!(ask(&server, line, &[]).await.status, status, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn options_says_what_there_is_and_changes_nothing() {
+    let server = Running::start(shop()).await;
+    for (path, allow) in [
+        ("/lamps", "GET, HEAD, OPTIONS, POST"),
+        ("/lamps/1", "DELETE, OPTIONS"),
+        ("/cache", "OPTIONS, PURGE"),
+    ] {
+        for fields in [&[][..], &[PAGE], &[EVIL], &["content-length: 0"]] {
+            let answer = ask(&server, &format!("OPTIONS {path}"), fields).await;
+            assert_eq!((answer.status, answer.header("allow")), (204, Some(allow)), "{path}");
+        }
+    }
+    // A handler of one's own answers in its place.
+    let own = ask(&server, "OPTIONS /own", &[]).await;
+    assert_eq!(
+        (own.status, own.header("allow"), own.text()),
+        (200, Some("OPTIONS, BREW"), "what I can")
+    );
+    assert_eq!(ask(&server, "OPTIONS *", &[]).await.status, 204);
+    assert_eq!(ask(&server, "OPTIONS /nowhere", &[]).await.status, 404);
+    assert_eq!(ask(&server, "GET /lamps", &[]).await.text(), "[1,2]");
+}
+
+#[tokio::test]
+async fn a_second_delete_finds_nothing_and_leaves_the_same_state() {
+    let server = Running::start(shop()).await;
+    for (line, status) in
+        [("DELETE /lamps/1", 204), ("DELETE /lamps/1", 404), ("DELETE /lamps/1", 404)]
+    {
+        let answer = ask(&server, line, &[PAGE]).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.sharing(), SHARED);
+        assert_eq!(ask(&server, "GET /lamps", &[]).await.text(), "[2]");
+    }
+}
+
+/// A HEAD that reached the handler of POST would add one.
+#[tokio::test]
+async fn head_is_for_what_get_serves() {
+    let server = Running::start(shop()).await;
+    assert_eq!(ask(&server, "HEAD /lamps", &[]).await.status, 200);
+    assert_eq!(ask(&server, "HEAD /lamps/1", &[]).await.status, 405);
+    assert_eq!(ask(&server, "HEAD /cache", &[]).await.status, 405);
+    assert_eq!(ask(&server, "GET /lamps", &[]).await.text(), "[1,2]");
+}
+
+#[get("/json")]
+#[cache(public, max_age = 60, vary = ["x-region"])]
+#[auth(public)]
+async fn tagged() -> TaggedJson<[u8; 3]> {
+    Json([1, 2, 3]).etag()
+}
+
+#[get("/bytes")]
+#[auth(public)]
+async fn bytes() -> (ByteRanges, ETag, LastModified, &'static str) {
+    let date = LastModified::from(UNIX_EPOCH + Duration::from_secs(784_111_777));
+    (ByteRanges, ETag::version(1), date, "0123456789")
+}
+
+#[get("/stream")]
+#[cache(private, max_age = 9)]
+#[auth(public)]
+async fn chunks() -> Body {
+    Body::from_stream(stream::iter(["a", "bc"].map(Ok::<_, Infallible>)))
+}
+
+/// It never ends, so that a server which reads it for HEAD hangs.
+#[get("/endless")]
+#[auth(public)]
+async fn endless() -> ([(&'static str, &'static str); 1], Body) {
+    let chunks = stream::repeat(Ok::<_, Infallible>(Bytes::from_static(b"on and on")));
+    ([("content-type", "text/html")], Body::from_stream(chunks))
+}
+
+#[get("/scripts")]
+#[auth(public)]
+#[jsonp(callback = "cb")]
+async fn scripts() -> Json<&'static str> {
+    Json("</script>")
+}
+
+#[get("/page")]
+#[headers(csp = "default-src 'self'", frame = none, coop = "same-origin")]
+#[auth(public)]
+async fn page() -> axum::response::Html<&'static str> {
+    axum::response::Html("<p>page</p>")
+}
+
+#[get("/limited")]
+#[limit(rate = "1000000/s", concurrency = 3, body = "1 KiB")]
+#[auth(public)]
+async fn limited() -> &'static str {
+    "limited"
+}
+
+#[get("/moved")]
+#[auth(public)]
+async fn moved() -> axum::response::Redirect {
+    axum::response::Redirect::permanent("/json")
+}
+
+#[get("/nothing")]
+#[cache(public, max_age = 5)]
+#[auth(public)]
+async fn nothing() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+#[get("/cookies")]
+#[auth(public)]
+async fn cookies() -> ([(&'static str, &'static str); 2], &'static str) {
+    ([("set-cookie", "a=1; Path=/"), ("link", "</json>; rel=next")], "two")
+}
+
+#[get("/asked")]
+#[auth(public)]
+async fn asked(accept: Accept) -> Result<Response, Problem> {
+    let chosen = accept.best(["application/json", "text/html"])?;
+    Ok((chosen, "x").into_response())
+}
+
+#[get("/panics")]
+#[auth(public)]
+async fn panics() {
+    panic!("a panic on purpose");
+}
+
+#[get("/isolated")]
+#[isolation(same_origin)]
+#[auth(public)]
+async fn isolated() -> &'static str {
+    "isolated"
+}
+
+#[get("/length")]
+#[auth(public)]
+async fn lies_about_nothing() -> ([(&'static str, &'static str); 1], &'static str) {
+    ([("content-length", "5")], "12345")
+}
+
+/// RFC 9110 9.3.2, but for the fields that 9112 6.1 lets a server leave out, and the date.
+#[tokio::test]
+async fn head_is_answered_as_get_header_for_header() {
+    let app = App::new(()).cors(SHOP).routes(routes![
+        tagged,
+        bytes,
+        chunks,
+        endless,
+        scripts,
+        page,
+        limited,
+        moved,
+        nothing,
+        cookies,
+        asked,
+        panics,
+        isolated,
+        lies_about_nothing,
+    ]);
+    let server = Running::start(app).await;
+    let paths = [
+        "/json",
+        "/bytes",
+        "/stream",
+        "/endless",
+        "/scripts",
+        "/scripts?cb=f",
+        "/scripts?cb=1",
+        "/page",
+        "/limited",
+        "/moved",
+        "/nothing",
+        "/cookies",
+        "/asked",
+        "/panics",
+        "/isolated",
+        "/length",
+        "/nowhere",
+        "/json/",
+        "/%",
+    ];
+    let requests: [&[&str]; 9] = [
+        &[],
+        &[PAGE],
+        &[EVIL],
+        &["accept: text/html"],
+        &["accept: text/plain, image/png;q=0"],
+        &["if-none-match: *"],
+        &["if-match: \"nobody\""],
+        &["if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT"],
+        &["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: image"],
+    ];
+    let mut kinds = BTreeSet::new();
+    for path in paths {
+        for fields in requests {
+            let of_head = ask(&server, &format!("HEAD {path}"), fields).await;
+            let mut connection = server.connect().await;
+            let fields = [fields, &["connection: close"]].concat();
+            connection.send(request(&format!("GET {path}"), &fields)).await;
+            let of_get = connection.head().await;
+            assert_eq!(of_head.line, of_get.line, "{path} {fields:?}");
+            let lines = |answer: &Answer| {
+                let mut lines = answer.lines();
+                lines.retain(|line| line != "transfer-encoding: chunked");
+                // Each answer counts.
+                lines.retain(|line| !line.starts_with("ratelimit: "));
+                lines
+            };
+            assert_eq!(lines(&of_head), lines(&of_get), "{path} {fields:?}");
+            kinds.insert(of_get.status);
+        }
+    }
+    assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 406, 412, 500]);
+}
+
+/// Nobody gets a tunnel, or a mirror that shows what a proxy has added (RFC 9110 9.3.6, 9.3.8).
+#[tokio::test]
+async fn connect_and_trace_do_nothing() {
+    let server = Running::start(shop()).await;
+    for line in [
+        "CONNECT localhost:80",
+        "CONNECT evil.example:443",
+        "CONNECT /lamps",
+        "CONNECT *",
+        "TRACE /lamps",
+        "TRACE *",
+    ] {
+        let answer = ask(&server, line, &["max-forwards: 0", "cookie: secret=1"]).await;
+        assert!((400..500).contains(&answer.status), "{line} {answer:?}");
+        assert!(!answer.text().contains("secret"), "{line}");
+    }
+    let long = "X".repeat(2000);
+    let answer = ask(&server, &format!("{long} /lamps"), &[]).await;
+    assert!(matches!(answer.status, 400 | 501), "{answer:?}");
+    assert!(!answer.text().contains("XXX"));
+    assert_eq!(server.panics(), 0);
+}

@@ -1,0 +1,239 @@
+//! Security fields: on pages, on data, over the app's, and none.
+
+use axum::response::Html;
+use policy_core::headers::Frame;
+
+use super::*;
+
+#[get("/page")]
+#[auth(public)]
+async fn page() -> Html<&'static str> {
+    Html("<p>page</p>")
+}
+
+#[get("/data")]
+#[auth(public)]
+async fn data() -> Json<u8> {
+    Json(7)
+}
+
+#[get("/own")]
+#[headers(csp = "default-src 'self'", frame = ["https://a.example"], referrer = "origin", permissions = ["camera=()"], coop = "same-origin", coep = "require-corp", corp = "same-site")]
+#[auth(public)]
+async fn own() -> Html<&'static str> {
+    Html("own")
+}
+
+#[get("/api")]
+#[headers(HeadersPolicy::API)]
+#[auth(public)]
+async fn api() -> Json<u8> {
+    Json(7)
+}
+
+#[get("/bare")]
+#[headers(none)]
+#[auth(public)]
+async fn bare() -> Html<&'static str> {
+    Html("bare")
+}
+
+#[get("/written")]
+#[auth(public)]
+async fn written() -> ([(&'static str, &'static str); 3], Html<&'static str>) {
+    let fields = [
+        ("content-security-policy", "default-src 'none'"),
+        ("x-content-type-options", "sniff"),
+        ("referrer-policy", "no-referrer"),
+    ];
+    (fields, Html("written"))
+}
+
+#[get("/nonce")]
+#[headers(HeadersPolicy::PAGES)]
+#[auth(public)]
+async fn nonce(nonce: CspNonce) -> (ETag, Html<String>) {
+    (ETag::version(1), Html(format!("<script nonce=\"{nonce}\"></script>")))
+}
+
+/// Takes a nonce that its policy does not have.
+#[get("/no-nonce")]
+#[auth(public)]
+async fn no_nonce(nonce: CspNonce) -> String {
+    nonce.to_string()
+}
+
+#[get("/nonce-problem")]
+#[headers(HeadersPolicy::PAGES)]
+#[auth(public)]
+async fn nonce_problem() -> Problem {
+    Problem::not_found()
+}
+
+#[get("/tagged")]
+#[auth(public)]
+async fn tagged() -> (ETag, Html<&'static str>) {
+    (ETag::version(1), Html("tagged"))
+}
+
+const NAMES: [&str; 9] = [
+    "x-content-type-options",
+    "strict-transport-security",
+    "content-security-policy",
+    "x-frame-options",
+    "referrer-policy",
+    "permissions-policy",
+    "cross-origin-opener-policy",
+    "cross-origin-embedder-policy",
+    "cross-origin-resource-policy",
+];
+
+/// The security fields of an answer.
+fn fields(answer: &Answer) -> Vec<String> {
+    let mut lines = answer.lines();
+    lines.retain(|line| NAMES.contains(&line.split_once(": ").unwrap().0));
+    lines
+}
+
+fn app() -> App<()> {
+    App::new(()).routes(routes![
+        page,
+        data,
+        own,
+        api,
+        bare,
+        written,
+        nonce,
+        no_nonce,
+        nonce_problem,
+        tagged
+    ])
+}
+
+const OF_PAGES: [&str; 4] = [
+    "content-security-policy: base-uri 'self'; object-src 'none'; frame-ancestors 'self'",
+    "referrer-policy: strict-origin-when-cross-origin",
+    "x-content-type-options: nosniff",
+    "x-frame-options: SAMEORIGIN",
+];
+
+#[tokio::test]
+async fn pages_have_more_than_data_and_a_route_says_its_own() {
+    let server = Running::start(app()).await;
+    for (path, expected) in [
+        ("/page", &OF_PAGES[..]),
+        ("/data", &["x-content-type-options: nosniff"]),
+        ("/nowhere", &["x-content-type-options: nosniff"]),
+        (
+            "/own",
+            &[
+                "content-security-policy: default-src 'self'; frame-ancestors https://a.example",
+                "cross-origin-embedder-policy: require-corp",
+                "cross-origin-opener-policy: same-origin",
+                "cross-origin-resource-policy: same-site",
+                "permissions-policy: camera=()",
+                "referrer-policy: origin",
+                "x-content-type-options: nosniff",
+            ],
+        ),
+        (
+            "/api",
+            &[
+                "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+                "referrer-policy: no-referrer",
+                "x-content-type-options: nosniff",
+                "x-frame-options: DENY",
+            ],
+        ),
+        ("/bare", &[]),
+        (
+            "/written",
+            &[
+                "content-security-policy: default-src 'none'",
+                "referrer-policy: no-referrer",
+                "x-content-type-options: nosniff",
+                "x-frame-options: SAMEORIGIN",
+            ],
+        ),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let answer = ask(&server, &format!("{method} {path}"), &[]).await;
+            assert_eq!(fields(&answer), expected, "{method} {path}");
+        }
+    }
+    // An app that says none has none, and a route of it can have its own.
+    let server = Running::start(app().no_headers()).await;
+    assert_eq!(fields(&ask(&server, "GET /page", &[]).await), [""; 0]);
+    assert_eq!(fields(&ask(&server, "GET /api", &[]).await).len(), 4);
+    // An app's own are those of every route that has none.
+    const NOBODY: HeadersPolicy = HeadersPolicy::builder().frame(Frame::Nobody).build();
+    let server = Running::start(app().headers(NOBODY)).await;
+    assert_eq!(ask(&server, "GET /page", &[]).await.header("x-frame-options"), Some("DENY"));
+    assert_eq!(fields(&ask(&server, "GET /bare", &[]).await), [""; 0]);
+}
+
+#[tokio::test]
+async fn only_a_service_with_https_promises_it() {
+    let client = app().public_origin("https://api.example").test();
+    for path in ["/page", "/data", "/nowhere", "/api"] {
+        let answer = client.get(path).send().await;
+        assert_eq!(answer.header("strict-transport-security"), Some("max-age=31536000"), "{path}");
+    }
+    assert!(client.get("/bare").send().await.header("strict-transport-security").is_none());
+}
+
+#[tokio::test]
+async fn each_page_has_a_nonce_of_its_own() {
+    let server = Running::start(app()).await;
+    let mut seen = BTreeSet::new();
+    for _ in 0..20 {
+        let answer = ask(&server, "GET /nonce", &[]).await;
+        let nonce = answer.text().split('"').nth(1).unwrap().to_owned();
+        assert!(nonce.len() >= 22, "{nonce}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert_eq!(policy.matches("'nonce-").count(), 2, "{policy}");
+        assert_eq!(policy.matches(&format!("'nonce-{nonce}'")).count(), 2, "{policy}");
+        assert!(seen.insert(nonce));
+    }
+    // A page that is kept keeps its policy: a 304 with another nonce would break it.
+    for field in ["if-none-match: \"1\"", "if-none-match: *"] {
+        let answer = ask(&server, "GET /nonce", &[field]).await;
+        assert_eq!((answer.status, answer.header("content-security-policy")), (304, None));
+    }
+    assert_eq!(ask(&server, "GET /no-nonce", &[]).await.status, 500);
+    // What is no page needs none, and a page about a problem lets no script run.
+    assert_eq!(
+        ask(&server, "GET /nonce-problem", &[]).await.header("content-security-policy"),
+        None
+    );
+    let problem = ask(&server, "GET /nonce-problem", &["accept: text/html"]).await;
+    assert!(!problem.header("content-security-policy").unwrap().contains("nonce"));
+    assert_eq!(problem.header("x-frame-options"), Some("DENY"));
+}
+
+#[tokio::test]
+async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
+    const CORP: HeadersPolicy = HeadersPolicy::builder().corp("same-origin").build();
+    let starts = |app: App<()>| app.build().is_ok();
+    let routes = || routes![page, data];
+    assert!(starts(App::new(()).headers(CORP).routes(routes())));
+    assert!(!starts(App::new(()).headers(CORP).cors(SHOP).routes(routes())));
+    assert!(!starts(
+        App::new(()).cors(SHOP).scope("/s", Scope::new().headers(CORP).routes(routes()))
+    ));
+    assert!(!starts(
+        App::new(()).headers(CORP).scope("/s", Scope::new().cors(SHOP).routes(routes()))
+    ));
+}
+
+/// Where a 304 had fewer fields, a cache would keep those it has; where it had other ones, the
+/// page would change.
+#[tokio::test]
+async fn a_304_does_not_take_fields_from_a_page() {
+    let server = Running::start(app()).await;
+    let answer = ask(&server, "GET /tagged", &["if-none-match: *"]).await;
+    assert_eq!(
+        (answer.status, &*fields(&answer)),
+        (304, &["x-content-type-options: nosniff".to_owned()][..])
+    );
+}

@@ -1,0 +1,128 @@
+//! How much of a body a server takes.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::Method;
+use http_body::{Body as HttpBody, Frame};
+use policy_server::{Body, Limits};
+use proptest::prelude::*;
+
+use super::{
+    generate::world,
+    handlers::{Content, Plan},
+    site::{Said, Site},
+};
+use crate::{
+    auth::house::OWN,
+    exchange::Request,
+    law::{Premise, holds},
+};
+
+/// A body that counts what is taken of it, and does not end before its length.
+struct Counted {
+    left: Bytes,
+    chunk: usize,
+    taken: Arc<AtomicU64>,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let chunk = self.chunk.min(self.left.len());
+        self.taken.fetch_add(chunk as u64, Ordering::Relaxed);
+        Poll::Ready((chunk > 0).then(|| Ok(Frame::data(self.left.split_to(chunk)))))
+    }
+}
+
+/// What takes bodies, and what they are made of.
+const READERS: [(&str, Option<&str>); 7] = [
+    ("/in/bytes", None),
+    ("/in/text", None),
+    ("/in/json", Some("application/json")),
+    ("/in/pieces", None),
+    ("/my/form", Some("application/x-www-form-urlencoded")),
+    ("/files/a", None),
+    ("/in/unknown", None),
+];
+
+/// Whoever reads it and however, no more of a body is taken than its limit and the piece in which
+/// that was reached, and nothing where its length is stated and too much. What is within the limit
+/// is never refused for its size, and what is over it always, unless nobody needed it whole.
+#[test]
+fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
+    let limit = || prop_oneof![1 => Just(None), 2 => (1_u64..300).prop_map(Some)];
+    let limits = (limit(), limit(), limit());
+    let body = (2_usize..600, 1_usize..200, any::<bool>());
+    let cases = (world(), 0..READERS.len(), limits, body);
+    holds(
+        "bodies",
+        30,
+        cases,
+        |(mut world, reader, (app, scope, mount), (len, chunk, is_stated))| {
+            let of = |limit: Option<u64>| limit.map(|limit| Limits::NONE.body(limit));
+            (world.app.limits, world.scope.limits, world.mount.limits) =
+                (of(app), of(scope), of(mount));
+            let (path, media_type) = READERS[reader];
+            // A mount that says it takes nothing but GET and HEAD.
+            world.mount.cache = Said::Nothing;
+            let site = Site::new(&world, path);
+            let nearest = match path {
+                "/in/text" => Some(100),
+                "/files/a" => mount.or(app),
+                "/in/unknown" => app,
+                _ => scope.or(app),
+            };
+            let limit = nearest.unwrap_or(2 << 20);
+            let mut request = Request::new(Method::POST, path).with("origin", OWN);
+            if let Some(media_type) = media_type {
+                request = request.with("content-type", media_type);
+            }
+            if path == "/my/form" {
+                // Of somebody whose login the limit of the app let through.
+                if app.is_some_and(|app| app < 3) {
+                    return Ok(Premise::Unmet);
+                }
+                request = request.with("cookie", site.cookie("ada"));
+            }
+            if is_stated {
+                request = request.with("content-length", len.to_string());
+            }
+            let content = if path == "/in/json" {
+                format!("\"{}\"", "a".repeat(len - 2))
+            } else {
+                "a".repeat(len)
+            };
+            let taken = Arc::new(AtomicU64::new(0));
+            let body = Counted { left: content.into(), chunk, taken: Arc::clone(&taken) };
+            let plan = Plan { content: Content::Json, ..Plan::default() };
+            let reply = site.send(&request, &plan, Body::new(body));
+            let (taken, len, chunk) = (taken.load(Ordering::Relaxed), len as u64, chunk as u64);
+            prop_assert!(taken <= limit + chunk, "{} of {}: {:?}", taken, limit, reply);
+            let is_over = len > limit;
+            prop_assert!(is_over || reply.status != 413, "{:?}", reply);
+            if is_over && is_stated && path != "/in/unknown" {
+                prop_assert_eq!((reply.status, taken), (413, 0));
+            }
+            match path {
+                "/in/unknown" => prop_assert_eq!((reply.status, taken), (404, 0)),
+                "/in/pieces" if !is_stated || !is_over => prop_assert_eq!(reply.status, 200),
+                _ => prop_assert_eq!(reply.status == 413, is_over, "{:?}", reply),
+            }
+            Ok(Premise::met_if(is_over && taken > 0))
+        },
+    );
+}

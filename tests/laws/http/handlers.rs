@@ -1,0 +1,278 @@
+//! Handlers that answer as they are planned to.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+    time::{Duration, SystemTime},
+};
+
+use axum_core::extract::FromRequestParts;
+use bytes::Bytes;
+use http::{HeaderValue, request::Parts};
+use http_body::{Body as HttpBody, Frame};
+use http_body_util::BodyExt;
+use policy_server::{Body, Route, prelude::*};
+
+/// What a handler answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(&'static str, &'static str)>,
+    pub(crate) content: Content,
+    /// What a handler that changes something finds; `None` where nothing is there.
+    pub(crate) state: Option<State>,
+}
+
+/// The validators of what is there: a tag as it is written, and seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) tag: &'static str,
+    pub(crate) modified: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { status: 200, fields: Vec::new(), content: Content::Nothing, state: None }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Nothing,
+    /// So many bytes, at once.
+    Whole(usize),
+    /// So many bytes, nobody knows how many.
+    Stream(usize),
+    Json,
+    Page,
+    Problem,
+    Panic,
+}
+
+impl Plan {
+    fn answer(&self) -> Response {
+        let mut response = match self.content {
+            Content::Nothing => ().into_response(),
+            Content::Whole(len) => content(len).into_response(),
+            Content::Stream(len) => Body::new(Stream(content(len))).into_response(),
+            Content::Json => Json([1, 2]).into_response(),
+            Content::Page => {
+                let html = [("content-type", "text/html; charset=utf-8")];
+                (html, "<!doctype html><p>A lamp").into_response()
+            }
+            Content::Problem => Problem::conflict().into_response(),
+            // As a panic, but for the message on standard error.
+            Content::Panic => std::panic::resume_unwind(Box::new("the handler panics")),
+        };
+        if self.content != Content::Problem {
+            *response.status_mut() = StatusCode::from_u16(self.status).expect("a status");
+        }
+        for (name, value) in &self.fields {
+            response.headers_mut().append(*name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    /// The answer, and before it who gets it.
+    fn answer_to(&self, who: &str) -> Response {
+        let mut response = self.answer();
+        response.headers_mut().insert("x-who", who.parse().expect("a name"));
+        response
+    }
+}
+
+/// The same bytes for the same length, and no two of them the same nearby.
+pub(crate) fn content(len: usize) -> Bytes {
+    (0..len).map(|at| b' ' + (at % 89) as u8).collect()
+}
+
+/// A body that comes in pieces and does not say how long it is.
+struct Stream(Bytes);
+
+impl HttpBody for Stream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.0.len().min(7);
+        Poll::Ready((piece > 0).then(|| Ok(Frame::data(self.0.split_to(piece)))))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Plan {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
+        parts.extensions.get::<Self>().cloned().ok_or(StatusCode::NOT_IMPLEMENTED)
+    }
+}
+
+#[get("/open")]
+#[post("/open")]
+#[auth(public)]
+async fn open(plan: Plan) -> Response {
+    plan.answer()
+}
+
+/// Has every policy of its own.
+#[get("/declared")]
+#[auth(public)]
+#[cors(origins = ["https://app.shop.example"], credentials, expose = ["etag"])]
+#[cache(public, max_age = 60, vary = ["x-region"])]
+#[headers(frame = none, every_answer)]
+#[isolation(same_site)]
+async fn declared(plan: Plan, region: Region) -> Response {
+    let mut response = plan.answer();
+    response.headers_mut().insert("x-of", region.0);
+    response
+}
+
+/// A field of the request that an answer depends on.
+struct Region(HeaderValue);
+
+impl<S: Send + Sync> FromRequestParts<S> for Region {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let region = parts.headers.get("x-region").cloned();
+        Ok(Self(region.unwrap_or(HeaderValue::from_static("nowhere"))))
+    }
+}
+
+#[get("/script")]
+#[auth(public)]
+#[jsonp(callback = "cb")]
+async fn script(plan: Plan) -> Response {
+    plan.answer()
+}
+
+#[get("/chosen")]
+#[auth(public)]
+async fn chosen(plan: Plan, accept: Accept) -> Result<Response, Problem> {
+    Ok((accept.best(["application/json", "text/html"])?, plan.answer()).into_response())
+}
+
+#[get("/session")]
+#[post("/session")]
+#[auth(session)]
+#[csrf(origin)]
+async fn by_session(plan: Plan, who: Principal) -> Response {
+    plan.answer_to(who.subject())
+}
+
+#[get("/token")]
+#[post("/token")]
+#[auth(token)]
+async fn by_token(plan: Plan, who: Principal) -> Response {
+    plan.answer_to(who.subject())
+}
+
+#[get("/maybe")]
+#[auth(session | token, optional)]
+async fn maybe(plan: Plan, who: Option<Principal>) -> Response {
+    plan.answer_to(who.as_ref().map_or("nobody", |who| who.subject()))
+}
+
+#[get("/held")]
+#[auth(public)]
+async fn held(plan: Plan, session: Session) -> Response {
+    let identity = session.identity();
+    plan.answer_to(identity.as_ref().map_or("nobody", |identity| &identity.subject))
+}
+
+/// Changes what is there.
+#[put("/state")]
+#[delete("/state")]
+#[auth(public)]
+async fn change(plan: Plan, conditions: Preconditions) -> Result<StatusCode, Problem> {
+    match plan.state {
+        None => conditions.check(None::<&ETag>)?,
+        Some(State { tag, modified }) => {
+            let (is_weak, name) = match tag.strip_prefix("W/") {
+                Some(tag) => (true, tag.trim_matches('"')),
+                None => (false, tag.trim_matches('"')),
+            };
+            let etag = if is_weak { ETag::weak(name) } else { ETag::strong(name) };
+            let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(modified);
+            conditions.check((&etag.expect("a tag"), LastModified::from(modified)))?;
+        }
+    }
+    Ok(StatusCode::ACCEPTED)
+}
+
+#[post("/bytes")]
+#[auth(public)]
+async fn collected(body: Bytes) -> String {
+    body.len().to_string()
+}
+
+#[post("/text")]
+#[auth(public)]
+#[limit(body = "100 B")]
+async fn text(body: String) -> String {
+    body.len().to_string()
+}
+
+#[post("/json")]
+#[auth(public)]
+async fn json(Json(text): Json<String>) -> String {
+    text.len().to_string()
+}
+
+/// Looks at each piece and keeps none.
+#[post("/pieces")]
+#[auth(public)]
+async fn pieces(mut body: Pieces) -> String {
+    let mut len = 0;
+    while let Some(Ok(frame)) = body.0.frame().await {
+        len += frame.into_data().map_or(0, |data| data.len());
+    }
+    len.to_string()
+}
+
+struct Pieces(Body);
+
+impl<S: Send + Sync> axum_core::extract::FromRequest<S> for Pieces {
+    type Rejection = Infallible;
+
+    async fn from_request(request: http::Request<Body>, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self(request.into_body()))
+    }
+}
+
+/// What a form in the page of somebody who is logged in sends: its anti-forgery token is looked
+/// for in the body before the handler runs.
+#[post("/form")]
+#[auth(session)]
+async fn form(body: String) -> String {
+    body.len().to_string()
+}
+
+/// Answers as planned what is under `/files`. What it is sent, it reads.
+pub(crate) async fn file(request: http::Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    match parts.extensions.get::<Plan>() {
+        _ if body.collect().await.is_err() => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Some(plan) => plan.answer(),
+        None => StatusCode::NOT_IMPLEMENTED.into_response(),
+    }
+}
+
+/// Those of the app itself.
+pub(crate) fn routes() -> Vec<Route<()>> {
+    routes![open, declared, script, chosen, by_token, maybe].into_iter().collect()
+}
+
+/// Those of a scope that anybody may use.
+pub(crate) fn scoped() -> Vec<Route<()>> {
+    routes![change, collected, text, json, pieces, open, chosen, maybe].into_iter().collect()
+}
+
+/// Those of a scope for who has a session.
+pub(crate) fn of_sessions() -> Vec<Route<()>> {
+    routes![by_session, held, form].into_iter().collect()
+}

@@ -1,0 +1,45 @@
+//! HEAD (RFC 9110 9.3.2).
+
+use http::Method;
+use proptest::prelude::*;
+
+use super::{
+    generate::{conditions, plan, request, world},
+    site::Site,
+};
+use crate::law::{Premise, holds};
+
+/// An answer to HEAD is that to GET but for the body: the same status, the same fields in the same
+/// order, the length that the body has, whoever answers and whatever of. A `Range` is of GET only
+/// (RFC 9110 14.2).
+#[test]
+fn head_is_get_without_the_body() {
+    let cases = (world(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
+    holds("HEAD", 20, cases, |(world, plan, mut get, conditions, has_token)| {
+        let site = Site::new(&world, &get.path);
+        if has_token {
+            get = get.with("authorization", site.bearer("ada"));
+        }
+        for (name, value) in conditions.into_iter().filter(|(name, _)| *name != "range") {
+            get = get.with(name, value);
+        }
+        let get = site.with_cookie(get);
+        let mut head = get.clone();
+        head.method = Method::HEAD;
+        let (mut whole, without) = (site.ask(&get, &plan), site.ask(&head, &plan));
+        prop_assert!(without.body.is_empty(), "{:?}", without);
+        prop_assert_eq!(whole.status, without.status);
+        // What the connection adds to GET (RFC 9110 8.6).
+        if let Some(length) = whole.length
+            && !matches!(whole.status, 204 | 304)
+        {
+            whole.headers.entry("content-length").or_insert(length.into());
+        }
+        prop_assert_eq!(&whole.headers, &without.headers);
+        if let Some(stated) = whole.headers.get("content-length") {
+            prop_assert_eq!(stated.to_str().ok(), Some(&*whole.body.len().to_string()));
+        }
+        let is_content = whole.status == 200 && !whole.body.is_empty();
+        Ok(Premise::met_if(is_content || whole.status == 304))
+    });
+}

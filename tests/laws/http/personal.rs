@@ -1,0 +1,59 @@
+//! What a cache that many people share may keep of what is one person's (RFC 9111 3).
+
+use http::Method;
+use proptest::prelude::*;
+
+use super::{
+    generate::{conditions, plan, request, world},
+    site::Site,
+};
+use crate::{
+    law::{Premise, holds},
+    shared_cache::{OWN_FIELDS, may_store},
+};
+
+/// The paths that ask who calls.
+const PERSONAL: [&str; 6] =
+    ["/my/session", "/my/held", "/token", "/maybe", "/in/maybe", "/my/session"];
+
+/// Whoever is logged in, by a session or a token: an answer that differs from what nobody in
+/// particular gets, or that differs from what somebody else gets, is one that no shared cache may
+/// store, whatever the app declares, the handler writes and the request assumes.
+#[test]
+fn what_depends_on_a_principal_is_stored_by_nobody_else() {
+    let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
+    let cases = (world(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
+    holds("personal", 15, cases, |(world, plan, mut request, conditions, shown, path)| {
+        if let Some(path) = PERSONAL.get(path) {
+            request.path = (*path).to_owned();
+        }
+        let site = Site::new(&world, &request.path);
+        request.headers.remove("cookie");
+        for (name, value) in conditions {
+            request = request.with(name, value);
+        }
+        let of = |subject| match shown {
+            0 => request.clone().with("authorization", site.bearer(subject)),
+            _ => request.clone().with("cookie", site.cookie(subject)),
+        };
+        let (ada, bob) = (of("ada"), of("bob"));
+        let reply = site.ask(&ada, &plan);
+        let is_personal = [&bob, &request].into_iter().any(|other| site.ask(other, &plan) != reply);
+        if !is_personal {
+            return Ok(Premise::Unmet);
+        }
+        for own_field in OWN_FIELDS {
+            let is_stored =
+                may_store(&ada.method, &ada.headers, reply.status, &reply.headers, own_field);
+            prop_assert!(!is_stored, "a cache that follows {own_field} keeps {:?}", reply);
+        }
+        // Where the handler tried to have it shared.
+        let mut tried = reply.headers.clone();
+        tried.clear();
+        for (name, value) in &plan.fields {
+            tried.append(*name, value.parse().expect("a value"));
+        }
+        let stores = |field| may_store(&ada.method, &ada.headers, reply.status, &tried, field);
+        Ok(Premise::met_if(OWN_FIELDS.into_iter().any(stores)))
+    });
+}

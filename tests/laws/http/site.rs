@@ -1,0 +1,212 @@
+//! Apps with policies on every level, and requests to them.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, header::HOST};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use policy_server::{AppService, Body, Clock, Random, prelude::*};
+use tokio::runtime::{Builder, Runtime};
+use tower::{ServiceExt, service_fn};
+
+use super::{
+    generate::TRUSTED,
+    handlers::{self, Plan},
+};
+use crate::{
+    auth::house::{OWN, START, issue, login, token_settings},
+    exchange::Request,
+};
+
+thread_local! {
+    static RUNTIME: Runtime =
+        Builder::new_current_thread().enable_all().build().expect("a runtime");
+}
+
+/// The policies of an app: its own, and those of its scopes and its mount.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    pub(crate) app: Level,
+    pub(crate) scope: Level,
+    pub(crate) mount: Level,
+}
+
+/// What one level says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) cors: Said<CorsPolicy>,
+    pub(crate) cache: Said<CachePolicy>,
+    pub(crate) headers: Said<HeadersPolicy>,
+    pub(crate) isolation: Said<Isolation>,
+    pub(crate) limits: Option<Limits>,
+}
+
+/// What a level says of one thing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Said<T> {
+    #[default]
+    Nothing,
+    /// That there is none, whatever the outer level says.
+    Not,
+    This(T),
+}
+
+impl<T> Said<T> {
+    fn is_stated(&self) -> bool {
+        matches!(self, Self::This(_))
+    }
+}
+
+macro_rules! stated {
+    ($builder:expr, $level:expr, $(($facet:ident, $not:ident)),*) => {{
+        let mut builder = $builder;
+        $(builder = match $level.$facet {
+            Said::Nothing => builder,
+            Said::Not => builder.$not(),
+            Said::This(policy) => builder.$facet(policy),
+        };)*
+        match $level.limits {
+            None => builder,
+            Some(limits) => builder.limits(limits),
+        }
+    }};
+    ($builder:expr, $level:expr) => {
+        stated!(
+            $builder,
+            $level,
+            (cors, no_cors),
+            (cache, no_cache),
+            (headers, no_headers),
+            (isolation, no_isolation)
+        )
+    };
+}
+
+/// Random bytes that are all different, but for nonces: so two answers can be compared.
+fn drawn() -> impl FnMut(&mut [u8]) + Send {
+    let mut drawn = 0_u64;
+    move |bytes| {
+        bytes.fill(7);
+        if bytes.len() != 16 {
+            drawn += 1;
+            bytes[..8].copy_from_slice(&drawn.to_le_bytes());
+        }
+    }
+}
+
+/// An app at work, and its clock.
+pub(crate) struct Site {
+    service: AppService<()>,
+    pub(crate) clock: Clock,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The length that is known before the body is read.
+    pub(crate) length: Option<u64>,
+}
+
+impl Site {
+    /// The app of this world, as far as requests for a path come to know it: what cannot answer
+    /// them takes time to check.
+    pub(crate) fn new(world: &World, path: &str) -> Self {
+        let clock = Clock::at(START);
+        let app = App::new(())
+            .public_origin(OWN)
+            .clock(clock.clone())
+            .random(Random::from_fn(drawn()))
+            .sessions(Sessions::memory())
+            .tokens(token_settings())
+            .routes(routes![login, issue]);
+        let app = match path.split('/').nth(1) {
+            Some("in") => {
+                let scope = Scope::new().routes(handlers::scoped());
+                app.scope("/in", stated!(scope, world.scope))
+            }
+            Some("my") => {
+                // Sessions are shared with pages that are named and trusted.
+                let cors = match world.scope.cors {
+                    Said::This(_) => Said::This(TRUSTED),
+                    Said::Nothing | Said::Not => Said::Not,
+                };
+                let level = Level { cors, ..world.scope.clone() };
+                let scope = Scope::new().routes(handlers::of_sessions());
+                app.scope("/my", stated!(scope, level))
+            }
+            Some("files") => {
+                let files = service_fn(async |request: http::Request<Body>| {
+                    Ok::<_, Infallible>(handlers::file(request).await)
+                });
+                let methods = [Method::GET, Method::HEAD];
+                let methods = if world.mount.cache.is_stated() {
+                    methods.to_vec()
+                } else {
+                    [methods.as_slice(), &[Method::POST]].concat()
+                };
+                app.mount("/files", stated!(Mount::new(files).methods(methods), world.mount))
+            }
+            _ => app.routes(handlers::routes()),
+        };
+        let app = stated!(app, world.app);
+        let service = RUNTIME.with(|runtime| {
+            let _entered = runtime.enter();
+            app.build().expect("an app without problems")
+        });
+        Self { service, clock }
+    }
+
+    /// Sends a request whose handler answers as planned.
+    pub(crate) fn send(&self, request: &Request, plan: &Plan, body: impl Into<Body>) -> Reply {
+        let mut sent = http::Request::new(body.into());
+        *sent.method_mut() = request.method.clone();
+        *sent.uri_mut() = request.path.parse().expect("a target");
+        *sent.headers_mut() = request.headers.clone();
+        sent.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("api.shop.example"));
+        sent.extensions_mut().insert(plan.clone());
+        let answered = self.service.clone().oneshot(sent);
+        RUNTIME.with(|runtime| {
+            runtime.block_on(async {
+                let response = answered.await.unwrap_or_else(|never| match never {});
+                let (head, body) = response.into_parts();
+                let length = body.size_hint().exact();
+                let body = body.collect().await.expect("a body").to_bytes();
+                Reply { status: head.status.as_u16(), headers: head.headers, body, length }
+            })
+        })
+    }
+
+    pub(crate) fn ask(&self, request: &Request, plan: &Plan) -> Reply {
+        self.send(request, plan, Body::empty())
+    }
+
+    /// The cookie of somebody who logs in now.
+    pub(crate) fn cookie(&self, subject: &'static str) -> String {
+        let request = Request::new(Method::POST, "/login").with("origin", OWN);
+        let reply = self.send(&request, &Plan::default(), subject);
+        let cookie = reply.headers.get("set-cookie").expect("a cookie");
+        let cookie = cookie.to_str().expect("text").split(';').next();
+        cookie.expect("a cookie").to_owned()
+    }
+
+    /// The `Authorization` of somebody who is given a token now.
+    pub(crate) fn bearer(&self, subject: &'static str) -> String {
+        let request = Request::new(Method::POST, "/tokens/issue");
+        let reply = self.send(&request, &Plan::default(), subject);
+        let issued: serde_json::Value = serde_json::from_slice(&reply.body).expect("JSON");
+        format!("Bearer {}", issued["access_token"].as_str().expect("a token"))
+    }
+
+    /// The request with the cookie of somebody who has a session, where it says `SESSION`.
+    pub(crate) fn with_cookie(&self, mut request: Request) -> Request {
+        if request.headers.get("cookie").is_some_and(|cookie| cookie == "SESSION") {
+            let cookie = self.cookie("ada").try_into().expect("a value");
+            request.headers.insert("cookie", cookie);
+        }
+        request
+    }
+}

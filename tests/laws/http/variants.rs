@@ -1,0 +1,60 @@
+//! Which fields of a request an answer depends on (RFC 9110 12.5.5, RFC 9111 4.1).
+
+use http::{HeaderValue, Method};
+use proptest::prelude::*;
+
+use super::{
+    generate::{ASKED, plan, request, world},
+    site::{Reply, Site},
+};
+use crate::{
+    exchange::elements,
+    law::{Premise, holds},
+};
+
+/// Where another value of one field, or its absence, makes another answer, both answers name the
+/// field in `Vary`: a cache would give one for the other. What no cache stores is exempt, and
+/// `Authorization`, of which shared caches know (RFC 9111 3.5), is not changed.
+#[test]
+fn vary_names_what_changed_the_answer() {
+    // A number that names no value is for none.
+    let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
+    let cases = (world(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
+    holds("Vary", 10, cases, |(world, plan, mut request, (field, one, other), has_token)| {
+        let site = Site::new(&world, &request.path);
+        if has_token == 0 {
+            request = request.with("authorization", site.bearer("ada"));
+        }
+        let (name, values) = ASKED[if field < ASKED.len() { field } else { field % 4 }];
+        let answer_to = |value: usize| {
+            let mut request = request.clone();
+            request.headers.remove(name);
+            if let Some(value) = values.get(value) {
+                let value = HeaderValue::from_static(value);
+                request.headers.insert(name, value);
+            }
+            site.ask(&site.with_cookie(request), &plan)
+        };
+        let answers = (answer_to(one), answer_to(other));
+        if answers.0 == answers.1 {
+            return Ok(Premise::Unmet);
+        }
+        for answer in [&answers.0, &answers.1] {
+            prop_assert!(
+                is_named(name, answer) || is_kept_nowhere(answer),
+                "{name}: {:#?}",
+                answers
+            );
+        }
+        Ok(Premise::Met)
+    });
+}
+
+fn is_named(name: &str, answer: &Reply) -> bool {
+    let tokens = elements(&answer.headers, "vary");
+    tokens.iter().any(|token| token == "*" || token.eq_ignore_ascii_case(name))
+}
+
+fn is_kept_nowhere(answer: &Reply) -> bool {
+    elements(&answer.headers, "cache-control").iter().any(|directive| directive == "no-store")
+}

@@ -1,0 +1,65 @@
+//! Which answers a cache that many people share may store: RFC 9111 3, read as a cache would that
+//! stores whatever it may.
+
+use http::{HeaderMap, Method};
+
+/// The fields that some cache takes before `Cache-Control`.
+pub(crate) const OWN_FIELDS: [&str; 4] =
+    ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
+
+/// The directives of a field, by their names. A name in quotes is none.
+pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Option<String>)> {
+    let lines: Vec<&str> =
+        headers.get_all(field).iter().map(|line| line.to_str().expect("text")).collect();
+    let (mut found, mut text, mut is_quoted) = (Vec::new(), String::new(), false);
+    for character in lines.join(",").chars().chain([',']) {
+        is_quoted ^= character == '"';
+        if character == ',' && !is_quoted {
+            found.push(std::mem::take(&mut text));
+        } else {
+            text.push(character);
+        }
+    }
+    let named = found.iter().map(|directive| {
+        let (name, argument) = match directive.split_once('=') {
+            Some((name, argument)) => (name, Some(argument.trim().to_owned())),
+            None => (&**directive, None),
+        };
+        (name.trim().to_lowercase(), argument)
+    });
+    named.filter(|(name, _)| !name.is_empty()).collect()
+}
+
+/// Whether it may store an answer to such a request. A cache of one kind that has a field of its
+/// own follows that one alone (RFC 9213 2.2).
+pub(crate) fn may_store(
+    method: &Method,
+    asked: &HeaderMap,
+    status: u16,
+    headers: &HeaderMap,
+    own_field: &str,
+) -> bool {
+    let field = if headers.contains_key(own_field) { own_field } else { "cache-control" };
+    let directives = directives(headers, field);
+    let has = |name: &str| directives.iter().any(|(found, _)| found == name);
+    // A `private` that names fields is often read as if it named none; here it keeps nobody out.
+    let is_private = directives.iter().any(|(name, of)| name == "private" && of.is_none());
+    let is_understood = matches!(*method, Method::GET | Method::HEAD | Method::POST);
+    let has_age = has("max-age") || has("s-maxage") || headers.contains_key("expires");
+    // What a 304 says is written over what is stored (RFC 9111 3.2).
+    let is_heuristic = *method != Method::POST
+        && matches!(
+            status,
+            200 | 203 | 204 | 206 | 300 | 301 | 304 | 308 | 404 | 405 | 410 | 414 | 501
+        );
+    let may_be_reused = !asked.contains_key("authorization")
+        || has("must-revalidate")
+        || has("public")
+        || has("s-maxage");
+    is_understood
+        && status >= 200
+        && !has("no-store")
+        && !is_private
+        && may_be_reused
+        && (has("public") || has_age || is_heuristic)
+}
