@@ -1,6 +1,7 @@
 //! Laws of rates, against the plain log of what was granted.
 #![cfg(feature = "engine")]
 #![expect(
+    clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
     reason = "laws fail, and say how often they were put to the test"

@@ -152,13 +152,27 @@ mod tests {
     use http::Method;
 
     use super::*;
-    use crate::{TestClient, prelude::*};
+    use crate::{AuthError, Scheme, SchemeRequest, TestClient, prelude::*};
+
+    struct Anybody;
+
+    impl Scheme for Anybody {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            _: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(Some(Identity::new("ada")))
+        }
+    }
 
     fn client() -> (TestClient, Clock) {
         let clock = Clock::at(1_800_000_000);
-        let routes = routes![once, also_once, alone, large];
+        let routes = routes![once, also_once, alone, alone_and_known, large];
         let limits = Limits::NONE.body(8).rate(Rate::per_minute(20));
-        (App::new(()).clock(clock.clone()).limits(limits).routes(routes).test(), clock)
+        let app = App::new(()).clock(clock.clone()).scheme(Anybody).limits(limits);
+        (app.routes(routes).test(), clock)
     }
 
     #[get("/once")]
@@ -182,6 +196,13 @@ mod tests {
             "panics" => panic!("on purpose"),
             _ => "done",
         }
+    }
+
+    #[get("/alone-and-known/{how}")]
+    #[limit(concurrency = 1)]
+    #[auth(scheme = Anybody)]
+    async fn alone_and_known(how: String) -> &'static str {
+        alone(how).await
     }
 
     #[post("/large")]
@@ -244,16 +265,17 @@ mod tests {
     #[tokio::test]
     async fn a_place_is_given_back_however_a_request_ends() {
         let (client, _) = client();
-        let ask = |how: &str| client.get(&format!("/alone/{how}")).send();
-        let mut waiting = Box::pin(ask("waits"));
-        assert!(waiting.as_mut().now_or_never().is_none());
-        let refused = ask("done").await;
-        assert_eq!(refused.status(), 503);
-        // The client goes away.
-        drop(waiting);
-        assert_eq!(ask("done").await.status(), 200);
-        assert_eq!(ask("panics").await.status(), 500);
-        assert_eq!(ask("done").await.status(), 200);
+        for path in ["/alone", "/alone-and-known"] {
+            let ask = |how: &str| client.get(&format!("{path}/{how}")).send();
+            let mut waiting = Box::pin(ask("waits"));
+            assert!(waiting.as_mut().now_or_never().is_none());
+            assert_eq!(ask("done").await.status(), 503, "{path}");
+            // The client goes away.
+            drop(waiting);
+            assert_eq!(ask("done").await.status(), 200, "{path}");
+            assert_eq!(ask("panics").await.status(), 500);
+            assert_eq!(ask("done").await.status(), 200, "{path}");
+        }
     }
 
     #[test]

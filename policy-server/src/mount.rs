@@ -48,6 +48,7 @@ use crate::{
 /// # });
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a mount does nothing outside of an app"]
 pub struct Mount {
     pub(crate) service: SharedService,
     pub(crate) methods: Vec<Method>,
@@ -74,7 +75,6 @@ impl Mount {
     }
 
     /// The methods that the service gets, in place of GET and HEAD.
-    #[must_use]
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self

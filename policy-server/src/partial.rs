@@ -250,7 +250,7 @@ mod tests {
     #[tokio::test]
     async fn a_part_is_cut_from_frames_of_any_length() {
         let frames = ["", "012", "3", "", "456789"];
-        let whole = frames.concat();
+        let whole = frames.concat().into_bytes();
         for first in 0..whole.len() {
             for last in first..whole.len() {
                 let frames = frames.map(Ok::<_, Infallible>);

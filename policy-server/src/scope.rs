@@ -29,6 +29,7 @@ use crate::{
 /// # });
 /// ```
 #[derive(Debug)]
+#[must_use = "a scope does nothing outside of an app"]
 pub struct Scope<S> {
     pub(crate) defaults: Defaults,
     pub(crate) routes: Vec<Route<S>>,
@@ -43,7 +44,6 @@ impl<S> Scope<S> {
     policy_methods!("routes that have none of their own");
 
     /// Adds handlers. A path `/` is the prefix itself.
-    #[must_use]
     pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
         self.routes.extend(routes);
         self

@@ -119,7 +119,7 @@ impl Set {
 
 /// A number below `end`, by the upper bits of a hash.
 fn scaled(hash: u64, end: usize) -> usize {
-    (u128::from(hash) * end as u128 >> 64) as usize
+    ((u128::from(hash) * end as u128) >> 64) as usize
 }
 
 impl fmt::Debug for RateTable {

@@ -45,3 +45,37 @@ impl<T: Serialize> IntoResponse for TaggedJson<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::prelude::*;
+
+    #[get("/price/{of}")]
+    #[auth(public)]
+    async fn price(of: u32) -> TaggedJson<u32> {
+        Json(of / 2).etag()
+    }
+
+    #[tokio::test]
+    async fn whoever_has_these_bytes_is_told_so() {
+        let client = App::new(()).routes(routes![price]).test();
+        let first = client.get("/price/2").send().await;
+        let tag = first.header("etag").unwrap();
+        for (path, status) in [("/price/2", 304), ("/price/3", 304), ("/price/4", 200)] {
+            let again = client.get(path).header("if-none-match", tag).send().await;
+            assert_eq!(again.status(), status, "{path}");
+            assert_eq!(again.header("etag") == Some(tag), status == 304);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_has_no_tag() {
+        let no_json = BTreeMap::from([(vec![1], 2)]);
+        let answer = Json(no_json).etag().into_response();
+        assert_eq!(answer.status(), 500);
+        assert!(!answer.headers().contains_key("etag"));
+    }
+}
