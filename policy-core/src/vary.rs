@@ -14,6 +14,8 @@ pub enum Token {
     Origin,
     /// `Cookie`
     Cookie,
+    /// `Authorization`
+    Authorization,
     /// The fields of W3C Fetch Metadata.
     FetchMetadata,
 }
@@ -22,6 +24,7 @@ pub enum Token {
 const ACCEPT: HeaderValue = HeaderValue::from_static("accept");
 const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
+const AUTHORIZATION: HeaderValue = HeaderValue::from_static("authorization");
 const FETCH_METADATA: HeaderValue =
     HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest");
 /// What most answers of a session to a page of another origin have.
@@ -33,6 +36,7 @@ impl Token {
             Self::Accept => ACCEPT,
             Self::Origin => ORIGIN,
             Self::Cookie => COOKIE,
+            Self::Authorization => AUTHORIZATION,
             Self::FetchMetadata => FETCH_METADATA,
         }
     }
@@ -42,6 +46,7 @@ impl Token {
             Self::Accept => b"accept",
             Self::Origin => b"origin",
             Self::Cookie => b"cookie",
+            Self::Authorization => b"authorization",
             Self::FetchMetadata => b"sec-fetch-site",
         };
         names(line, name)

@@ -147,6 +147,10 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     let says_something = headers.keys().any(|name| *name == CACHE_CONTROL || is_rival(name));
     let written = if says_something { Directives::read(headers) } else { None };
     let Some(value) = decide(control, written, exchange, headers) else { return };
+    // RFC 9111 3.5 keeps shared caches off; that of one browser may serve two accounts.
+    if exchange.happened.bearer && value != PRIVATE && value != NO_STORE {
+        vary::add(headers, vary::Token::Authorization);
+    }
     if value.is_empty() {
         headers.remove(CACHE_CONTROL);
     } else {
