@@ -66,6 +66,7 @@ fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
     response
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "hyper gives requests away")]
 fn service(request: Request<Incoming>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
     ready(Ok(answer(&request)))
 }

@@ -5,7 +5,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{StatusCode, header::CONTENT_TYPE};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, Collected, Limited};
 use policy_core::Refusal;
 
 use crate::{
@@ -23,7 +23,7 @@ async fn rejected(response: Response) -> Response {
         }
         status if status.is_server_error() && !is_problem => {
             let text = Limited::new(response.into_body(), 1024).collect().await;
-            let text = text.map(|text| text.to_bytes()).unwrap_or_default();
+            let text = text.map(Collected::to_bytes).unwrap_or_default();
             Problem::internal(String::from_utf8_lossy(&text)).into_response()
         }
         _ => response,

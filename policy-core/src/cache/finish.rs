@@ -29,6 +29,8 @@ pub struct Happened {
     pub session_read: bool,
     /// A bearer token authenticated the request.
     pub bearer: bool,
+    /// One was taken, and there was none: another request may have one.
+    pub bearer_absent: bool,
 }
 
 impl Happened {
@@ -141,6 +143,9 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     }
     if exchange.happened.depends_on_cookies() {
         vary::add(headers, vary::Token::Cookie);
+    }
+    if exchange.happened.bearer_absent {
+        vary::add(headers, vary::Token::Authorization);
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
     // Most answers have few fields, none of them for caches: looking at each costs less than a hash.

@@ -166,6 +166,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 refused,
                 session_read,
                 bearer,
+                bearer_absent: !bearer && session_read,
             };
             let method = Method::from_bytes(method.as_bytes()).expect("a method");
             Case { policy, written, method, status, happened, has_location }

@@ -18,6 +18,7 @@ const NOTHING: Happened = Happened {
     refused: false,
     session_read: false,
     bearer: false,
+    bearer_absent: false,
 };
 const SESSION: Happened = Happened { session_read: true, ..NOTHING };
 const BEARER: Happened = Happened { bearer: true, ..NOTHING };
@@ -155,11 +156,31 @@ fn vary_is_on_every_answer_and_declares_no_more() {
     assert_eq!(control(Some(&VARIES), (&Method::GET, 200, NOTHING), &["max-age=5"]), "max-age=5");
     let headers = finished(Some(&VARIES), (&Method::GET, 200, SESSION), &[]);
     let lines: Vec<_> = headers.get_all(VARY).iter().collect();
-    assert_eq!(lines, ["accept, x-region", "cookie"]);
+    assert_eq!(lines, ["accept, x-region, cookie"]);
 }
 
 #[test]
 fn what_nobody_restricts_and_only_one_permits_says_nothing() {
     const OPEN: CachePolicy = CachePolicy::public().build();
     assert_eq!(control(Some(&OPEN), (&Method::GET, 200, NOTHING), &["x-unknown"]), "");
+}
+
+/// What is kept for one account is not shown to the next in the same browser, and what is kept for
+/// nobody not to somebody.
+#[test]
+fn what_depends_on_a_token_varies_by_it_unless_it_is_asked_for_again() {
+    let absent = Happened { bearer_absent: true, ..NOTHING };
+    for (policy, happened, written, varies) in [
+        (None, BEARER, &[][..], false),
+        (None, BEARER, &["no-store"], false),
+        (None, BEARER, &["private, max-age=60"], true),
+        (Some(&MINE), BEARER, &[], true),
+        (Some(&LISTS), BEARER, &[], false),
+        (None, absent, &[], true),
+        (None, NOTHING, &["private, max-age=60"], false),
+    ] {
+        let headers = finished(policy, (&Method::GET, 200, happened), written);
+        let vary = headers.get_all(VARY).iter().any(|line| line == "authorization");
+        assert_eq!(vary, varies, "{headers:?}");
+    }
 }

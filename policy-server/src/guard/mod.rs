@@ -100,6 +100,11 @@ impl RouteGuard {
         Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
     }
 
+    /// Whether it takes bearer tokens.
+    fn takes_token(&self) -> bool {
+        matches!(self.auth, AuthPolicy::Required(policy) if policy.token)
+    }
+
     /// Whether the scheme that the policy names is ambient.
     fn is_ambient(&self) -> bool {
         let AuthPolicy::Required(policy) = &self.auth else { return false };

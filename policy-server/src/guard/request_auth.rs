@@ -41,6 +41,7 @@ pub(crate) struct RequestAuth {
     /// Whether a scheme of the application's own looks at what browsers send by themselves,
     /// which may be a cookie.
     is_ambient: bool,
+    takes_token: bool,
     provenance: Provenance,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
@@ -74,6 +75,7 @@ impl RequestAuth {
             guard: Arc::clone(guard),
             csrf: route.csrf,
             is_ambient: route.is_ambient(),
+            takes_token: route.takes_token(),
             provenance,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
@@ -213,6 +215,7 @@ impl RequestAuth {
             refused: false,
             session_read: committed.was_read || self.is_ambient,
             bearer,
+            bearer_absent: self.takes_token && self.principal().is_none(),
         };
         let headers = response.headers_mut();
         self.guard.keep_cookie(headers);
