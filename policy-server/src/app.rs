@@ -173,6 +173,13 @@ impl<S> App<S> {
     ///
     /// A layer sees requests before any gate, and answers after the policy was written onto
     /// them. What it answers by itself has no policy.
+    ///
+    /// Compression by `tower-http` belongs around a [mounted](Self::mount) service where that is
+    /// what is compressed, so that the policy is written onto what is sent; the example
+    /// `catalogue` shows it. Around an app it works too, `Vary` is kept and completed, and a route
+    /// needs two things: `#[cache(.., vary = ["accept-encoding"])]`, since the layer leaves a 304
+    /// and an answer to HEAD as they are, and [`ETag::weak`](crate::response::ETag::weak), since
+    /// two encodings are not the same bytes.
     pub fn layer<L, B>(mut self, layer: L) -> Self
     where
         L: Layer<SharedService> + Send + 'static,

@@ -274,7 +274,7 @@ mod tests {
         let asked = [("origin", "https://evil.test"), ("access-control-request-method", "PUT")];
         let response = send(&layer, Method::OPTIONS, &asked).await;
         assert_eq!(response.status(), 403);
-        assert_eq!(names(&response), ["content-type", "vary"]);
+        assert_eq!(names(&response), ["cache-control", "content-type", "vary"]);
         assert!(text(response).await.contains("cors.origin-not-granted"));
     }
 

@@ -37,6 +37,12 @@
 //!   [`Sessions`] and [`Tokens`] log in and out, [`extract::CsrfToken`] is what a page sends back.
 //!   [`session`], [`tokens`] and [`store`] have their settings, keys and stores, [`Scheme`] is for
 //!   credentials of one's own.
+//! - [`cache`](macro@cache), [`limit`](macro@limit), [`headers`](macro@headers),
+//!   [`isolation`](macro@isolation) and [`jsonp`](macro@jsonp) are the rest of a route's policy;
+//!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for an
+//!   app, a scope or a mount.
+//! - [`response`] has what tells clients what they have already: [`ETag`](response::ETag),
+//!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
 //!   how a start fails. [`response`] has what is said beside an answer.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
@@ -102,6 +108,31 @@
 //! - Event streams, WebSockets and other lasting answers end with the credential that opened them.
 //!
 //! `cargo run --example accounts` shows all of it.
+//!
+//! # What HTTP asks of an answer
+//!
+//! - **HEAD** is GET without the body, header for header. OPTIONS says what is served. A method that
+//!   a path does not serve gets 405 with `Allow`, one that nobody knows 501.
+//! - **`Cache-Control`** is what [`#[cache(..)]`](macro@cache) declares. A handler can make it
+//!   stricter, never laxer; errors are stored nowhere unless their handler says so; what depends on
+//!   who asks is for one browser, whatever was declared; what carries a credential is for none.
+//! - **Conditions and ranges** of GET and HEAD are answered by the app, for every answer that has an
+//!   [`ETag`](response::ETag) or [`LastModified`](response::LastModified), or declares
+//!   [`ByteRanges`](response::ByteRanges): 304, 206, 412, 416 (RFC 9110 13.2.2). A handler that changes something asks
+//!   [`Preconditions`](extract::Preconditions) before it does.
+//! - **Problems** have one form, `application/problem+json`, and a page or a text for who would rather
+//!   read that. [`Valid`](extract::Valid) lists all faults of an argument at once.
+//! - **Limits** by [`#[limit(..)]`](macro@limit): 413, 408 or 503, 429 with `Retry-After`. They are
+//!   counted in this process, where they are stated: one of the app over all routes that take it
+//!   over. The address is that of the connection; behind a proxy all clients have one, so limit by
+//!   principal there. Without any, a body has 2 MiB and an answer 30 seconds.
+//! - **Security fields**: without a word every answer has `nosniff`, pages cannot be framed by
+//!   others, and browsers stay with `https` where there is a public origin.
+//!   [`HeadersPolicy::API`] and [`HeadersPolicy::PAGES`] are stricter.
+//! - **Isolation** by [`#[isolation(..)]`](macro@isolation) keeps pages of others from loading a
+//!   route in any way that [`cors`](macro@cors) does not grant.
+//!
+//! `cargo run --example catalogue` shows all of it.
 //!
 //! # Paths
 //!
