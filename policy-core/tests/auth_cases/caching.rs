@@ -57,6 +57,7 @@ fn happened(input: &Value) -> Happened {
         session_read: input["auth"] == "session",
         bearer: input["auth"] == "token",
         csrf_token_rendered: false,
+        bearer_absent: false,
     }
 }
 
