@@ -4,7 +4,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, Result, Token, ext::IdentExt, parse::ParseStream};
 
-use super::{List, cors::number_of, peek_word, peeled, read_entries, repeated, set};
+use super::{
+    List, add_flag, cors::number_of, peek_word, peeled, read_entries, read_value, repeated, set,
+};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[cache]` says.
@@ -111,22 +113,10 @@ impl Written {
         input: ParseStream<'_>,
         findings: &mut Findings,
     ) -> Result<()> {
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
-            Some(input.parse::<Expr>()?)
-        } else {
-            None
-        };
+        let (assigned, value) = read_value(input)?;
         let name = key.to_string();
         if WORDS.contains(&name.as_str()) {
-            if assigned {
-                let help = format_args!("write `{name}` alone, or leave it out");
-                findings.error(&key, format_args!("`{name}` has no value"), help);
-            } else if self.has(&name) {
-                repeated(&key, findings);
-            } else {
-                self.words.push(key);
-            }
+            add_flag(&mut self.words, key, assigned, findings);
             return Ok(());
         }
         if !is_part(&key) {

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, ExprLit, Ident, Lit, Result, Token, UnOp, ext::IdentExt, parse::ParseStream};
 
-use super::{List, peek_word, peeled, read_entries, repeated, set, word_of};
+use super::{List, add_flag, peek_word, peeled, read_entries, read_value, repeated, set, word_of};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[cors]` says.
@@ -128,22 +128,10 @@ impl Written {
         input: ParseStream<'_>,
         findings: &mut Findings,
     ) -> Result<()> {
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
-            Some(input.parse::<Expr>()?)
-        } else {
-            None
-        };
+        let (assigned, value) = read_value(input)?;
         let name = key.to_string();
         if FLAGS.contains(&name.as_str()) {
-            if assigned {
-                let help = format_args!("write `{name}` alone, or leave it out");
-                findings.error(&key, format_args!("`{name}` has no value"), help);
-            } else if self.has(&name) {
-                repeated(&key, findings);
-            } else {
-                self.flags.push(key);
-            }
+            add_flag(&mut self.flags, key, assigned, findings);
             return Ok(());
         }
         if !is_part(&key) {

@@ -5,7 +5,8 @@ use quote::ToTokens;
 use syn::{Expr, ExprPath, Ident, LitStr, Result, Token, ext::IdentExt, parse::ParseStream};
 
 use super::{
-    List, cors::number_of, peek_assignment, peeled, read_entries, repeated, set, string_of, word_of,
+    List, add_flag, cors::number_of, peek_assignment, peeled, read_entries, repeated, set,
+    string_of, word_of,
 };
 use crate::{collect::Taken, diag::Findings};
 
@@ -115,11 +116,7 @@ impl Written {
     fn read_flag(&mut self, word: &Ident, findings: &mut Findings) {
         let name = word.to_string();
         if FLAGS.contains(&name.as_str()) {
-            if self.has(&name) {
-                repeated(word, findings);
-            } else {
-                self.flags.push(word.clone());
-            }
+            add_flag(&mut self.flags, word.clone(), false, findings);
         } else if is_part(&name) {
             findings.error(word, format_args!("`{name}` needs a value"), example(&name));
         } else {

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprPath, Ident, LitStr, Result, Token, ext::IdentExt, parse::ParseStream};
 
-use super::{peek_word, peeled, read_entries, repeated, set, string_of};
+use super::{peek_word, peeled, read_entries, read_value, repeated, set, string_of};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[jsonp]` says.
@@ -84,12 +84,7 @@ impl Written {
         input: ParseStream<'_>,
         findings: &mut Findings,
     ) -> Result<()> {
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
-            Some(input.parse::<Expr>()?)
-        } else {
-            None
-        };
+        let (assigned, value) = read_value(input)?;
         match (key.to_string().as_str(), value) {
             ("dotted", _) if assigned => {
                 findings.error(

@@ -4,7 +4,7 @@ use syn::{
     Expr, ExprLit, Ident, Lit, LitInt, LitStr, Result, Token, ext::IdentExt, parse::ParseStream,
 };
 
-use super::{peek_word, peeled, read_entries, repeated, set, string_of};
+use super::{peek_word, peeled, read_entries, read_value, repeated, set, string_of};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[limit]` says.
@@ -79,12 +79,7 @@ impl Written {
     fn read_part(&mut self, input: ParseStream<'_>, findings: &mut Findings) -> Result<()> {
         let key = input.call(Ident::parse_any)?;
         let name = key.to_string();
-        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-        let value = if assigned && !input.is_empty() && !input.peek(Token![,]) {
-            Some(input.parse::<Expr>()?)
-        } else {
-            None
-        };
+        let (assigned, value) = read_value(input)?;
         if !PARTS.contains(&name.as_str()) {
             let kind = if assigned { "argument" } else { "word" };
             findings.error(&key, format_args!("unknown {kind} `{key}`"), POSSIBLE);

@@ -104,6 +104,26 @@ impl List {
     }
 }
 
+/// Reads `= value`, and tells whether there was a `=`: without a value it is a mistake.
+fn read_value(input: ParseStream<'_>) -> Result<(bool, Option<Expr>)> {
+    let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+    let is_there = assigned && !input.is_empty() && !input.peek(Token![,]);
+    let value = if is_there { Some(input.parse()?) } else { None };
+    Ok((assigned, value))
+}
+
+/// Takes a word that says something by standing there.
+fn add_flag(flags: &mut Vec<Ident>, key: Ident, assigned: bool, findings: &mut Findings) {
+    if assigned {
+        let help = format_args!("write `{key}` alone, or leave it out");
+        findings.error(&key, format_args!("`{key}` has no value"), help);
+    } else if flags.contains(&key) {
+        repeated(&key, findings);
+    } else {
+        flags.push(key);
+    }
+}
+
 /// Fills a part that is still empty.
 fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
     if part.is_some() {
