@@ -54,6 +54,7 @@ pub mod session;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;
 

@@ -5,42 +5,28 @@
 
 use super::spec::{Audience, CacheSpec, LONGEST_AGE, Part, Violation};
 use crate::{
-    catalogue::{Rule, Severity},
+    catalogue::Rule,
     grammar::{eq, is_token},
     method::{is_cacheable, is_safe},
+    validator::validator,
 };
 
+validator!(CacheSpec, violation_or_remark);
+
 impl<'a> CacheSpec<'a> {
-    /// Every violation, errors and warnings, in the order of the parts.
-    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
-        let spec = *self;
-        Part::ALL.into_iter().flat_map(move |part| {
-            (0..spec.slots(part)).filter_map(move |index| {
-                let rule = spec.check(part, index).or_else(|| spec.check_repeated(part, index))?;
-                Some(spec.violation(part, index, rule))
-            })
-        })
-    }
-
-    /// The first error, as constants can be asked for it.
-    pub const fn first_error(&self) -> Option<Violation<'a>> {
-        let mut parts: &[Part] = &Part::ALL;
-        while let [part, tail @ ..] = parts {
-            let mut index = 0;
-            while index < self.slots(*part) {
-                if let Some(rule) = self.check(*part, index)
-                    && matches!(rule.severity(), Severity::Error)
-                {
-                    return Some(self.violation(*part, index, rule));
-                }
-                index += 1;
-            }
-            parts = tail;
+    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
+        match self.check(part, index) {
+            Some(rule) => Some(self.broken(part, index, rule)),
+            None => None,
         }
-        None
     }
 
-    const fn violation(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
+    fn violation_or_remark(&self, part: Part, index: usize) -> Option<Violation<'a>> {
+        let remark = || Some(self.broken(part, index, self.check_repeated(part, index)?));
+        self.violation(part, index).or_else(remark)
+    }
+
+    const fn broken(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
         Violation { rule, part, index, value: entry(self.entries(part), index) }
     }
 

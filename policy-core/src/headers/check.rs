@@ -7,38 +7,15 @@ use super::{
     violation::Violation,
 };
 use crate::{
-    catalogue::{Rule, Severity},
+    catalogue::Rule,
     grammar::{eq, names_contain},
     origin::OriginPattern,
+    validator::validator,
 };
 
+validator!(HeadersSpec, violation);
+
 impl<'a> HeadersSpec<'a> {
-    /// Every violation, errors and warnings, in the order of the spec.
-    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
-        let spec = *self;
-        Part::ALL.into_iter().flat_map(move |part| {
-            (0..spec.slots(part)).filter_map(move |index| spec.violation(part, index))
-        })
-    }
-
-    /// The first error, as constants can be asked for it.
-    pub const fn first_error(&self) -> Option<Violation<'a>> {
-        let mut parts: &[Part] = &Part::ALL;
-        while let [part, tail @ ..] = parts {
-            let mut index = 0;
-            while index < self.slots(*part) {
-                if let Some(violation) = self.violation(*part, index)
-                    && matches!(violation.rule.severity(), Severity::Error)
-                {
-                    return Some(violation);
-                }
-                index += 1;
-            }
-            parts = tail;
-        }
-        None
-    }
-
     const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
         match self.check(part, index) {
             Some(rule) => Some(Violation { rule, part, index, value: self.value(part, index) }),

@@ -2,37 +2,14 @@
 
 use super::spec::{JsonpSpec, Part, Violation};
 use crate::{
-    catalogue::{Rule, Severity},
+    catalogue::Rule,
     grammar::{contains, eq},
+    validator::validator,
 };
 
+validator!(JsonpSpec, violation);
+
 impl<'a> JsonpSpec<'a> {
-    /// Every violation, in the order of the parts.
-    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
-        let spec = *self;
-        Part::ALL.into_iter().flat_map(move |part| {
-            (0..spec.slots(part)).filter_map(move |index| spec.check(part, index))
-        })
-    }
-
-    /// The first error, as constants can be asked for it.
-    pub const fn first_error(&self) -> Option<Violation<'a>> {
-        let mut parts: &[Part] = &Part::ALL;
-        while let [part, tail @ ..] = parts {
-            let mut index = 0;
-            while index < self.slots(*part) {
-                if let Some(violation) = self.check(*part, index)
-                    && matches!(violation.rule.severity(), Severity::Error)
-                {
-                    return Some(violation);
-                }
-                index += 1;
-            }
-            parts = tail;
-        }
-        None
-    }
-
     /// How many questions a part has.
     const fn slots(&self, part: Part) -> usize {
         match part {
@@ -41,7 +18,7 @@ impl<'a> JsonpSpec<'a> {
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Violation<'a>> {
+    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
         let (rule, value) = match part {
             Part::Callback if self.callback.is_empty() => (Rule::JsonpParameterMissing, ""),
             Part::Callback if !is_unreserved(self.callback) => {
