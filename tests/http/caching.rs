@@ -204,11 +204,11 @@ async fn the_table_of_who_it_is_for_holds() {
         ("/session", "session", 200, "max-age=60 private", "cookie origin"),
         ("/session", "nobody", 401, "no-store", "accept cookie origin"),
         ("/session", "stale", 401, "no-store", "accept cookie origin"),
-        ("/token", "token", 200, "max-age=60 private", ""),
+        ("/token", "token", 200, "max-age=60 private", "authorization"),
         ("/token", "nobody", 401, "no-store", "accept"),
-        ("/optional", "nobody", 200, "max-age=60 private", "cookie"),
-        ("/optional", "session", 200, "max-age=60 private", "cookie"),
-        ("/optional", "token", 200, "max-age=60 private", ""),
+        ("/optional", "nobody", 200, "max-age=60 private", "authorization cookie"),
+        ("/optional", "session", 200, "max-age=60 private", "authorization cookie"),
+        ("/optional", "token", 200, "max-age=60 private", "authorization"),
         ("/optional", "stale", 200, "no-store", "cookie"),
     ] {
         for method in [Method::GET, Method::HEAD] {

@@ -144,25 +144,26 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     if exchange.happened.depends_on_cookies() {
         vary::add(headers, vary::Token::Cookie);
     }
-    if exchange.happened.bearer_absent {
-        vary::add(headers, vary::Token::Authorization);
-    }
     let control = declared.and_then(|caching| caching.control.as_ref());
     // Most answers have few fields, none of them for caches: looking at each costs less than a hash.
     let says_something = headers.keys().any(|name| *name == CACHE_CONTROL || is_rival(name));
     let written = if says_something { Directives::read(headers) } else { None };
-    let Some(value) = decide(control, written, exchange, headers) else { return };
-    // RFC 9111 3.5 keeps shared caches off; that of one browser may serve two accounts.
-    if exchange.happened.bearer && value != PRIVATE && value != NO_STORE {
+    if let Some(value) = decide(control, written, exchange, headers) {
+        if value.is_empty() {
+            headers.remove(CACHE_CONTROL);
+        } else {
+            headers.insert(CACHE_CONTROL, value);
+        }
+        if says_something {
+            remove_rivals(headers);
+        }
+    }
+    // RFC 9111 3.5 keeps shared caches off what a token got; that of one browser may serve two
+    // accounts, and what nobody got is not for somebody.
+    let Happened { bearer, bearer_absent, .. } = exchange.happened;
+    let is_reused = |value: &HeaderValue| *value != PRIVATE && *value != NO_STORE;
+    if (bearer || bearer_absent) && headers.get(CACHE_CONTROL).is_none_or(is_reused) {
         vary::add(headers, vary::Token::Authorization);
-    }
-    if value.is_empty() {
-        headers.remove(CACHE_CONTROL);
-    } else {
-        headers.insert(CACHE_CONTROL, value);
-    }
-    if says_something {
-        remove_rivals(headers);
     }
 }
 

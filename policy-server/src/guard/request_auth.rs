@@ -215,7 +215,7 @@ impl RequestAuth {
             refused: false,
             session_read: committed.was_read || self.is_ambient,
             bearer,
-            bearer_absent: self.takes_token && self.principal().is_none(),
+            bearer_absent: self.takes_token && !bearer,
         };
         let headers = response.headers_mut();
         self.guard.keep_cookie(headers);
