@@ -194,6 +194,12 @@ fn no_page_of_others_reaches_what_changes_something() {
         let is_trusted = is_trusted_origin
             && !page.is_opaque
             && hops.iter().all(|hop| *hop == OWN && page.origin == OWN);
+        // A redirect of the server's own to itself leaves the origin of a trusted page as it is
+        // (Fetch, HTTP-redirect fetch, 12): that is no attack, and no plain visit.
+        if is_trusted_origin && !is_trusted && !page.is_opaque && hops.iter().all(|hop| *hop == OWN)
+        {
+            return Ok(Premise::Unmet);
+        }
         // What a page cannot read it does not have.
         let has = if has == Has::Right && !is_trusted { Has::Theirs } else { has };
         HOUSES.with(|houses| {
