@@ -60,18 +60,21 @@ fn names(line: &HeaderValue, name: &[u8]) -> bool {
 }
 
 /// Adds a token to those that are there, over all lines, unless it or `*` is among them.
+#[inline]
 pub fn add(headers: &mut HeaderMap, token: Token) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {
             entry.insert(token.value());
         }
-        Entry::Occupied(mut entry) => {
-            if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
-                entry.insert(BOTH);
-            } else if !entry.iter().any(|line| token.is_in(line)) {
-                extend(&mut entry, token.value());
-            }
-        }
+        Entry::Occupied(entry) => add_to(entry, token),
+    }
+}
+
+fn add_to(mut entry: OccupiedEntry<'_, HeaderValue>, token: Token) {
+    if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
+        entry.insert(BOTH);
+    } else if !entry.iter().any(|line| token.is_in(line)) {
+        extend(&mut entry, token.value());
     }
 }
 
