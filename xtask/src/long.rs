@@ -31,7 +31,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "requests",
-        purpose: "random requests to a server with every policy on; [--count N], a million unsaid",
+        purpose: "random requests, every policy on; [--count N], a million unsaid",
         duration: "5 min",
         run: requests,
     },
