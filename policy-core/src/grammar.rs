@@ -68,3 +68,23 @@ pub(crate) const fn names_contain(names: &[&str], name: &[u8]) -> bool {
     }
     false
 }
+
+/// An entry of a list; empty where there is none.
+pub(crate) const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
+    match list.split_at_checked(index) {
+        Some((_, [text, ..])) => text,
+        _ => "",
+    }
+}
+
+/// Cuts where `separator` does not stand in a quoted string (RFC 9110 5.6.4).
+#[cfg(feature = "engine")]
+pub(crate) fn outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.split(move |byte| {
+        let was_escaped = is_escaped;
+        is_escaped = is_quoted && !was_escaped && *byte == b'\\';
+        is_quoted ^= *byte == b'"' && !was_escaped;
+        *byte == separator && !is_quoted
+    })
+}

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header::ACCEPT};
 
-use crate::grammar::is_token;
+use crate::grammar::{is_token, outside_quotes};
 
 /// The best of these media types for who sent `Accept`, as its place in `offers`; `None` where
 /// none is acceptable. Among equally good ones the first of the offers is the best, and so it is
@@ -141,17 +141,6 @@ impl<'a> Value<'a> {
 /// The parameters of `;name=value;..`, of which any may be empty.
 fn segments(parameters: &[u8]) -> impl Iterator<Item = &[u8]> {
     outside_quotes(parameters, b';').map(<[u8]>::trim_ascii).filter(|segment| !segment.is_empty())
-}
-
-/// Cuts where `separator` does not stand in a quoted string.
-fn outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    text.split(move |byte| {
-        let was_escaped = is_escaped;
-        is_escaped = is_quoted && !was_escaped && *byte == b'\\';
-        is_quoted ^= *byte == b'"' && !was_escaped;
-        *byte == separator && !is_quoted
-    })
 }
 
 /// RFC 9110 5.6.4: closed by the first quote that no backslash stands before.

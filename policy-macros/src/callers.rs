@@ -16,7 +16,7 @@ use crate::{
         cors::{CorsArgs, Written},
         csrf::{CsrfArgs, Protection},
     },
-    constant::{list, panic_at, some},
+    constant::{asked, list, panic_at, some},
     diag::Findings,
 };
 
@@ -184,22 +184,18 @@ impl Callers<'_> {
             quote!(#name: #value)
         });
         let arms = self.arms();
-        quote! {
-            const #name: () = match (#core::auth::AuthSpec {
+        let spec = quote! {
+            (#core::auth::AuthSpec {
                 csrf: #has_csrf,
                 takes_session: #takes_session,
                 without_credentials: #without_credentials,
                 #(#lists,)*
                 ..#core::auth::AuthSpec::of(&__POLICY_AUTH, &#csrf)
-            }).first_error() {
-                ::core::option::Option::None => (),
-                ::core::option::Option::Some(__policy_violation) => {
-                    match (__policy_violation.part, __policy_violation.index) {
-                        #arms
-                    }
-                }
-            };
-        }
+            })
+        };
+        let failure =
+            quote!({ match (__policy_violation.part, __policy_violation.index) { #arms } });
+        asked(&name, &spec, &failure)
     }
 
     /// One panic for each token that may be at fault.

@@ -118,6 +118,17 @@ fn constant(ty: &TokenStream, value: &TokenStream) -> TokenStream {
     })
 }
 
+/// A constant whose evaluation asks the rules about a spec, and fails with these tokens. Nothing
+/// refers to it, so that one mistake is one error.
+pub(crate) fn asked(name: &Ident, spec: &TokenStream, failure: &TokenStream) -> TokenStream {
+    quote! {
+        const #name: () = match #spec.first_error() {
+            ::core::option::Option::None => (),
+            ::core::option::Option::Some(__policy_violation) => #failure,
+        };
+    }
+}
+
 /// One panic for each part that could not be seen while the macro ran, with the spans of that
 /// part, so that the compiler underlines it. The parts that could be seen have no violations.
 fn failure(written: &Written) -> TokenStream {

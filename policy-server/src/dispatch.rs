@@ -38,7 +38,7 @@ use crate::{
     partial,
     problem::Problem,
     response_future::{ResponseFuture, Running, panicked},
-    router::{Path, Served},
+    router::Path,
     rules::Rules,
     telemetry,
 };
@@ -360,11 +360,10 @@ impl<S> Received<'_, S> {
             Single::One(method) => path.asked(method.as_bytes()),
             Single::Absent | Single::Repeated => None,
         };
-        let Some(Served { rules, preflight: Some(preflight), .. }) = served.or(path.shared())
-        else {
-            return self.refuse(Refusal::PreflightOrigin, &app.outside, Grant::Unasked);
-        };
-        let Some(cors) = &rules.cors else {
+        let shared = served.or(path.shared()).and_then(|served| {
+            Some((&served.rules, served.rules.cors.as_ref()?, served.preflight.as_ref()?))
+        });
+        let Some((rules, cors, preflight)) = shared else {
             return self.refuse(Refusal::PreflightOrigin, &app.outside, Grant::Unasked);
         };
         match preflight.answer(cors, head.origin, head.request_method) {

@@ -4,7 +4,7 @@
 //! constants, and everybody else gets every violation at once.
 
 use super::spec::{AuthSpec, Part, Violation};
-use crate::{catalogue::Rule, validator::validator};
+use crate::{catalogue::Rule, grammar::entry, validator::validator};
 
 validator!(AuthSpec, violation_or_remark);
 
@@ -165,13 +165,6 @@ const fn is_role(text: &[u8]) -> bool {
         rest = tail;
     }
     !text.is_empty()
-}
-
-const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
-    match list.split_at_checked(index) {
-        Some((_, [text, ..])) => text,
-        _ => "",
-    }
 }
 
 #[cfg(test)]

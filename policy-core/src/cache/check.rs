@@ -6,7 +6,7 @@
 use super::spec::{Audience, CacheSpec, LONGEST_AGE, Part, Violation};
 use crate::{
     catalogue::Rule,
-    grammar::{eq, is_token},
+    grammar::{entry, eq, is_token},
     method::{is_cacheable, is_safe},
     validator::validator,
 };
@@ -163,13 +163,6 @@ const fn check_vary(name: &str) -> Option<Rule> {
         Some(Rule::CacheVaryInvalid)
     } else {
         None
-    }
-}
-
-const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
-    match list.split_at_checked(index) {
-        Some((_, [text, ..])) => text,
-        _ => "",
     }
 }
 

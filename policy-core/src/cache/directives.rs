@@ -5,6 +5,7 @@ use std::fmt;
 use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
 
 use super::spec::{Audience, CacheSpec, LONGEST_AGE};
+use crate::grammar::outside_quotes;
 
 /// The directives that are known here. They are written anew wherever they are not left alone, so
 /// that nothing gets through that a cache understands and this does not.
@@ -53,7 +54,7 @@ impl Directives {
         let mut lines = headers.get_all(CACHE_CONTROL).iter().peekable();
         lines.peek()?;
         let (mut read, mut is_sound) = (Self::default(), true);
-        for directive in lines.flat_map(|line| directives(line.as_bytes())) {
+        for directive in lines.flat_map(|line| outside_quotes(line.as_bytes(), b',')) {
             is_sound &= read.add(directive.trim_ascii());
         }
         Some(if is_sound { read } else { read.distrusted() })
@@ -212,15 +213,4 @@ fn seconds(argument: &[u8]) -> Option<u32> {
     let text = str::from_utf8(argument).ok()?;
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().map_or(LONGEST_AGE, |age: u32| age.min(LONGEST_AGE)))
-}
-
-/// Cuts at the commas that do not stand between quotes.
-fn directives(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    value.split(move |byte| {
-        let was_escaped = is_escaped;
-        is_escaped = is_quoted && !was_escaped && *byte == b'\\';
-        is_quoted ^= *byte == b'"' && !was_escaped;
-        *byte == b',' && !is_quoted
-    })
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     catalogue::{Rule, Severity},
-    grammar::{eq, is_token, names_contain},
+    grammar::{entry, eq, is_token, names_contain},
     origin::{OriginPattern, Port, covers_public_suffix},
 };
 
@@ -203,11 +203,4 @@ fn covers(outer: &OriginPattern<'_>, inner: &OriginPattern<'_>) -> bool {
         (false, is_wildcard) => is_same && !is_wildcard,
     };
     ports && hosts && outer.scheme() == inner.scheme()
-}
-
-const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
-    match list.split_at_checked(index) {
-        Some((_, [text, ..])) => text,
-        _ => "",
-    }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::Rule,
-    grammar::{eq, names_contain},
+    grammar::{entry, eq, names_contain},
     origin::OriginPattern,
     validator::validator,
 };
@@ -167,13 +167,6 @@ const fn text(text: Option<&str>) -> &str {
     match text {
         Some(text) => text,
         None => "",
-    }
-}
-
-const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
-    match list.split_at_checked(index) {
-        Some((_, [text, ..])) => text,
-        _ => "",
     }
 }
 

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote};
 use syn::{Expr, Ident, Result, Token, ext::IdentExt, parse::ParseStream};
 
 use super::{
-    List, add_flag, cors::number_of, peek_word, peeled, read_entries, read_value, repeated, set,
+    List, add_flag, cors::number_of, is_constant, peek_word, peeled, read_entries, read_value,
+    refuse_company, repeated, set,
 };
 use crate::{collect::Taken, diag::Findings};
 
@@ -71,7 +72,7 @@ impl CacheArgs {
             }
             if word == "none" {
                 wholes.push((word.to_token_stream(), Self::Nothing));
-            } else if word.to_string().contains(|char: char| char.is_ascii_uppercase()) {
+            } else if is_constant(&word) {
                 let shared = syn::parse_quote!(#word);
                 wholes.push((word.to_token_stream(), Self::Shared(shared)));
             } else {
@@ -80,13 +81,7 @@ impl CacheArgs {
             Ok(())
         });
         if count > 1 {
-            for (place, _) in &wholes {
-                findings.error(
-                    place,
-                    "a whole policy stands alone: nothing is merged into it",
-                    "write one policy by its parts, or give the name of one that has them all",
-                );
-            }
+            refuse_company(wholes.iter().map(|(place, _)| place), findings);
         }
         let is_read = findings.error_count() == errors_before;
         let whole = wholes.pop().map_or(Self::Written(written), |(_, whole)| whole);
@@ -128,7 +123,8 @@ impl Written {
             return Ok(());
         };
         if name == "vary" {
-            if !set(&mut self.vary, read_names(value, findings)) {
+            let names = List::read_literals(value, &name, &example(&name), findings);
+            if !set(&mut self.vary, names) {
                 repeated(&key, findings);
             }
         } else if self.age(&name).is_some() {
@@ -153,13 +149,4 @@ fn example(part: &str) -> String {
     } else {
         format!("write seconds, such as `{part} = 60`")
     }
-}
-
-fn read_names(value: Expr, findings: &mut Findings) -> Option<List> {
-    let list = List::read(value, "vary", &example("vary"), findings)?;
-    if list.literals().is_none() {
-        findings.error(&list.expr, "`vary` is a list of string literals", example("vary"));
-        return None;
-    }
-    Some(list)
 }

@@ -4,7 +4,10 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, ExprLit, Ident, Lit, Result, Token, UnOp, ext::IdentExt, parse::ParseStream};
 
-use super::{List, add_flag, peek_word, peeled, read_entries, read_value, repeated, set, word_of};
+use super::{
+    List, add_flag, is_constant, peek_word, peeled, read_entries, read_value, refuse_company,
+    repeated, set, word_of,
+};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[cors]` says.
@@ -71,7 +74,7 @@ impl CorsArgs {
             }
             if word == "none" {
                 wholes.push((word.to_token_stream(), Self::Nobody));
-            } else if word.to_string().contains(|char: char| char.is_ascii_uppercase()) {
+            } else if is_constant(&word) {
                 let shared = syn::parse_quote!(#word);
                 wholes.push((word.to_token_stream(), Self::Shared(shared)));
             } else {
@@ -87,13 +90,7 @@ impl CorsArgs {
             return Some(Self::Written(Box::new(written)));
         }
         if count > 1 {
-            for (place, _) in &wholes {
-                findings.error(
-                    place,
-                    "a whole policy stands alone: nothing is merged into it",
-                    "write one policy by its parts, or give the name of one that has them all",
-                );
-            }
+            refuse_company(wholes.iter().map(|(place, _)| place), findings);
             return None;
         }
         wholes.pop().map(|(_, whole)| whole)

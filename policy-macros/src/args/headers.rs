@@ -5,8 +5,8 @@ use quote::ToTokens;
 use syn::{Expr, ExprPath, Ident, LitStr, Result, Token, ext::IdentExt, parse::ParseStream};
 
 use super::{
-    List, add_flag, cors::number_of, peek_assignment, peeled, read_entries, repeated, set,
-    string_of, word_of,
+    List, add_flag, cors::number_of, is_constant, peek_assignment, peeled, read_entries,
+    refuse_company, repeated, set, string_of, word_of,
 };
 use crate::{collect::Taken, diag::Findings};
 
@@ -64,9 +64,7 @@ impl HeadersArgs {
             let tokens = entry.to_token_stream();
             match (word_of(&entry), peeled(&entry)) {
                 (Some(word), _) if word == "none" => wholes.push((tokens, Self::Nothing)),
-                (Some(word), _) if !word.to_string().contains(|c: char| c.is_ascii_uppercase()) => {
-                    written.read_flag(word, findings);
-                }
+                (Some(word), _) if !is_constant(word) => written.read_flag(word, findings),
                 (_, Expr::Path(path)) => wholes.push((tokens, Self::Shared(path.clone()))),
                 _ => findings.error(entry, "this is no part of a policy", POSSIBLE),
             }
@@ -80,13 +78,7 @@ impl HeadersArgs {
             return is_read.then(|| Self::Written(Box::new(written)));
         }
         if count > 1 {
-            for (place, _) in &wholes {
-                findings.error(
-                    place,
-                    "a whole policy stands alone: nothing is merged into it",
-                    "write one policy by its parts, or give the name of one that has them all",
-                );
-            }
+            refuse_company(wholes.iter().map(|(place, _)| place), findings);
             return None;
         }
         wholes.pop().map(|(_, whole)| whole)
@@ -197,13 +189,7 @@ fn read_frame(value: Expr, findings: &mut Findings) -> Option<FrameArg> {
 }
 
 fn read_list(value: Expr, part: &str, findings: &mut Findings) -> Option<List> {
-    let list = List::read(value, part, &example(part), findings)?;
-    if list.literals().is_none() {
-        let message = format_args!("`{part}` is a list of string literals");
-        findings.error(&list.expr, message, example(part));
-        return None;
-    }
-    Some(list)
+    List::read_literals(value, part, &example(part), findings)
 }
 
 fn read_seconds(value: Expr, findings: &mut Findings) -> Option<Expr> {

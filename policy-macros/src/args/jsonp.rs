@@ -3,7 +3,10 @@
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprPath, Ident, LitStr, Result, Token, ext::IdentExt, parse::ParseStream};
 
-use super::{peek_word, peeled, read_entries, read_value, repeated, set, string_of};
+use super::{
+    is_constant, peek_word, peeled, read_entries, read_value, refuse_company, repeated, set,
+    string_of,
+};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[jsonp]` says.
@@ -51,8 +54,7 @@ impl JsonpArgs {
                 return Ok(());
             }
             let word = input.call(Ident::parse_any)?;
-            let is_constant = word.to_string().contains(|char: char| char.is_ascii_uppercase());
-            if is_constant && !input.peek(Token![=]) {
+            if is_constant(&word) && !input.peek(Token![=]) {
                 wholes.push(syn::parse_quote!(#word));
                 return Ok(());
             }
@@ -60,13 +62,7 @@ impl JsonpArgs {
         });
         written.is_broken = findings.error_count() > errors_before;
         if count > 1 {
-            for whole in &wholes {
-                findings.error(
-                    whole,
-                    "a whole policy stands alone: nothing is merged into it",
-                    "write one policy by its parts, or give the name of one that has them all",
-                );
-            }
+            refuse_company(&wholes, findings);
         }
         let policy = match wholes.pop() {
             None => Policy::Written(written),

@@ -4,7 +4,7 @@ use syn::{
     Expr, ExprLit, Ident, Lit, LitInt, LitStr, Result, Token, ext::IdentExt, parse::ParseStream,
 };
 
-use super::{peek_word, peeled, read_entries, read_value, repeated, set, string_of};
+use super::{is_constant, peek_word, peeled, read_entries, read_value, repeated, set, string_of};
 use crate::{collect::Taken, diag::Findings};
 
 /// What `#[limit]` says.
@@ -45,9 +45,7 @@ impl LimitArgs {
             count += 1;
             if peek_word(input) {
                 let ahead = input.fork().call(Ident::parse_any)?;
-                let is_constant =
-                    ahead.to_string().contains(|char: char| char.is_ascii_uppercase());
-                if !is_constant || input.peek2(Token![=]) {
+                if !is_constant(&ahead) || input.peek2(Token![=]) {
                     return written.read_part(input, findings);
                 }
             }

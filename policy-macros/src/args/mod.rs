@@ -84,6 +84,22 @@ impl List {
         }
     }
 
+    /// The same, of literals alone.
+    fn read_literals(
+        value: Expr,
+        part: &str,
+        example: &str,
+        findings: &mut Findings,
+    ) -> Option<Self> {
+        let list = Self::read(value, part, example, findings)?;
+        if list.literals().is_none() {
+            let message = format_args!("`{part}` is a list of string literals");
+            findings.error(&list.expr, message, example);
+            return None;
+        }
+        Some(list)
+    }
+
     /// The entries, where they can be seen.
     pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
         match &self.expr {
@@ -121,6 +137,22 @@ fn add_flag(flags: &mut Vec<Ident>, key: Ident, assigned: bool, findings: &mut F
         repeated(&key, findings);
     } else {
         flags.push(key);
+    }
+}
+
+/// Whether a word is written as constants are.
+fn is_constant(word: &Ident) -> bool {
+    word.to_string().contains(|char: char| char.is_ascii_uppercase())
+}
+
+/// Refuses what stands beside a whole policy.
+fn refuse_company(wholes: impl IntoIterator<Item = impl ToTokens>, findings: &mut Findings) {
+    for whole in wholes {
+        findings.error(
+            whole,
+            "a whole policy stands alone: nothing is merged into it",
+            "write one policy by its parts, or give the name of one that has them all",
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
         List,
         cache::{Age, CacheArgs, Written},
     },
-    constant::{list, panic_at, some},
+    constant::{asked, list, panic_at, some},
     diag::Findings,
     surroundings::Surroundings,
 };
@@ -59,8 +59,7 @@ pub(crate) fn stated(args: &CacheArgs, around: &Surroundings<'_>) -> (TokenStrea
 }
 
 /// A policy that is checked already, and a constant whose evaluation asks whether it agrees with
-/// what stands around it. As that of a CORS policy nothing refers to it, so that one mistake is
-/// one error.
+/// what stands around it.
 fn shared(expr: &Expr, around: &Surroundings<'_>) -> (TokenStream, TokenStream) {
     let cache = quote!(__policy::policy_core::cache);
     let handler = around.handler.unraw();
@@ -68,17 +67,15 @@ fn shared(expr: &Expr, around: &Surroundings<'_>) -> (TokenStream, TokenStream) 
     let agreement = format_ident!("cache_agreement_of_{handler}", span = Span::call_site());
     let (methods, is_personal) = (methods(around), is_personal(around));
     let panic = panic_at(&expr.to_token_stream());
-    let items = quote! {
-        const #name: #cache::CachePolicy = #expr;
-        const #agreement: () = match (#cache::CacheSpec {
+    let spec = quote! {
+        (#cache::CacheSpec {
             methods: &[#(#methods),*],
             is_personal: #is_personal,
             ..*#name.spec()
-        }).first_error() {
-            ::core::option::Option::None => (),
-            ::core::option::Option::Some(__policy_violation) => #panic,
-        };
+        })
     };
+    let agreement = asked(&agreement, &spec, &panic);
+    let items = quote!(const #name: #cache::CachePolicy = #expr; #agreement);
     (items, quote!(__policy::policy_core::route::Facet::Set(#name)))
 }
 

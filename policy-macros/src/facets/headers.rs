@@ -15,7 +15,7 @@ use crate::{
         headers::{FrameArg, HeadersArgs, Written},
     },
     callers::{strs, values},
-    constant::{list, panic_at, some},
+    constant::{asked, list, panic_at, some},
     diag::Findings,
     surroundings::Surroundings,
 };
@@ -96,16 +96,9 @@ fn shared(path: &ExprPath, around: &Surroundings<'_>) -> TokenStream {
     let handler = around.handler.unraw();
     let name = format_ident!("headers_policy_of_{handler}", span = Span::call_site());
     let panic = panic_at(&path.to_token_stream());
-    quote! {
-        #policy
-        const #name: () = match (#headers::HeadersSpec {
-            is_shared: true,
-            ..*__POLICY_HEADERS.spec()
-        }).first_error() {
-            ::core::option::Option::None => (),
-            ::core::option::Option::Some(__policy_violation) => #panic,
-        };
-    }
+    let spec = quote!((#headers::HeadersSpec { is_shared: true, ..*__POLICY_HEADERS.spec() }));
+    let agreement = asked(&name, &spec, &panic);
+    quote!(#policy #agreement)
 }
 
 /// The fields of the spec that say something.

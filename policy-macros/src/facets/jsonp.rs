@@ -10,7 +10,7 @@ use crate::{
         auth::AuthArgs,
         jsonp::{JsonpArgs, Policy, Written},
     },
-    constant::{panic_at, some},
+    constant::{asked, panic_at, some},
     diag::Findings,
     surroundings::Surroundings,
 };
@@ -75,18 +75,13 @@ pub(crate) fn stated(args: &JsonpArgs, around: &Surroundings<'_>) -> (TokenStrea
             };
             (TokenStream::new(), some(&policy))
         }
-        // As the constants of `#[cors]`, what fails is one that nothing refers to.
         Policy::Shared(path) => {
             let handler = around.handler.unraw();
             let name = format_ident!("jsonp_policy_of_{handler}", span = Span::call_site());
             let panic = panic_at(&path.to_token_stream());
-            let items = quote! {
-                const __POLICY_JSONP: #jsonp::JsonpPolicy = #path;
-                const #name: () = match #jsonp::JsonpSpec::of(&__POLICY_JSONP).first_error() {
-                    ::core::option::Option::None => (),
-                    ::core::option::Option::Some(__policy_violation) => #panic,
-                };
-            };
+            let spec = quote!(#jsonp::JsonpSpec::of(&__POLICY_JSONP));
+            let asked = asked(&name, &spec, &panic);
+            let items = quote!(const __POLICY_JSONP: #jsonp::JsonpPolicy = #path; #asked);
             (items, some(&quote!(__POLICY_JSONP)))
         }
     }

@@ -10,7 +10,7 @@ use syn::{LitStr, ext::IdentExt};
 
 use crate::{
     args::limit::{LimitArgs, Written},
-    constant::panic_at,
+    constant::{asked, panic_at},
     diag::Findings,
     surroundings::Surroundings,
 };
@@ -42,16 +42,9 @@ fn checked(shared: &TokenStream, around: &Surroundings<'_>) -> (TokenStream, Tok
     let handler = around.handler.unraw();
     let name = format_ident!("limit_policy_of_{handler}", span = Span::call_site());
     let (is_public, failure) = (is_public(around), panic_at(shared));
-    let items = quote! {
-        const __POLICY_LIMITS: #core::Limits = #shared;
-        const #name: () = match (#core::LimitSpec {
-            limits: __POLICY_LIMITS,
-            is_public: #is_public,
-        }).first_error() {
-            ::core::option::Option::None => (),
-            ::core::option::Option::Some(__policy_violation) => #failure,
-        };
-    };
+    let spec = quote!((#core::LimitSpec { limits: __POLICY_LIMITS, is_public: #is_public }));
+    let asked = asked(&name, &spec, &failure);
+    let items = quote!(const __POLICY_LIMITS: #core::Limits = #shared; #asked);
     (items, quote!(__POLICY_LIMITS))
 }
 
