@@ -17,6 +17,7 @@
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `gate`: what is asked of every request before its handler runs
+//! - `browser`: a model of what browsers do, to test against
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros
@@ -25,6 +26,8 @@
 pub mod auth;
 #[cfg(feature = "engine")]
 mod base64url;
+#[cfg(feature = "browser")]
+pub mod browser;
 pub mod cache;
 mod catalogue;
 #[cfg(feature = "engine")]

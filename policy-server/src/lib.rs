@@ -181,6 +181,8 @@ mod source;
 pub mod store;
 mod telemetry;
 mod test_client;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod tokens;
 
 pub use app::App;

@@ -1,0 +1,250 @@
+//! What a page asks a browser to load.
+
+/// Something that a page loads: a call of `fetch()`, and all else that makes a browser send a
+/// request (Fetch, 2.2.5: requests).
+///
+/// ```
+/// use policy_core::browser::{Credentials, Fetch};
+///
+/// let order = Fetch::post("https://api.shop.example/orders")
+///     .credentials(Credentials::Include)
+///     .header("content-type", "application/json")
+///     .body(r#"{"item":7}"#);
+/// assert_eq!(order.method, "POST");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// The address, resolved against that of the page.
+    pub url: String,
+    /// The method as the script writes it.
+    pub method: String,
+    /// The fields as the script writes them, in its order.
+    pub headers: Vec<(String, String)>,
+    /// The content.
+    pub body: Option<Vec<u8>>,
+    /// The request mode.
+    pub mode: Mode,
+    /// The credentials mode.
+    pub credentials: Credentials,
+    /// The redirect mode.
+    pub redirect: Redirect,
+    /// The cache mode.
+    pub cache: CacheMode,
+    /// What the answer is for.
+    pub destination: Destination,
+    /// Whether somebody listens to the progress of an upload (`XMLHttpRequest.upload`), which
+    /// asks for a preflight in any case.
+    pub watches_upload: bool,
+    /// Whether the content is a stream, which can be sent once only and asks for a preflight.
+    pub streams_body: bool,
+}
+
+impl Fetch {
+    /// `fetch(url, { method })`: mode `cors`, credentials `same-origin`.
+    pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            method: method.into(),
+            headers: Vec::new(),
+            body: None,
+            mode: Mode::Cors,
+            credentials: Credentials::SameOrigin,
+            redirect: Redirect::Follow,
+            cache: CacheMode::Default,
+            destination: Destination::Empty,
+            watches_upload: false,
+            streams_body: false,
+        }
+    }
+
+    /// `fetch(url)`.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self::new("GET", url)
+    }
+
+    /// `fetch(url, { method: "POST" })`.
+    pub fn post(url: impl Into<String>) -> Self {
+        Self::new("POST", url)
+    }
+
+    /// `fetch(url, { method: "PUT" })`.
+    pub fn put(url: impl Into<String>) -> Self {
+        Self::new("PUT", url)
+    }
+
+    /// `fetch(url, { method: "PATCH" })`.
+    pub fn patch(url: impl Into<String>) -> Self {
+        Self::new("PATCH", url)
+    }
+
+    /// `fetch(url, { method: "DELETE" })`.
+    pub fn delete(url: impl Into<String>) -> Self {
+        Self::new("DELETE", url)
+    }
+
+    /// `<script src=url>`: mode `no-cors`, credentials `include`.
+    pub fn script(url: impl Into<String>) -> Self {
+        Self::element(Destination::Script, url)
+    }
+
+    /// `<img src=url>`.
+    pub fn image(url: impl Into<String>) -> Self {
+        Self::element(Destination::Image, url)
+    }
+
+    /// A link, a redirect by script or the address bar: the page is left.
+    pub fn navigate(url: impl Into<String>) -> Self {
+        Self { mode: Mode::Navigate, ..Self::element(Destination::Document, url) }
+    }
+
+    /// `<iframe src=url>`.
+    pub fn frame(url: impl Into<String>) -> Self {
+        Self { destination: Destination::Frame, ..Self::navigate(url) }
+    }
+
+    /// `<form method=post action=url>` that is sent: a navigation.
+    pub fn form<N: AsRef<str>, V: AsRef<str>>(
+        url: impl Into<String>,
+        fields: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let body =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        Self { method: "POST".into(), ..Self::navigate(url) }
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body)
+    }
+
+    /// `new WebSocket(url)`; `ws:`, `wss:`, and their `http` forms.
+    pub fn websocket(url: impl Into<String>) -> Self {
+        Self { mode: Mode::WebSocket, ..Self::element(Destination::Empty, url) }
+    }
+
+    fn element(destination: Destination, url: impl Into<String>) -> Self {
+        Self {
+            mode: Mode::NoCors,
+            credentials: Credentials::Include,
+            destination,
+            ..Self::new("GET", url)
+        }
+    }
+
+    /// Adds a field. One that scripts may not set is dropped by the browser.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The content.
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// The request mode; `crossorigin` of an element is `Cors` and a credentials mode.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The credentials mode.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    /// The redirect mode.
+    pub fn redirect(mut self, redirect: Redirect) -> Self {
+        self.redirect = redirect;
+        self
+    }
+
+    /// The cache mode.
+    pub fn cache(mut self, cache: CacheMode) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Listens to the progress of the upload.
+    pub fn watch_upload(mut self) -> Self {
+        self.watches_upload = true;
+        self
+    }
+
+    /// Sends the content as a stream.
+    pub fn stream_body(mut self) -> Self {
+        self.streams_body = true;
+        self
+    }
+}
+
+/// The request mode (Fetch, 2.2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Other origins are asked by the CORS protocol.
+    #[default]
+    Cors,
+    /// Other origins are asked, and what they answer is opaque.
+    NoCors,
+    /// Other origins are not asked.
+    SameOrigin,
+    /// A document is left for another.
+    Navigate,
+    /// A WebSocket is opened.
+    WebSocket,
+}
+
+/// The credentials mode (Fetch, 2.2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Credentials {
+    /// None are sent, and cookies of the answer are ignored.
+    Omit,
+    /// Only to the origin of the page.
+    #[default]
+    SameOrigin,
+    /// Always.
+    Include,
+}
+
+/// The redirect mode (Fetch, 2.2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Redirect {
+    /// Followed, twenty at the most.
+    #[default]
+    Follow,
+    /// A network error.
+    Error,
+    /// Shown as a response without content.
+    Manual,
+}
+
+/// The cache mode (Fetch, 2.2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CacheMode {
+    /// By the rules of HTTP.
+    #[default]
+    Default,
+    /// Neither read nor written.
+    NoStore,
+    /// Not read.
+    Reload,
+    /// Asked for anew, with conditions.
+    NoCache,
+    /// Read, however old.
+    ForceCache,
+}
+
+/// What an answer is for (Fetch, 2.2.5), as `Sec-Fetch-Dest` says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Destination {
+    /// `fetch()`, `XMLHttpRequest`, beacons, WebSockets.
+    #[default]
+    Empty,
+    /// `<script>`.
+    Script,
+    /// `<img>`.
+    Image,
+    /// A document in the place of the page.
+    Document,
+    /// `<iframe>`.
+    Frame,
+}

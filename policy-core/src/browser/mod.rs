@@ -1,0 +1,28 @@
+//! A model of what a browser does with a server's answers: which requests it sends, with which
+//! cookies, and what a page may read of what comes back.
+//!
+//! Written from the Fetch standard, HTML, RFC 6265bis, RFC 9111 and Fetch Metadata, and from
+//! nothing else of this crate: it is what the engine is held against. It does no I/O and knows no
+//! clock. [`step`] takes a state and what happened, and gives the next state and what the browser
+//! does about it:
+//!
+//! - [`Event::Start`]: a page, or the person in front of it, loads something: a [`Fetch`]
+//! - [`Output::Send`]: a request goes to a server; [`Event::Answer`] is what it says
+//! - [`Output::Done`]: what the page got: an [`Outcome`]
+//!
+//! Where engines differ, a [`Profile`] says so, with the source of each difference.
+
+mod event;
+mod fetch;
+mod outcome;
+mod page;
+mod profile;
+mod state;
+
+pub use event::{Answer, Event, LoadId, Output, Sent};
+pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
+pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
+pub use page::{Page, PageOrigin, ReferrerPolicy};
+pub use profile::{Profile, ThirdParty};
+pub use state::{State, step};
+pub use url::Url;

@@ -1,0 +1,119 @@
+//! What a page gets.
+
+use http::HeaderMap;
+use url::Url;
+
+use super::{Page, PageOrigin};
+
+/// How a load ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The page has a response, as much of it as it may see.
+    Response(Response),
+    /// A script ran: its text, which the page cannot read and obeys.
+    Script(Vec<u8>),
+    /// A document was loaded: the page that it is, and all of its response.
+    Page(Page, Response),
+    /// A WebSocket is open.
+    Open,
+    /// The browser kept it from the page: a network error, or a `TypeError` of the arguments.
+    Blocked(Blocked),
+}
+
+/// A response as a script sees it (Fetch, 2.2.6: filtered responses).
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// How much of it is shown.
+    pub kind: ResponseType,
+    /// Where it came from, after redirects.
+    pub url: Option<Url>,
+    /// Whether there were redirects.
+    pub is_redirected: bool,
+    /// The status code; 0 where nothing is shown.
+    pub status: u16,
+    /// The fields that are shown.
+    pub headers: HeaderMap,
+    /// The content that is shown.
+    pub body: Vec<u8>,
+    /// Whether it came out of the HTTP cache without asking.
+    pub is_cached: bool,
+}
+
+/// The type of a response (Fetch, 2.2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResponseType {
+    /// Of the page's own origin: all but `Set-Cookie`.
+    Basic,
+    /// Of another origin, which granted it: safelisted and exposed fields.
+    Cors,
+    /// Of another origin, which was not asked: nothing.
+    Opaque,
+    /// A redirect that the script wants to see: nothing.
+    OpaqueRedirect,
+}
+
+/// Why a page got nothing. Shown as a browser's console says it, and with the reason that a
+/// console does not give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// What was asked for.
+    pub url: String,
+    /// Who asked.
+    pub origin: PageOrigin,
+    /// Whether the preflight failed, and the request itself was never sent.
+    pub in_preflight: bool,
+    /// What was wrong.
+    pub reason: Reason,
+}
+
+/// What was wrong with a load, its request or its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The address is none, or has a user and a password.
+    Address,
+    /// The method is no token, or one that pages may not use: CONNECT, TRACE, TRACK; in mode
+    /// `no-cors` anything but GET, HEAD, POST.
+    Method,
+    /// GET and HEAD have no content.
+    Content,
+    /// Another origin in mode `same-origin`, or a redirect mode other than `follow` in `no-cors`.
+    Mode,
+    /// The scheme is neither `http` nor `https`.
+    Scheme,
+    /// A page of `https` asks `http`.
+    MixedContent,
+    /// No server, or no HTTP.
+    Unreachable,
+    /// There is no `Access-Control-Allow-Origin`.
+    NoAllowOrigin,
+    /// `Access-Control-Allow-Origin` is not the page's origin.
+    AllowOrigin(String),
+    /// `Access-Control-Allow-Origin` is `*`, with credentials.
+    AnyOriginWithCredentials,
+    /// `Access-Control-Allow-Credentials` is not `true`.
+    AllowCredentials(Option<String>),
+    /// The answer to a preflight has no status of 200 to 299.
+    PreflightStatus(u16),
+    /// A list of the answer to a preflight breaks the grammar: the field.
+    PreflightSyntax(&'static str),
+    /// `Access-Control-Allow-Methods` has not this one.
+    AllowMethods(String),
+    /// `Access-Control-Allow-Headers` has not this one.
+    AllowHeaders(String),
+    /// A redirect in mode `error`.
+    Redirect,
+    /// More than twenty redirects.
+    TooManyRedirects,
+    /// A redirect to what is no address of `http` or `https`, or has a user and a password.
+    RedirectTarget(String),
+    /// A redirect would send a stream a second time.
+    RedirectedStream,
+    /// `Cross-Origin-Resource-Policy` keeps it from this page: its value.
+    ResourcePolicy(String),
+    /// `X-Frame-Options` or `frame-ancestors` keep it out of this frame: the value.
+    Framing(String),
+    /// A script with `nosniff` and a type that is no script's.
+    ScriptType(String),
+    /// A WebSocket was answered with another status than 101.
+    NoUpgrade(u16),
+}
