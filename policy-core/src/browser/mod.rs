@@ -12,11 +12,25 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod cors_check;
+mod document;
 mod event;
 mod fetch;
+mod filter;
+mod framing;
+mod headers;
+mod main_fetch;
+mod mime;
+mod network;
 mod outcome;
 mod page;
+mod preflight;
+mod preflight_cache;
 mod profile;
+mod redirect;
+mod request;
+mod resource_policy;
+mod script;
 mod state;
 
 pub use event::{Answer, Event, LoadId, Output, Sent};
@@ -24,5 +38,5 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
 pub use profile::{Profile, ThirdParty};
-pub use state::{State, step};
+pub use state::{State, run, step};
 pub use url::Url;
