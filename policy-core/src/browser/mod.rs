@@ -12,17 +12,25 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod cookie;
+mod cookie_date;
 mod event;
 mod fetch;
+mod jar;
+mod metadata;
 mod outcome;
 mod page;
 mod profile;
+mod referrer;
+mod site;
 mod state;
 
+pub use cookie::SameSite;
 pub use event::{Answer, Event, LoadId, Output, Sent};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
+pub use jar::{Cookie, Jar};
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{Profile, ThirdParty};
+pub use profile::{Nameless, Profile, ThirdParty};
 pub use state::{State, step};
 pub use url::Url;
