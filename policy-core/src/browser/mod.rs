@@ -45,6 +45,6 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::{Cookie, Jar};
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use state::{State, run, step};
 pub use profile::{Nameless, Profile, ThirdParty};
+pub use state::{State, run, step};
 pub use url::Url;

@@ -5,6 +5,9 @@
 //! - `policy_tests!`: the laws of policies, on every combination that
 //!   makes a difference to an app
 
+#[cfg(feature = "proptest")]
+pub mod strategies;
+
 pub use policy_core::browser::{
     CacheMode, Credentials, Destination, Fetch, Mode, Profile, Redirect, ThirdParty,
 };
