@@ -3,11 +3,13 @@
 use http::HeaderMap;
 
 use super::{
-    Answer, Destination, Outcome, Page, PageOrigin, Reason, ReferrerPolicy, ResponseType,
+    Answer, Destination, Outcome, Page, PageOrigin, Reason, ResponseType,
     filter::{filter, nothing},
     framing,
     headers::{text, trim},
+    referrer,
     request::Request,
+    site::is_same_site,
 };
 
 /// Makes a page of an answer, if it may stand where it is to stand.
@@ -27,8 +29,10 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
     let page = Page {
         origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
         top_level: frame_of.map_or_else(|| url.clone(), |parent| parent.top_level.clone()),
-        has_same_site_ancestors: true,
-        referrer_policy: ReferrerPolicy::default(),
+        has_same_site_ancestors: frame_of.is_none_or(|parent| {
+            parent.has_same_site_ancestors && is_same_site(&parent.origin, &url)
+        }),
+        referrer_policy: referrer::policy(&answer.headers).unwrap_or_default(),
         url,
     };
     Ok(Outcome::Page(page, filter(request, answer, is_cached)))

@@ -162,7 +162,7 @@ fn respond(
             }
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &answer.headers)? {
-                    redirect::follow(request, answer.status, url)?;
+                    redirect::follow(request, &answer, url)?;
                     return main_fetch(state, request);
                 }
             }

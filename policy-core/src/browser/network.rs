@@ -5,8 +5,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, Credentials, Destination, Mode, Sent, State, preflight,
+    Answer, Credentials, Destination, Mode, Sent, State,
+    jar::CookieContext,
+    metadata, preflight,
+    referrer::{origin_allowed, referrer},
     request::{Request, Tainting},
+    site::is_trustworthy,
 };
 
 /// Where the answer comes from.
@@ -28,9 +32,10 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     let mut sent = sent(request, request.method.clone(), headers);
     sent.body = request.body.clone();
     if includes_credentials(request)
-        && let Some(value) = state.jar.get(sent.url.host_str().unwrap_or_default())
+        && let Some(value) =
+            state.cookies.header(&state.profile, state.now, &cookie_context(request))
     {
-        insert(&mut sent.headers, header::COOKIE, value);
+        sent.headers.insert(header::COOKIE, value);
     }
     Network::Send(sent)
 }
@@ -46,9 +51,8 @@ pub(super) fn preflight(request: &Request, unsafe_names: &[String]) -> Sent {
 pub(super) fn received(state: &mut State, request: &Request, answer: Answer) -> Answer {
     if includes_credentials(request) {
         for line in answer.headers.get_all(header::SET_COOKIE) {
-            let pair = String::from_utf8_lossy(line.as_bytes());
-            let pair = pair.split(';').next().unwrap_or_default().to_owned();
-            state.jar.insert(request.url.host_str().unwrap_or_default().to_owned(), pair);
+            let context = cookie_context(request);
+            state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
         }
     }
     answer
@@ -59,7 +63,7 @@ pub(super) fn received(state: &mut State, request: &Request, answer: Answer) -> 
 pub(super) fn is_mixed_content(request: &Request) -> bool {
     let Some(page) = &request.page else { return false };
     let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
-    is_protected && !request.is_top_level_navigation() && request.url.scheme() == "http"
+    is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
 }
 
 fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
@@ -76,11 +80,21 @@ fn hide_credentials(url: &mut Url) {
     let _ = url.set_password(None);
 }
 
-/// Who asks, and for what.
+/// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(headers: &mut HeaderMap, request: &Request) {
+    let (page, policy) = (request.page.as_ref(), request.referrer_policy);
+    if let Some(referrer) = page.and_then(|page| referrer(policy, page, &request.url)) {
+        insert(headers, header::REFERER, &referrer);
+    }
+    metadata::write(headers, &request.fetch, page, &request.redirected_from, &request.url);
     let is_cors = request.tainting == Tainting::Cors || request.fetch.mode == Mode::WebSocket;
-    if is_cors || !matches!(request.method, Method::GET | Method::HEAD) {
+    if is_cors {
         insert(headers, header::ORIGIN, &request.serialized_origin());
+    } else if !matches!(request.method, Method::GET | Method::HEAD) {
+        let is_told = request.fetch.mode == Mode::Cors
+            || origin_allowed(policy, &request.origin, &request.url);
+        let origin = if is_told { request.serialized_origin() } else { "null".into() };
+        insert(headers, header::ORIGIN, &origin);
     }
 }
 
@@ -90,6 +104,19 @@ fn includes_credentials(request: &Request) -> bool {
         Credentials::Include => true,
         Credentials::SameOrigin => request.tainting == Tainting::Basic,
         Credentials::Omit => false,
+    }
+}
+
+fn cookie_context(request: &Request) -> CookieContext<'_> {
+    let page = request.page.as_ref();
+    CookieContext {
+        url: &request.url,
+        method: &request.method,
+        top_level: page.map(|page| &page.top_level),
+        initiator: page.map(|page| &page.origin),
+        has_same_site_ancestors: page.is_none_or(|page| page.has_same_site_ancestors),
+        is_top_level_navigation: request.is_top_level_navigation(),
+        was_cross_site_redirected: request.was_cross_site_redirected,
     }
 }
 

@@ -83,8 +83,9 @@ pub(super) fn judge(
     }
     let with_star = with_star(&names);
     for name in unsafe_names {
-        let is_named = names.iter().any(|one| one.eq_ignore_ascii_case(name));
-        if !is_named && !(with_star && covers(profile, name)) {
+        let is_allowed = names.iter().any(|one| one.eq_ignore_ascii_case(name))
+            || (with_star && covers(profile, name));
+        if !is_allowed {
             return Err(Reason::AllowHeaders(name.clone()));
         }
     }
@@ -104,8 +105,7 @@ fn is_forced(request: &Request) -> bool {
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.
 fn covers(profile: &Profile, name: &str) -> bool {
-    let _ = profile;
-    name != "authorization"
+    profile.star_allows_authorization || name != "authorization"
 }
 
 fn is_number(digits: &str) -> bool {

@@ -47,7 +47,7 @@ impl PreflightCache {
         if self.entries.is_empty() {
             return Matching(Vec::new());
         }
-        let partition = partition(request);
+        let partition = request.partition();
         let entries = self.entries.iter().filter(|entry| entry.matches(request, &partition));
         Matching(entries.map(|entry| &entry.allowed).collect())
     }
@@ -60,7 +60,7 @@ impl PreflightCache {
         now: Duration,
         cap: Duration,
     ) {
-        let partition = partition(request);
+        let partition = request.partition();
         let expires = now + Duration::from_secs(allowed.max_age).min(cap);
         let methods = allowed.methods.into_iter().map(Item::Method);
         let names = allowed.names.into_iter().map(|name| Item::Name(name.to_ascii_lowercase()));
@@ -92,7 +92,7 @@ impl PreflightCache {
         if self.entries.is_empty() {
             return;
         }
-        let partition = partition(request);
+        let partition = request.partition();
         self.entries.retain(|entry| !entry.is_of(request, &partition));
     }
 }
@@ -122,10 +122,4 @@ impl Matching<'_> {
         let allows = |one: &str| one == name || (by_star && one == "*");
         self.0.iter().any(|item| matches!(item, Item::Name(one) if allows(one)))
     }
-}
-
-/// The network partition key: the site of the window.
-fn partition(request: &Request) -> String {
-    let _ = request;
-    String::new()
 }

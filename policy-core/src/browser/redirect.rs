@@ -4,8 +4,9 @@ use http::{HeaderMap, Method, header};
 use url::Url;
 
 use super::{
-    Mode, PageOrigin, Reason,
+    Answer, Mode, PageOrigin, Reason, referrer,
     request::{Request, Tainting, includes_credentials},
+    site::is_same_site,
 };
 
 /// Whether a status is one of a redirect.
@@ -34,7 +35,7 @@ pub(super) fn location(request: &Request, answer: &HeaderMap) -> Result<Option<U
 }
 
 /// Makes the request one for the next address.
-pub(super) fn follow(request: &mut Request, status: u16, url: Url) -> Result<(), Reason> {
+pub(super) fn follow(request: &mut Request, answer: &Answer, url: Url) -> Result<(), Reason> {
     const MOST: usize = 20;
     if request.redirected_from.len() == MOST {
         return Err(Reason::TooManyRedirects);
@@ -44,10 +45,10 @@ pub(super) fn follow(request: &mut Request, status: u16, url: Url) -> Result<(),
     if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors) {
         return Err(Reason::RedirectTarget(url.into()));
     }
-    if status != 303 && request.body.is_some() && request.fetch.streams_body {
+    if answer.status != 303 && request.body.is_some() && request.fetch.streams_body {
         return Err(Reason::RedirectedStream);
     }
-    let becomes_get = match status {
+    let becomes_get = match answer.status {
         301 | 302 => request.method == Method::POST,
         303 => !matches!(request.method, Method::GET | Method::HEAD),
         _ => false,
@@ -62,6 +63,10 @@ pub(super) fn follow(request: &mut Request, status: u16, url: Url) -> Result<(),
         // Redirect-tainted: it left an origin that is not its own for yet another.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
     }
+    if let Some(policy) = referrer::policy(&answer.headers) {
+        request.referrer_policy = policy;
+    }
+    request.was_cross_site_redirected |= !is_same_site(&request.target, &url);
     request.redirected_from.push(std::mem::replace(&mut request.url, url));
     request.target = target;
     Ok(())

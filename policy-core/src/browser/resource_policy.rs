@@ -1,8 +1,9 @@
 //! Cross-origin resource policy check (Fetch, 3.7).
 
 use http::HeaderMap;
+use url::Url;
 
-use super::{PageOrigin, Reason, headers::text, request::Request};
+use super::{PageOrigin, Reason, headers::text, request::Request, site::registrable};
 
 /// Whether a response of another origin may be used without having been asked for by CORS.
 pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
@@ -15,8 +16,11 @@ pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason>
     if is_allowed { Ok(()) } else { Err(Reason::ResourcePolicy(policy)) }
 }
 
-/// Of one site; an answer over `https` is not for a page of `http`.
+/// Of one site, whatever the scheme; but what came over TLS is not for a page that did not.
 fn is_same_site(request: &Request) -> bool {
-    let _ = PageOrigin::is_same;
-    request.is_same_origin()
+    let PageOrigin::Tuple(origin) = &request.origin else { return false };
+    let Ok(origin) = Url::parse(origin) else { return false };
+    let owner = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
+    owner(&origin) == owner(&request.url)
+        && (origin.scheme() == "https" || request.url.scheme() != "https")
 }

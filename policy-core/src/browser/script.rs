@@ -1,6 +1,6 @@
 //! Script elements (HTML, fetch a classic script): an answer that runs in the page.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 
 use super::{
     Answer, Outcome, Reason,
@@ -27,7 +27,7 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
 
 /// Determine nosniff (Fetch, 3.6): the first value counts.
 fn is_nosniff(headers: &HeaderMap) -> bool {
-    let first = headers.get("x-content-type-options").map(|line| line.as_bytes());
+    let first = headers.get("x-content-type-options").map(HeaderValue::as_bytes);
     let first = first.and_then(|line| line.split(|byte| *byte == b',').next());
     first.is_some_and(|value| trim(value).eq_ignore_ascii_case(b"nosniff"))
 }

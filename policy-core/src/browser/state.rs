@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    Answer, Event, Fetch, LoadId, Outcome, Output, Page, Profile, Sent,
+    Answer, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent,
     main_fetch::{self, Load, Next},
     preflight_cache::PreflightCache,
 };
@@ -15,7 +15,7 @@ pub struct State {
     pub(super) profile: Profile,
     /// Since 1970.
     pub(super) now: Duration,
-    pub(super) jar: BTreeMap<String, String>,
+    pub(super) cookies: Jar,
     pub(super) preflights: PreflightCache,
     loads: BTreeMap<LoadId, Load>,
 }
@@ -26,7 +26,7 @@ impl State {
         Self {
             profile,
             now,
-            jar: BTreeMap::new(),
+            cookies: Jar::default(),
             preflights: PreflightCache::default(),
             loads: BTreeMap::new(),
         }
@@ -40,6 +40,16 @@ impl State {
     /// The time since 1970.
     pub fn now(&self) -> Duration {
         self.now
+    }
+
+    /// The cookies.
+    pub fn cookies(&self) -> &Jar {
+        &self.cookies
+    }
+
+    /// `document.cookie`, as a script of this page reads it.
+    pub fn read_cookies(&self, page: &Page) -> String {
+        self.cookies.read(&self.profile, self.now, page)
     }
 
     fn settle(&mut self, id: LoadId, next: Next) -> Output {
@@ -90,7 +100,10 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
             let next = load.unreachable(&mut state);
             state.settle(id, next)
         }),
-        Event::WriteCookie { .. } => None,
+        Event::WriteCookie { page, text } => {
+            state.cookies.write(&state.profile, state.now, &page, &text);
+            None
+        }
         Event::Elapse(time) => {
             state.now += time;
             state.preflights.expire(state.now);
