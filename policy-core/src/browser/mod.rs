@@ -39,6 +39,8 @@ mod resource_policy;
 mod script;
 mod site;
 mod state;
+#[cfg(test)]
+mod trial;
 
 pub use cookie::SameSite;
 pub use event::{Answer, Event, LoadId, Output, Sent};
