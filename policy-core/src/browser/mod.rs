@@ -12,6 +12,7 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod console;
 mod cookie;
 mod cookie_date;
 mod cors_check;
@@ -38,6 +39,8 @@ mod resource_policy;
 mod script;
 mod site;
 mod state;
+#[cfg(test)]
+mod trial;
 
 pub use cookie::SameSite;
 pub use event::{Answer, Event, LoadId, Output, Sent};
@@ -45,6 +48,6 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::{Cookie, Jar};
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use state::{State, run, step};
 pub use profile::{Nameless, Profile, ThirdParty};
+pub use state::{State, run, step};
 pub use url::Url;
