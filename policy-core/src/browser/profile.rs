@@ -11,6 +11,10 @@ pub struct Profile {
     pub name: &'static str,
     /// The longest that the result of a preflight is kept.
     pub preflight_cap: Duration,
+    /// Whether `Access-Control-Allow-Headers: *` allows `Authorization`. Fetch says no (4.8, step
+    /// 7.6: "CORS non-wildcard request-header name"); Chromium 156, Firefox 153 and WebKitGTK 2.50
+    /// let it through.
+    pub star_allows_authorization: bool,
     /// What becomes of cookies of another site than the window's.
     pub third_party: ThirdParty,
     /// Whether a cookie without `SameSite` is as with `Lax`.
@@ -107,6 +111,7 @@ impl Profile {
     pub const STANDARD: Self = Self {
         name: "the standards",
         preflight_cap: Duration::from_secs(86_400),
+        star_allows_authorization: false,
         third_party: ThirdParty::Sent,
         lax_by_default: true,
         lax_allows_unsafe_for: Duration::ZERO,
@@ -146,6 +151,7 @@ impl Profile {
     pub const CHROMIUM: Self = Self {
         name: "Chromium",
         preflight_cap: Duration::from_secs(7200),
+        star_allows_authorization: true,
         third_party: ThirdParty::Blocked,
         lax_allows_unsafe_for: Duration::from_secs(120),
         caches_by_frame: true,
@@ -182,6 +188,7 @@ impl Profile {
     pub const FIREFOX: Self = Self {
         name: "Firefox",
         preflight_cap: Duration::from_secs(86_400),
+        star_allows_authorization: true,
         third_party: ThirdParty::Partitioned,
         lax_by_default: false,
         nameless: Nameless::Name,
@@ -217,6 +224,7 @@ impl Profile {
     pub const WEBKIT: Self = Self {
         name: "WebKit",
         preflight_cap: Duration::from_secs(600),
+        star_allows_authorization: true,
         third_party: ThirdParty::Blocked,
         lax_by_default: false,
         variants: Variants::Replaced,
