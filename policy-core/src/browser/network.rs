@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{
     Answer, Credentials, Destination, Mode, Sent, State,
-    jar::CookieContext,
+    cookie_context::CookieContext,
     metadata, preflight,
     referrer::{origin_allowed, referrer},
     request::{Request, Tainting},
