@@ -12,6 +12,7 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod console;
 mod cookie;
 mod cookie_date;
 mod cors_check;
