@@ -10,24 +10,26 @@ use super::fetched::Exchange;
 
 /// What is said of a load that did not end well.
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
+    let problem = last.and_then(|last| Problem::of(last.answer.as_ref()?));
     let mut text = match outcome {
-        Outcome::Blocked(blocked) => format!("{blocked:?}"),
+        Outcome::Blocked(blocked) => {
+            let mut text = blocked.to_string();
+            if let Some(Exchange { request, answer: Some(answer), .. }) = last {
+                let (status, method, url) = (named(answer.status), &request.method, &request.url);
+                append(&mut text, &format!("the server answered {status} to {method} {url}"));
+            }
+            text
+        }
         Outcome::Response(response) | Outcome::Page(_, response) if response.status >= 400 => {
             let request = &last?.request;
             format!("{} {} {}", request.method, request.url, named(response.status))
         }
         _ => return None,
     };
-    let Some(Exchange { request, answer, decider }) = last else { return Some(text) };
-    let problem = answer.as_ref().and_then(Problem::of);
-    if let Some(answer) = answer {
-        let (method, url, status) = (&request.method, &request.url, named(answer.status));
-        append(&mut text, &format!("{method} {url} was answered with {status}"));
+    if let Some(Problem { code, title }) = &problem {
+        append(&mut text, &format!("{code}: {title}"));
     }
-    if let Some(Problem { code, detail }) = &problem {
-        let _ = write!(text, ": {code}: {detail}");
-    }
-    if let Some(decider) = decider {
+    if let Some(decider) = last.and_then(|last| last.decider.as_ref()) {
         let code = problem.as_ref().map_or("", |problem| &*problem.code);
         append(&mut text, &decider.words(attributes(outcome, code)));
     }
@@ -47,24 +49,38 @@ fn named(status: u16) -> String {
     }
 }
 
-/// A problem that an app answers with (RFC 9457 3).
+/// A problem that an app answers with.
 struct Problem {
     code: String,
-    detail: String,
+    /// What is wrong, in as many words as there are.
+    title: String,
 }
 
 impl Problem {
+    /// Reads it, in whichever form it was sent: as JSON (RFC 9457 3), or as the page that who
+    /// opens an address gets.
     fn of(answer: &Answer) -> Option<Self> {
         let media_type = answer.headers.get(CONTENT_TYPE)?.as_bytes();
+        let body = std::str::from_utf8(&answer.body).ok()?;
+        if media_type.starts_with(b"text/html") {
+            let code = between(body, "<p>Code: <code>", "</code>")?;
+            let detail = between(body, "<p class=\"detail\">", "</p>");
+            let title = detail.or_else(|| between(body, "<h1>", "</h1>"))?;
+            return Some(Self { code: code.to_owned(), title: title.to_owned() });
+        }
         if !media_type.starts_with(b"application/problem+json") {
             return None;
         }
-        let problem: Value = serde_json::from_slice(&answer.body).ok()?;
+        let problem: Value = serde_json::from_str(body).ok()?;
         let member = |name| problem.get(name).and_then(Value::as_str);
         let code = member("code").or_else(|| member("type"))?.to_owned();
-        let detail = member("detail").or_else(|| member("title"))?.to_owned();
-        Some(Self { code, detail })
+        let title = member("detail").or_else(|| member("title"))?.to_owned();
+        Some(Self { code, title })
     }
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    Some(text.split_once(before)?.1.split_once(after)?.0)
 }
 
 /// The attributes that decide such a thing: the code of the app's refusal names them, else what

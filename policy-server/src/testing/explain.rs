@@ -96,9 +96,9 @@ fn about<S>(method: &Method, route: &AssembledRoute<S>) -> String {
     };
     let shared = match (&route.rules.cors, route.level) {
         (Some(cors), Some(level)) => {
-            format!("{} by the `cors` of the {}", cors.audience(), level.name())
+            format!("by the `cors` of the {} with {}", level.name(), cors.audience())
         }
-        _ => "nobody".to_owned(),
+        _ => "with nobody".to_owned(),
     };
-    format!("{method} {path} is {name}, shared with {shared}")
+    format!("{method} {path} is {name}, shared {shared}")
 }
