@@ -5,6 +5,8 @@ mod console;
 mod explain;
 mod fetched;
 mod network;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 mod tab;
 mod upgrade;
 
