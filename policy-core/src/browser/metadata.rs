@@ -8,16 +8,23 @@ use super::{
     site::{is_same_site, is_trustworthy},
 };
 
-/// Writes the fields of a request to the last of `urls`, which are the address that was asked for
-/// and those that it was redirected to. They go to trustworthy addresses only (Fetch Metadata, 2:
-/// "append the Fetch metadata headers for a request").
+/// Writes the fields of a request to `url`, to which it was redirected from those before. They go
+/// to trustworthy addresses only (Fetch Metadata, 2: "append the Fetch metadata headers for a
+/// request").
 ///
 /// `Sec-Fetch-User` is sent with what the person in front of the browser asks for herself: a load
 /// without a page.
-pub(super) fn write(headers: &mut HeaderMap, fetch: &Fetch, page: Option<&Page>, urls: &[Url]) {
-    if !urls.last().is_some_and(is_trustworthy) {
+pub(super) fn write(
+    headers: &mut HeaderMap,
+    fetch: &Fetch,
+    page: Option<&Page>,
+    redirected_from: &[Url],
+    url: &Url,
+) {
+    if !is_trustworthy(url) {
         return;
     }
+    let urls = redirected_from.iter().chain([url]);
     let mut set = |name, value| {
         headers.insert(name, HeaderValue::from_static(value));
     };
@@ -31,11 +38,14 @@ pub(super) fn write(headers: &mut HeaderMap, fetch: &Fetch, page: Option<&Page>,
 
 /// `Sec-Fetch-Site`: the farthest that a chain of redirects has been from the origin that began
 /// it (Fetch Metadata, 2.3).
-fn relation(origin: &PageOrigin, urls: &[Url]) -> &'static str {
+fn relation<'a>(
+    origin: &PageOrigin,
+    mut urls: impl Iterator<Item = &'a Url> + Clone,
+) -> &'static str {
     let is_same_origin = |url| origin.is_same(&PageOrigin::of(url));
-    if urls.iter().all(is_same_origin) {
+    if urls.clone().all(is_same_origin) {
         "same-origin"
-    } else if urls.iter().all(|url| is_same_site(origin, url)) {
+    } else if urls.all(|url| is_same_site(origin, url)) {
         "same-site"
     } else {
         "cross-site"
@@ -71,7 +81,8 @@ mod tests {
         let page = page.map(|page| Page::at(Url::parse(page).unwrap()));
         let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url).unwrap()).collect();
         let mut headers = HeaderMap::new();
-        write(&mut headers, fetch, page.as_ref(), &urls);
+        let (url, redirected_from) = urls.split_last().unwrap();
+        write(&mut headers, fetch, page.as_ref(), redirected_from, url);
         ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"]
             .map(|name| headers.get(name).map(|value| value.to_str().unwrap().to_owned()))
     }
@@ -138,7 +149,7 @@ mod tests {
         let url = Url::parse(APP).unwrap();
         let page = Page { origin: PageOrigin::Opaque, ..Page::at(url.clone()) };
         let mut headers = HeaderMap::new();
-        write(&mut headers, &Fetch::get(APP), Some(&page), &[url]);
+        write(&mut headers, &Fetch::get(APP), Some(&page), &[], &url);
         assert_eq!(headers["sec-fetch-site"], "cross-site");
     }
 

@@ -43,7 +43,7 @@ impl Mime {
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all("content-type").iter();
         let values = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
-        values.filter_map(Self::parse).filter(|mime| mime.0 != "*/*").next_back()
+        values.filter_map(Self::parse).rfind(|mime| mime.0 != "*/*")
     }
 
     /// What forms send, which needs no preflight.

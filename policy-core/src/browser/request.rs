@@ -8,6 +8,7 @@ use url::Url;
 use super::{
     Blocked, Destination, Fetch, Mode, Page, PageOrigin, Reason, ReferrerPolicy,
     headers::{Fields, is_forbidden_method, is_token},
+    site::site,
 };
 
 /// A request, with what has become of it so far.
@@ -92,6 +93,12 @@ impl Request {
     /// Whether it makes the window a document of another address.
     pub(super) fn is_top_level_navigation(&self) -> bool {
         self.fetch.mode == Mode::Navigate && self.fetch.destination == Destination::Document
+    }
+
+    /// The network partition key: the site of the window (Fetch, 2.7).
+    pub(super) fn partition(&self) -> String {
+        let page = self.page.as_ref().filter(|_| !self.is_top_level_navigation());
+        site(page.map_or(&self.url, |page| &page.top_level))
     }
 
     /// The network error that it ends with.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    Answer, Event, Fetch, LoadId, Outcome, Output, Page, Profile, Sent,
+    Answer, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent,
     main_fetch::{self, Load, Next},
     preflight_cache::PreflightCache,
 };
@@ -15,7 +15,7 @@ pub struct State {
     pub(super) profile: Profile,
     /// Since 1970.
     pub(super) now: Duration,
-    pub(super) jar: BTreeMap<String, String>,
+    pub(super) cookies: Jar,
     pub(super) preflights: PreflightCache,
     loads: BTreeMap<LoadId, Load>,
 }
@@ -26,7 +26,7 @@ impl State {
         Self {
             profile,
             now,
-            jar: BTreeMap::new(),
+            cookies: Jar::default(),
             preflights: PreflightCache::default(),
             loads: BTreeMap::new(),
         }
@@ -40,6 +40,16 @@ impl State {
     /// The time since 1970.
     pub fn now(&self) -> Duration {
         self.now
+    }
+
+    /// The cookies.
+    pub fn cookies(&self) -> &Jar {
+        &self.cookies
+    }
+
+    /// `document.cookie`, as a script of this page reads it.
+    pub fn read_cookies(&self, page: &Page) -> String {
+        self.cookies.read(&self.profile, self.now, page)
     }
 
     fn settle(&mut self, id: LoadId, next: Next) -> Output {
@@ -90,7 +100,10 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
             let next = load.unreachable(&mut state);
             state.settle(id, next)
         }),
-        Event::WriteCookie { .. } => None,
+        Event::WriteCookie { page, text } => {
+            state.cookies.write(&state.profile, state.now, &page, &text);
+            None
+        }
         Event::Elapse(time) => {
             state.now += time;
             state.preflights.expire(state.now);
@@ -133,5 +146,39 @@ pub fn run(
             // INVARIANT: a load that starts or is answered sends or is done.
             None => Event::Unreachable { id },
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::browser::trial::{answer, app, browser, load_in};
+
+    /// Otherwise it would be no witness against the engine.
+    #[test]
+    fn the_model_takes_nothing_of_the_engine() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/browser");
+        let files: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        assert!(files.len() > 20, "{files:?}");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let away = [concat!("crate", "::"), concat!("super::", "super::")];
+            for (place, path) in away.iter().flat_map(|path| text.match_indices(path)) {
+                let rest = &text[place + path.len()..];
+                assert!(rest.starts_with("browser"), "{}: {path}{rest:.40}", file.display());
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_script_writes_is_sent_and_read() {
+        let text = "a=1".to_owned();
+        let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
+        assert_eq!(state.read_cookies(&app()), "a=1");
+        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[answer(200, &[])]);
+        assert_eq!(trial.last("cookie"), Some("a=1"));
     }
 }

@@ -6,7 +6,7 @@ use std::{time::Duration, vec};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::browser::{
     Answer, Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
-    ResponseType, Sent, State, ThirdParty, Url, run,
+    ResponseType, Sent, State, Url, run,
 };
 use serde::{
     Deserialize,
@@ -116,11 +116,9 @@ pub(crate) fn section<T: DeserializeOwned>(name: &str) -> Vec<T> {
 
 /// A browser that keeps preflights for so many seconds, and has a cookie for `api.test`.
 pub(crate) fn browser(cap: u64) -> State {
-    let cap = Duration::from_secs(cap);
-    let engines = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
-    let engine = engines.into_iter().find(|engine| engine.preflight_cap == cap);
-    let engine = engine.expect("an engine with that cap").third_party(ThirdParty::Sent);
-    let state = State::new(engine, Duration::from_secs(1_800_000_000));
+    let mut profile = Profile::STANDARD;
+    profile.preflight_cap = Duration::from_secs(cap);
+    let state = State::new(profile, Duration::from_secs(1_800_000_000));
     let login = Fetch::navigate("https://api.test/");
     let cookie = "c=1; Secure; SameSite=None";
     let (state, outcome) = run(state, None, login, |_| answer(200, &[("set-cookie", cookie)]));
@@ -225,7 +223,7 @@ impl Expect {
         let mut visible: Vec<&str> = response
             .iter()
             .flat_map(|response| response.headers.keys())
-            .map(|n| n.as_str())
+            .map(HeaderName::as_str)
             .collect();
         visible.sort_unstable();
         holds("visible", self.visible.as_ref().map(|wanted| *wanted == visible));

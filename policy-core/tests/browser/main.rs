@@ -1,6 +1,10 @@
 //! The model of a browser against `tests/cases/cors.json`: what it asks servers, and what pages
 //! get to see.
-#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod cache;
 mod case;
