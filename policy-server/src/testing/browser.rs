@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::browser::{Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
+use policy_core::browser::{Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
 
 use super::{
     Network, Tab,
@@ -71,6 +71,11 @@ impl Browser {
     /// Loads a document as if a person had typed its address: no page asks for it.
     pub async fn visit(&self, net: &Network, address: impl Into<String>) -> Fetched {
         self.load(net, None, Fetch::navigate(address)).await
+    }
+
+    /// The cookies that it keeps, of all sites.
+    pub fn cookies(&self) -> Vec<Cookie> {
+        self.look(|state| state.cookies().iter().cloned().collect())
     }
 
     /// Runs a load to its end.
