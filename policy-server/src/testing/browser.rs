@@ -19,6 +19,17 @@ use crate::clock::Clock;
 /// A browser: its cookies, its caches, and how its engine decides.
 ///
 /// Copies share all of it, and so do its [tabs](Tab). Two browsers share nothing.
+///
+/// ```
+/// use policy_server::testing::Browser;
+///
+/// let browser = Browser::chromium();
+/// let page = browser.open("https://app.shop.example");
+/// page.set_cookie("theme=dark; Secure; SameSite=Strict");
+/// assert_eq!(browser.open("https://app.shop.example/help").cookie(), "theme=dark");
+/// assert_eq!(browser.open("https://evil.example").cookie(), "");
+/// assert_eq!(Browser::chromium().cookies().len(), 0);
+/// ```
 #[derive(Clone)]
 pub struct Browser(Arc<Mutex<Running>>);
 
