@@ -35,7 +35,10 @@ pub(crate) struct Bidi {
 /// What has to end when the test does.
 enum Process {
     /// Chromium is a child of its driver and ends with the session.
-    Chromium { driver: Driver, session: String },
+    Chromium {
+        driver: Driver,
+        session: String,
+    },
     Firefox(Child),
 }
 
@@ -70,7 +73,8 @@ impl Bidi {
         let program =
             binary("FIREFOX", &["firefox-esr", "firefox"]).ok_or("firefox-esr is not installed")?;
         let profile = Profile::fresh()?;
-        let lines = preferences.iter().map(|(name, value)| format!("user_pref({name:?}, {value});\n"));
+        let lines =
+            preferences.iter().map(|(name, value)| format!("user_pref({name:?}, {value});\n"));
         std::fs::write(profile.0.join("user.js"), lines.collect::<String>())?;
         let child = Command::new(&program)
             .args(["--headless", "--remote-debugging-port", "0", "--profile"])
