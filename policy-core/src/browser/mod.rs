@@ -12,6 +12,7 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod console;
 mod cookie;
 mod cookie_date;
 mod cors_check;
@@ -38,6 +39,8 @@ mod resource_policy;
 mod script;
 mod site;
 mod state;
+#[cfg(test)]
+mod trial;
 
 pub use cookie::SameSite;
 pub use event::{Answer, Event, LoadId, Output, Sent};

@@ -148,3 +148,117 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
         headers.insert(name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch, Page, PageOrigin, Reason, ReferrerPolicy,
+        trial::{answer, app, browser, load, load_in, page},
+    };
+
+    #[test]
+    fn cookies_go_as_the_credentials_mode_says() {
+        let cookie = ("set-cookie", "a=1; Secure; SameSite=None");
+        let granted = [("access-control-allow-origin", "https://app.test")];
+        let granted = [granted[0], ("access-control-allow-credentials", "true")];
+        let bar = |url| Fetch::navigate(url);
+        let state = load_in(browser(), None, bar("https://app.test/"), &[answer(200, &[cookie])]);
+        let state =
+            load_in(state.state, None, bar("https://api.test/"), &[answer(200, &[cookie])]).state;
+        let cookie = |url: &str, credentials| {
+            let fetch = Fetch::get(url).credentials(credentials);
+            let trial = load_in(state.clone(), Some(&app()), fetch, &[answer(200, &granted)]);
+            trial.last("cookie").map(str::to_owned)
+        };
+        for (credentials, own, other) in [
+            (Credentials::Omit, None, None),
+            (Credentials::SameOrigin, Some("a=1"), None),
+            (Credentials::Include, Some("a=1"), Some("a=1")),
+        ] {
+            assert_eq!(cookie("/", credentials).as_deref(), own, "{credentials:?}");
+            assert_eq!(
+                cookie("https://api.test/", credentials).as_deref(),
+                other,
+                "{credentials:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn cookies_are_kept_even_of_an_answer_that_nobody_may_read() {
+        let fetch = |credentials| Fetch::get("https://api.test/").credentials(credentials);
+        let fields = [("set-cookie", "a=1; Secure; SameSite=None")];
+        let kept = |credentials| {
+            let trial = load(&app(), fetch(credentials), &[answer(200, &fields)]);
+            assert!(trial.outcome.blocked().is_some());
+            trial.state.cookies().iter().count()
+        };
+        assert_eq!(kept(Credentials::Include), 1);
+        assert_eq!(kept(Credentials::Omit), 0);
+    }
+
+    #[test]
+    fn a_preflight_has_no_credentials_and_keeps_no_cookies() {
+        let fetch = Fetch::put("https://api.test/").credentials(Credentials::Include);
+        let trial = load(&app(), fetch, &[answer(401, &[("set-cookie", "a=1")])]);
+        assert_eq!(trial.last("cookie"), None);
+        assert_eq!(trial.state.cookies().iter().count(), 0);
+        assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
+    }
+
+    #[test]
+    fn a_protected_page_loads_nothing_that_others_can_change() {
+        for fetch in [Fetch::get, Fetch::image, Fetch::frame, Fetch::websocket] {
+            let trial = load(&app(), fetch("http://api.test/".to_owned()), &[]);
+            assert_eq!(*trial.reason(), Reason::MixedContent);
+        }
+        for url in ["http://localhost/", "http://127.0.0.1/"] {
+            load(&app(), Fetch::image(url), &[answer(200, &[])]);
+        }
+        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
+        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
+        let redirect = answer(302, &[("location", "http://api.test/")]);
+        assert_eq!(*load(&app(), Fetch::image("/"), &[redirect]).reason(), Reason::MixedContent);
+    }
+
+    #[test]
+    fn origin_is_told_to_others_and_with_unsafe_methods() {
+        let origin =
+            |fetch| load(&app(), fetch, &[answer(200, &[])]).last("origin").map(str::to_owned);
+        let app = Some("https://app.test");
+        assert_eq!(origin(Fetch::get("/")), None);
+        assert_eq!(origin(Fetch::post("/")).as_deref(), app);
+        assert_eq!(origin(Fetch::get("https://api.test/")).as_deref(), app);
+        assert_eq!(origin(Fetch::image("https://api.test/")), None);
+        assert_eq!(origin(Fetch::post("https://api.test/").mode(Mode::NoCors)).as_deref(), app);
+    }
+
+    #[test]
+    fn the_referrer_policy_hides_the_origin_where_cors_is_not_used() {
+        let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
+        let form = Fetch::form("https://api.test/", [("a", "b")]);
+        assert_eq!(load(&page, form, &[answer(200, &[])]).last("origin"), Some("null"));
+        let fetch = Fetch::post("https://api.test/");
+        let trial = load(&page, fetch, &[answer(200, &[])]);
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("referer"), None);
+    }
+
+    #[test]
+    fn a_sandboxed_page_is_null_even_at_home() {
+        let page = Page { origin: PageOrigin::Opaque, ..app() };
+        assert_eq!(load(&page, Fetch::get("/"), &[answer(200, &[])]).last("origin"), Some("null"));
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_with_origin_and_upgrade() {
+        let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(101, &[])]);
+        assert!(matches!(trial.outcome, crate::browser::Outcome::Open));
+        assert_eq!(trial.sent[0].url.as_str(), "https://api.test/live");
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("upgrade"), Some("websocket"));
+        let refused = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(403, &[])]);
+        assert_eq!(*refused.reason(), Reason::NoUpgrade(403));
+    }
+}

@@ -148,3 +148,37 @@ pub fn run(
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::browser::trial::{answer, app, browser, load_in};
+
+    /// Otherwise it would be no witness against the engine.
+    #[test]
+    fn the_model_takes_nothing_of_the_engine() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/browser");
+        let files: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        assert!(files.len() > 20, "{files:?}");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let away = [concat!("crate", "::"), concat!("super::", "super::")];
+            for (place, path) in away.iter().flat_map(|path| text.match_indices(path)) {
+                let rest = &text[place + path.len()..];
+                assert!(rest.starts_with("browser"), "{}: {path}{rest:.40}", file.display());
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_script_writes_is_sent_and_read() {
+        let text = "a=1".to_owned();
+        let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
+        assert_eq!(state.read_cookies(&app()), "a=1");
+        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[answer(200, &[])]);
+        assert_eq!(trial.last("cookie"), Some("a=1"));
+    }
+}
