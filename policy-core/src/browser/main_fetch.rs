@@ -4,7 +4,7 @@ use super::{
     Answer, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
     cors_check::cors_check,
     document, filter,
-    network::{self, Network},
+    network::{self, Asked, Network},
     preflight, redirect,
     request::{Request, Tainting},
     resource_policy, script,
@@ -22,7 +22,9 @@ enum Waiting {
     /// The answer to a preflight that asked for these names.
     Preflight(Vec<String>),
     /// The answer to the request itself.
-    Response,
+    Response(Asked),
+    /// The answer that the cache is to have, for which nobody waits.
+    Refresh(Asked),
 }
 
 /// What a load does next.
@@ -30,6 +32,8 @@ enum Waiting {
 pub(super) enum Next {
     Send(Box<Load>, Sent),
     Done(Outcome),
+    /// Nobody has waited for it.
+    Kept,
 }
 
 enum Step {
@@ -46,6 +50,11 @@ pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next
 }
 
 impl Load {
+    /// What the browser asks for itself, to have it in its cache.
+    pub(super) fn refresh(request: Request, asked: Asked) -> Self {
+        Self { request, waits_for: Waiting::Refresh(asked) }
+    }
+
     /// A server has answered.
     pub(super) fn answered(self, state: &mut State, answer: Answer) -> Next {
         let request = self.request;
@@ -61,16 +70,24 @@ impl Load {
                     Err(reason) => fail(state, &request, true, reason),
                 }
             }
-            Waiting::Response => proceed(state, request, |state, request| {
-                let answer = network::received(state, request, answer);
+            Waiting::Response(asked) => proceed(state, request, |state, request| {
+                let answer = network::received(state, request, &asked, answer);
                 respond(state, request, answer, false)
             }),
+            Waiting::Refresh(asked) => {
+                network::received(state, &request, &asked, answer);
+                Next::Kept
+            }
         }
     }
 
     /// No server has.
     pub(super) fn unreachable(self, state: &mut State) -> Next {
-        let in_preflight = matches!(self.waits_for, Waiting::Preflight(_));
+        let in_preflight = match self.waits_for {
+            Waiting::Preflight(_) => true,
+            Waiting::Response(_) => false,
+            Waiting::Refresh(_) => return Next::Kept,
+        };
         fail(state, &self.request, in_preflight, Reason::Unreachable)
     }
 }
@@ -131,7 +148,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
 
 fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     match network::send(state, request) {
-        Network::Send(sent) => Ok(Step::Send(Waiting::Response, sent)),
+        Network::Send(sent, asked) => Ok(Step::Send(Waiting::Response(asked), sent)),
+        Network::Cached(answer) => respond(state, request, answer, true),
     }
 }
 
