@@ -55,7 +55,7 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
             let seconds = began.elapsed().as_secs_f64();
             println!("{} cases, {seconds:.0} s, {found} differences", (block + 1) * BLOCK);
         }
-        if found >= SHOWN {
+        if found >= SHOWN && env::var("DUMP").is_err() {
             break;
         }
     }
@@ -109,6 +109,15 @@ impl Run {
                 continue;
             }
             found += 1;
+            if env::var("DUMP").is_ok() {
+                println!("#### case {number}\n{case}");
+                let mut m: Vec<&str> = model.iter().flat_map(|l| l.split('\n')).collect();
+                let mut e: Vec<&str> = engine.iter().flat_map(|l| l.split('\n')).collect();
+                while !m.is_empty() && !e.is_empty() && m[0] == e[0] { m.remove(0); e.remove(0); }
+                while !m.is_empty() && !e.is_empty() && m.last() == e.last() { m.pop(); e.pop(); }
+                println!("@@ MODEL\n{}\n@@ ENGINE\n{}", m.join("\n"), e.join("\n"));
+                continue;
+            }
             let smallest = shrink::shrink(self, case.clone())?;
             let (model, engine) = self.both(&[&smallest])?.pop().expect("one result for one case");
             writeln!(
