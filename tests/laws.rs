@@ -27,8 +27,6 @@ mod generate;
 mod http_laws;
 #[path = "support/law.rs"]
 mod law;
-#[path = "support/near.rs"]
-mod near;
 #[path = "support/oracle.rs"]
 mod oracle;
 #[path = "laws/origins.rs"]
@@ -41,6 +39,7 @@ mod server;
 mod shared_cache;
 
 use http::{HeaderMap, HeaderValue};
+use policy_core::testing::any_pattern;
 use proptest::{collection::vec, prelude::*};
 
 use browser::Outcome;
@@ -256,7 +255,7 @@ fn i9_the_asked_headers_do_not_change_the_answer() {
 /// gives something only to pages of that origin.
 #[test]
 fn i10_one_more_origin_only_adds() {
-    let cases = (generate::app(), generate::listed_policy(), generate::pattern());
+    let cases = (generate::app(), generate::listed_policy(), any_pattern());
     let cases = (cases, generate::script_seed(), any::<bool>());
     holds("I10", 4, cases, |((app, narrow, more), seed, near_more)| {
         let with = |origins| World {

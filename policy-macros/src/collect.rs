@@ -185,6 +185,15 @@ impl Collected {
         }
     }
 
+    /// The name of each attribute, and where it stands; by name, since their order says nothing.
+    pub(crate) fn places(&self) -> Vec<(&'static str, Span)> {
+        let all = self.routes.iter().chain(&self.policies);
+        let mut places: Vec<_> =
+            all.map(|taken| (taken.directive.name(), taken.place.span())).collect();
+        places.sort_by_key(|(name, _)| *name);
+        places
+    }
+
     /// Gives out the policy attribute of this kind.
     pub(crate) fn policy(&mut self, directive: Directive) -> Option<Taken> {
         let place = self.policies.iter().position(|taken| taken.directive == directive)?;

@@ -27,6 +27,8 @@ use crate::{
 pub(crate) struct Endpoint<'a> {
     krate: CratePath,
     sig: &'a Signature,
+    /// Where its attributes stand.
+    places: Vec<(&'static str, Span)>,
     routes: Vec<(String, LitStr)>,
     arguments: Arguments<'a>,
     cors: Option<CorsArgs>,
@@ -46,6 +48,7 @@ impl<'a> Endpoint<'a> {
         findings: &mut Findings,
     ) -> Self {
         let sig = &function.sig;
+        let places = collected.places();
         let mut routes: Vec<_> = std::mem::take(&mut collected.routes)
             .into_iter()
             .map(|taken| RouteArgs::read(taken, findings))
@@ -87,6 +90,7 @@ impl<'a> Endpoint<'a> {
         let endpoint = Self {
             krate,
             sig,
+            places,
             routes,
             arguments,
             cors,
@@ -214,7 +218,9 @@ impl<'a> Endpoint<'a> {
     }
 
     fn description(&self, policy: &TokenStream) -> TokenStream {
-        let Self { sig, routes, arguments, .. } = self;
+        let Self { sig, places, routes, arguments, .. } = self;
+        let places =
+            places.iter().map(|(name, span)| quote_spanned!(*span=> (#name, ::core::line!())));
         let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
         let (extracts, takes_session) =
             (!arguments.extractors.is_empty(), arguments.take_session());
@@ -233,6 +239,7 @@ impl<'a> Endpoint<'a> {
                 handler: ::core::concat!(::core::module_path!(), #handler),
                 file: #file,
                 line: #line,
+                attributes: &[#(#places),*],
             }
         }
     }

@@ -57,6 +57,8 @@ pub struct Description {
     pub file: &'static str,
     /// Its line in the file.
     pub line: u32,
+    /// The name of each attribute, and its line.
+    pub attributes: &'static [(&'static str, u32)],
 }
 
 /// One request that passed the gates of its route.

@@ -140,6 +140,16 @@ impl TestClient {
         *request.uri_mut() = uri;
         TestRequest { request, service: self.service.clone(), host: self.host.clone() }
     }
+
+    /// Sends a request that was made elsewhere, and reads the whole answer.
+    ///
+    /// # Panics
+    ///
+    /// As [`TestRequest::send`].
+    pub async fn send(&self, request: http::Request<impl Into<Body>>) -> TestResponse {
+        let (service, host) = (self.service.clone(), self.host.clone());
+        TestRequest { request: request.map(Into::into), service, host }.send().await
+    }
 }
 
 impl fmt::Debug for TestClient {

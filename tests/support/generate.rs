@@ -1,92 +1,28 @@
 //! Generated policies, apps and requests: mostly sensible, often close to a boundary.
 
 use http::{HeaderName, HeaderValue, Method, header::ORIGIN};
+use policy_core::testing::{NearOrigin, any_near_origin, any_policy};
 use proptest::{
     collection::vec,
     option,
     prelude::*,
-    sample::{Index, select, subsequence},
+    sample::{select, subsequence},
 };
 
 use crate::{
     browser::{Mode, Script},
     exchange::{App, Policy, ROUTE, Request, World},
-    near::{VARIATIONS, near},
-    oracle::{is_serialized_origin, is_valid},
+    oracle::is_serialized_origin,
 };
-
-/// An entry of a list of origins. Few labels, so that hosts often share a suffix.
-pub(crate) fn pattern() -> impl Strategy<Value = String> {
-    let label = select(vec!["a", "b", "ab", "evil", "x-1", "_", "xn--xample-9ua"]);
-    let top = prop_oneof![9 => select(vec!["test", "b", "localhost"]), 1 => Just("test.")];
-    let name = (vec(label, 0..3), top)
-        .prop_map(|(labels, top)| labels.into_iter().chain([top]).collect::<Vec<_>>().join("."));
-    let family = (prop::bool::weighted(0.4), name)
-        .prop_map(|(wildcard, name)| if wildcard { format!("*.{name}") } else { name });
-    let host = prop_oneof![
-        8 => family,
-        1 => select(vec!["127.0.0.1", "10.0.0.1", "[::1]", "[2001:db8::1]"]).prop_map(str::to_owned),
-    ];
-    let scheme = prop_oneof![6 => Just("https"), 3 => Just("http"), 1 => Just("tauri")];
-    let port = prop_oneof![6 => Just(""), 2 => Just(":8443"), 1 => Just(":1"), 2 => Just(":*")];
-    (scheme, host, port).prop_map(|(scheme, host, port)| format!("{scheme}://{host}{port}"))
-}
 
 /// A policy that breaks no rule.
 pub(crate) fn policy() -> impl Strategy<Value = Policy> {
-    let origins = prop_oneof![1 => Just(vec!["*".to_owned()]), 3 => vec(pattern(), 1..5)];
-    let parts = (origins, any::<bool>(), methods(), headers(), expose(), max_age());
-    parts.prop_map(|(origins, credentials, methods, headers, expose, max_age)| {
-        let credentials = credentials && origins.iter().all(|origin| origin != "*");
-        let named = |mut list: Vec<String>| {
-            list.retain(|name| !credentials || name != "*");
-            list
-        };
-        let policy = Policy {
-            origins,
-            credentials,
-            methods: methods.map(named),
-            headers: named(headers),
-            expose: named(expose),
-            max_age,
-            ..Policy::default()
-        };
-        let accepts_risk = !is_valid(&policy);
-        Policy { allow_insecure: accepts_risk, allow_public_suffix: accepts_risk, ..policy }
-    })
+    any_policy().prop_map(Policy::from)
 }
 
 /// A policy with lists of origins, not `*`.
 pub(crate) fn listed_policy() -> impl Strategy<Value = Policy> {
     policy().prop_filter("origins by name", |policy| policy.origins.iter().all(|one| one != "*"))
-}
-
-fn methods() -> impl Strategy<Value = Option<Vec<String>>> {
-    let listed = names(&["*", "GET", "put", "PATCH", "DELETE", "PURGE", "patch", "OPTIONS"]);
-    prop_oneof![4 => Just(None), 3 => listed.prop_map(Some), 1 => Just(Some(vec![]))]
-}
-
-fn headers() -> impl Strategy<Value = Vec<String>> {
-    names(&["*", "Authorization", "X-A", "content-type", "Accept", "Range", "X-B"])
-}
-
-fn expose() -> impl Strategy<Value = Vec<String>> {
-    names(&["*", "X-Total", "ETag", "Content-Type"])
-}
-
-fn max_age() -> impl Strategy<Value = Option<i64>> {
-    option::of(select(vec![-1, 0, 600, 86400]))
-}
-
-/// Some of these names; the first, `*`, hides the others, so it is there in fewer lists.
-fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
-    let of = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<String>>();
-    let named: Vec<_> = all.iter().skip(1).copied().collect();
-    prop_oneof![
-        3 => subsequence(named, 0..all.len()).prop_map(of),
-        1 => subsequence(all.to_vec(), 0..=all.len()).prop_map(of),
-        1 => Just(vec!["*".to_owned()]),
-    ]
 }
 
 /// An app whose handler also writes what only a policy should.
@@ -186,7 +122,7 @@ pub(crate) fn script_seed() -> impl Strategy<Value = ScriptSeed> {
     );
     let mode = select(vec![Mode::Omit, Mode::SameOrigin, Mode::Include]);
     let watches = prop::bool::weighted(0.2);
-    (origin_seed(), path(), method, headers, mode, watches).prop_map(
+    (any_near_origin(), path(), method, headers, mode, watches).prop_map(
         |(origin, path, method, headers, credentials, watches_upload)| {
             let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
             ScriptSeed {
@@ -207,14 +143,14 @@ pub(crate) fn script_seed() -> impl Strategy<Value = ScriptSeed> {
 /// A script that needs a world to choose its origin by.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptSeed {
-    origin: OriginSeed,
+    origin: NearOrigin,
     script: Script,
 }
 
 impl ScriptSeed {
     /// Browsers send origins in their one form, or `null`.
     pub(crate) fn script(&self, world: &World) -> Script {
-        let value = String::from_utf8(self.origin.value(world)).ok();
+        let value = String::from_utf8(origin_near(&self.origin, world)).ok();
         let sent = |text: &String| is_serialized_origin(text);
         let origin = value.filter(sent).unwrap_or_else(|| "null".to_owned());
         Script { origin, ..self.script.clone() }
@@ -222,32 +158,10 @@ impl ScriptSeed {
 }
 
 /// The value of an Origin header that is near an entry of a world's policies.
-#[derive(Clone, Debug)]
-struct OriginSeed {
-    entry: Index,
-    variation: usize,
-    /// Near this pattern instead, which no policy need have.
-    stranger: Option<String>,
-}
-
-fn origin_seed() -> impl Strategy<Value = OriginSeed> {
-    let variation = prop_oneof![Just(0), 0..VARIATIONS.len()];
-    (any::<Index>(), variation, option::weighted(0.2, pattern()))
-        .prop_map(|(entry, variation, stranger)| OriginSeed { entry, variation, stranger })
-}
-
-impl OriginSeed {
-    fn value(&self, world: &World) -> Vec<u8> {
-        let policies = world.route.iter().chain(&world.default);
-        let mut entries: Vec<&str> =
-            policies.flat_map(|policy| &policy.origins).map(String::as_str).collect();
-        entries.retain(|entry| *entry != "*");
-        if entries.is_empty() {
-            entries.push("https://a.test");
-        }
-        let known: &str = self.entry.get::<&str>(&entries);
-        near(self.stranger.as_deref().unwrap_or(known), self.variation)
-    }
+fn origin_near(near: &NearOrigin, world: &World) -> Vec<u8> {
+    let policies = world.route.iter().chain(&world.default);
+    let entries: Vec<&String> = policies.flat_map(|policy| &policy.origins).collect();
+    near.of(&entries)
 }
 
 /// A request whose Origin lines need a world.
@@ -255,7 +169,7 @@ impl OriginSeed {
 struct RequestSeed {
     method: Method,
     path: &'static str,
-    origins: Vec<OriginSeed>,
+    origins: Vec<NearOrigin>,
     others: Vec<(&'static str, &'static str)>,
 }
 
@@ -267,9 +181,9 @@ fn request_seed() -> impl Strategy<Value = RequestSeed> {
     ];
     let origins = prop_oneof![
         1 => Just(vec![]),
-        8 => vec(origin_seed(), 1),
-        1 => vec(origin_seed(), 2),
-        1 => origin_seed().prop_map(|seed| vec![seed.clone(), seed]),
+        8 => vec(any_near_origin(), 1),
+        1 => vec(any_near_origin(), 2),
+        1 => any_near_origin().prop_map(|seed| vec![seed.clone(), seed]),
     ];
     let asked = prop_oneof![
         2 => Just(vec![]),
@@ -294,7 +208,7 @@ impl RequestSeed {
     fn request(&self, world: &World) -> Request {
         let mut request = Request::new(self.method.clone(), self.path);
         for seed in &self.origins {
-            let value = HeaderValue::from_bytes(&seed.value(world)).expect("a header value");
+            let value = HeaderValue::from_bytes(&origin_near(seed, world)).expect("a header value");
             request.headers.append(ORIGIN, value);
         }
         for (name, value) in &self.others {

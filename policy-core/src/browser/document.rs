@@ -9,7 +9,6 @@ use super::{
     headers::{text, trim},
     referrer,
     request::Request,
-    site::is_same_site,
 };
 
 /// Makes a page of an answer, if it may stand where it is to stand.
@@ -17,7 +16,7 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
     if !is_document(&answer) {
         return Ok(Outcome::Response(nothing(request, ResponseType::Opaque, is_cached)));
     }
-    let url = request.url.clone();
+    let url = &request.url;
     let frame_of = match request.fetch.destination {
         Destination::Frame => request.page.as_ref(),
         _ => None,
@@ -28,12 +27,8 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
     let is_sandboxed = csp(&answer.headers).any(|policy| is_sandbox(&policy));
     let page = Page {
         origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
-        top_level: frame_of.map_or_else(|| url.clone(), |parent| parent.top_level.clone()),
-        has_same_site_ancestors: frame_of.is_none_or(|parent| {
-            parent.has_same_site_ancestors && is_same_site(&parent.origin, &url)
-        }),
         referrer_policy: referrer::policy(&answer.headers).unwrap_or_default(),
-        url,
+        ..frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()))
     };
     Ok(Outcome::Page(page, filter(request, answer, is_cached)))
 }

@@ -1,9 +1,13 @@
 //! Cross-origin resource policy check (Fetch, 3.7).
 
 use http::HeaderMap;
-use url::Url;
 
-use super::{PageOrigin, Reason, headers::text, request::Request, site::registrable};
+use super::{
+    PageOrigin, Reason,
+    headers::text,
+    request::Request,
+    site::{origin_parts, registrable},
+};
 
 /// Whether a response of another origin may be used without having been asked for by CORS.
 pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
@@ -19,10 +23,10 @@ pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason>
 /// Of one site, whatever the scheme; but what came over TLS is not for a page that did not.
 fn is_same_site(request: &Request) -> bool {
     let PageOrigin::Tuple(origin) = &request.origin else { return false };
-    let Ok(origin) = Url::parse(origin) else { return false };
-    let owner = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
-    owner(&origin) == owner(&request.url)
-        && (origin.scheme() == "https" || request.url.scheme() != "https")
+    let (Some((scheme, host)), Some(own)) = (origin_parts(origin), request.url.host_str()) else {
+        return false;
+    };
+    registrable(host) == registrable(own) && (scheme == "https" || request.url.scheme() != "https")
 }
 
 #[cfg(test)]

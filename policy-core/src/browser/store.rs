@@ -752,7 +752,7 @@ mod tests {
             assert_eq!(of(&frame, true) != of(&other, true), profile.caches_by_frame);
             assert_eq!(of(&app, true) != of(&app, false), profile.caches_by_credentials);
         }
-        assert!(Profile::CHROMIUM.caches_by_frame && Profile::FIREFOX.caches_by_credentials);
+        const { assert!(Profile::CHROMIUM.caches_by_frame && Profile::FIREFOX.caches_by_credentials) };
     }
 
     #[test]

@@ -44,6 +44,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::lists"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -110,6 +115,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::assets"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -160,6 +170,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::live"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

@@ -41,6 +41,7 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::transfer"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -98,6 +99,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::callback"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("csrf", ::core::line!()),
+                ("post", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

@@ -38,6 +38,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::prices"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("jsonp", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -91,6 +96,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::widgets"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("jsonp", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -152,6 +162,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::partners"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("jsonp", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

@@ -47,6 +47,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::all"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("limit", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -102,6 +107,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::one"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("limit", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -167,6 +177,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::shared"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("limit", ::core::line!()),
+                ("post", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

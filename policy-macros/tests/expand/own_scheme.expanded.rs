@@ -77,6 +77,12 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::hooks"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("csrf", ::core::line!()),
+                ("get", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

@@ -36,6 +36,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::home"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("get", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

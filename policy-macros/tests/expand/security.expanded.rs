@@ -86,6 +86,12 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::orders"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+                ("isolation", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -154,6 +160,13 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::shared"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+                ("isolation", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
@@ -204,6 +217,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::bare"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<

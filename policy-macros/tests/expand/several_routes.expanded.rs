@@ -39,6 +39,11 @@ const _: () = {
             handler: ::core::concat!(::core::module_path!(), "::move"),
             file: ::core::file!(),
             line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("route", ::core::line!()),
+            ],
         };
         fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
             __policy::invoke::<
