@@ -12,17 +12,40 @@
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
 
+mod console;
+mod cookie;
+mod cookie_date;
+mod cors_check;
+mod document;
 mod event;
 mod fetch;
+mod filter;
+mod framing;
+mod headers;
+mod jar;
+mod main_fetch;
+mod metadata;
+mod mime;
+mod network;
 mod outcome;
 mod page;
+mod preflight;
+mod preflight_cache;
 mod profile;
+mod redirect;
+mod referrer;
+mod request;
+mod resource_policy;
+mod script;
+mod site;
 mod state;
 
+pub use cookie::SameSite;
 pub use event::{Answer, Event, LoadId, Output, Sent};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
+pub use jar::{Cookie, Jar};
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{Profile, ThirdParty};
-pub use state::{State, step};
+pub use profile::{Nameless, Profile, ThirdParty};
+pub use state::{State, run, step};
 pub use url::Url;

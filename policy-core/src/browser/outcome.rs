@@ -7,6 +7,7 @@ use super::{Page, PageOrigin};
 
 /// How a load ended.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "made once a load, and matched on by tests")]
 pub enum Outcome {
     /// The page has a response, as much of it as it may see.
     Response(Response),
@@ -18,6 +19,39 @@ pub enum Outcome {
     Open,
     /// The browser kept it from the page: a network error, or a `TypeError` of the arguments.
     Blocked(Blocked),
+}
+
+impl Outcome {
+    /// The response that the page got, or that of the document.
+    pub fn response(&self) -> Option<&Response> {
+        match self {
+            Self::Response(response) | Self::Page(_, response) => Some(response),
+            Self::Script(_) | Self::Open | Self::Blocked(_) => None,
+        }
+    }
+
+    /// Whether a script of the page that asked may read what was answered. It may not read
+    /// another document, even where it has led to it.
+    pub fn is_readable(&self) -> bool {
+        let Self::Response(response) = self else { return false };
+        matches!(response.kind, ResponseType::Basic | ResponseType::Cors)
+    }
+
+    /// The document that was loaded.
+    pub fn page(&self) -> Option<&Page> {
+        match self {
+            Self::Page(page, _) => Some(page),
+            _ => None,
+        }
+    }
+
+    /// Why the page got nothing.
+    pub fn blocked(&self) -> Option<&Blocked> {
+        match self {
+            Self::Blocked(blocked) => Some(blocked),
+            _ => None,
+        }
+    }
 }
 
 /// A response as a script sees it (Fetch, 2.2.6: filtered responses).
@@ -74,6 +108,8 @@ pub enum Reason {
     /// The method is no token, or one that pages may not use: CONNECT, TRACE, TRACK; in mode
     /// `no-cors` anything but GET, HEAD, POST.
     Method,
+    /// A field whose name is no token, or whose value breaks its line: the field.
+    Header(String),
     /// GET and HEAD have no content.
     Content,
     /// Another origin in mode `same-origin`, or a redirect mode other than `follow` in `no-cors`.

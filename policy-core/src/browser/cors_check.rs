@@ -1,0 +1,29 @@
+//! Whether a response may be shared with the origin that asked (Fetch, 4.9).
+
+use http::HeaderMap;
+
+use super::{
+    Credentials, Reason,
+    headers::{combined, text},
+    request::Request,
+};
+
+/// CORS check.
+pub(super) fn cors_check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
+    const ALLOW_CREDENTIALS: &str = "access-control-allow-credentials";
+    let includes_credentials = request.fetch.credentials == Credentials::Include;
+    let Some(allowed) = text(answer, "access-control-allow-origin") else {
+        return Err(Reason::NoAllowOrigin);
+    };
+    if allowed == "*" {
+        let refusal = Reason::AnyOriginWithCredentials;
+        return if includes_credentials { Err(refusal) } else { Ok(()) };
+    }
+    if allowed != request.serialized_origin() {
+        return Err(Reason::AllowOrigin(allowed));
+    }
+    if includes_credentials && combined(answer, ALLOW_CREDENTIALS).as_deref() != Some(b"true") {
+        return Err(Reason::AllowCredentials(text(answer, ALLOW_CREDENTIALS)));
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Whether a document may stand in a frame: `frame-ancestors` (CSP 3, 6.4.2) and
+//! `X-Frame-Options` (HTML, 7.7), which counts only where the first is missing.
+
+use http::HeaderMap;
+use url::Url;
+
+use super::{
+    Page, PageOrigin, Reason,
+    document::{csp, directive},
+    headers::text,
+    request::Request,
+};
+
+/// Asks both of them for the parent and for the page in the window. What stands between is not
+/// known here.
+pub(super) fn check(parent: &Page, request: &Request, headers: &HeaderMap) -> Result<(), Reason> {
+    let top_level = PageOrigin::of(&parent.top_level);
+    let ancestors = [&parent.origin, &top_level];
+    let mut is_named = false;
+    for policy in csp(headers) {
+        let Some(sources) = directive(&policy, "frame-ancestors") else { continue };
+        is_named = true;
+        let allows = |ancestor: &&PageOrigin| {
+            sources.iter().any(|source| matches(source, ancestor, request))
+        };
+        if !ancestors.iter().all(allows) {
+            return Err(Reason::Framing(format!("frame-ancestors {}", sources.join(" "))));
+        }
+    }
+    if is_named {
+        return Ok(());
+    }
+    let Some(written) = text(headers, "x-frame-options") else { return Ok(()) };
+    let mut values: Vec<String> =
+        written.split(',').map(|value| value.trim().to_ascii_lowercase()).collect();
+    values.sort_unstable();
+    values.dedup();
+    let is_known = |value: &String| matches!(&**value, "deny" | "allowall" | "sameorigin");
+    let is_refused = match &*values {
+        [value] if value == "deny" => true,
+        [value] if value == "sameorigin" => {
+            !ancestors.iter().all(|ancestor| ancestor.is_same(&request.target))
+        }
+        [_] => false,
+        several => several.iter().any(is_known),
+    };
+    if is_refused { Err(Reason::Framing(written)) } else { Ok(()) }
+}
+
+/// Does a source expression match an ancestor (CSP 3, 6.7.2).
+fn matches(source: &str, ancestor: &PageOrigin, request: &Request) -> bool {
+    let PageOrigin::Tuple(origin) = ancestor else { return false };
+    let Ok(ancestor_url) = Url::parse(origin) else { return false };
+    match source {
+        "'self'" => ancestor.is_same(&request.target),
+        "*" => true,
+        _ => match source.strip_suffix(':') {
+            Some(scheme) => scheme_matches(scheme, ancestor_url.scheme()),
+            None => host_matches(source, &ancestor_url, request.url.scheme()),
+        },
+    }
+}
+
+/// A scheme stands for the safer one too.
+fn scheme_matches(written: &str, scheme: &str) -> bool {
+    written == scheme || (written == "http" && scheme == "https")
+}
+
+fn host_matches(source: &str, ancestor: &Url, own_scheme: &str) -> bool {
+    let (scheme, rest) = match source.split_once("://") {
+        Some((scheme, rest)) => (scheme, rest),
+        None => (own_scheme, source),
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let name = ancestor.host_str().unwrap_or_default();
+    let is_host = match host.strip_prefix('*') {
+        Some("") => true,
+        Some(suffix) => name.ends_with(suffix) && suffix.starts_with('.'),
+        None => name == host,
+    };
+    let actual = ancestor.port_or_known_default();
+    let default = if ancestor.scheme() == "https" { 443 } else { 80 };
+    let is_port = match port {
+        Some("*") => true,
+        Some(port) => {
+            let port = port.parse().ok();
+            port == actual || (port == Some(80) && actual == Some(443))
+        }
+        None => actual == Some(default),
+    };
+    scheme_matches(scheme, ancestor.scheme()) && is_host && is_port
+}

@@ -1,0 +1,324 @@
+//! The classes of header fields (Fetch, 2.2.2), and how values of fields are read.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::mime::Mime;
+
+/// The fields of a request as its script wrote them: every byte that Fetch lets a value have,
+/// which is more than [`HeaderValue`] takes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<(HeaderName, Vec<u8>)>);
+
+/// Response fields that a page of another origin sees without being told.
+const SAFELISTED_RESPONSE: [&str; 7] = [
+    "cache-control",
+    "content-language",
+    "content-length",
+    "content-type",
+    "expires",
+    "last-modified",
+    "pragma",
+];
+
+/// Request fields that belong to the browser.
+const FORBIDDEN: [&str; 21] = [
+    "accept-charset",
+    "accept-encoding",
+    "access-control-request-headers",
+    "access-control-request-method",
+    "connection",
+    "content-length",
+    "cookie",
+    "cookie2",
+    "date",
+    "dnt",
+    "expect",
+    "host",
+    "keep-alive",
+    "origin",
+    "referer",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+];
+
+/// Fields that say what the content is, and go where the content goes.
+const OF_CONTENT: [HeaderName; 4] = [
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_LOCATION,
+    header::CONTENT_TYPE,
+];
+
+impl Fields {
+    /// Fills a list as `new Request(url, { headers })` does: forbidden fields are dropped, and in
+    /// mode `no-cors` all that are not no-CORS-safelisted. The error is the text that is no field.
+    pub(super) fn fill(written: &[(String, String)], no_cors: bool) -> Result<Self, String> {
+        let mut fields = Self::default();
+        for (name, value) in written {
+            let field = || format!("{name}: {value}");
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_no_token| field())?;
+            let value = bytes(value).ok_or_else(field)?;
+            if is_forbidden(&name, &value) {
+                continue;
+            }
+            if no_cors && !is_no_cors_safelisted(&name, &fields.combined_with(&name, &value)) {
+                continue;
+            }
+            fields.0.push((name, value));
+        }
+        Ok(fields)
+    }
+
+    pub(super) fn remove(&mut self, name: &HeaderName) {
+        self.0.retain(|(one, _)| one != name);
+    }
+
+    /// What goes when the content goes.
+    pub(super) fn remove_content(&mut self) {
+        self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
+    }
+
+    /// The CORS-unsafe request-header names: lower case, sorted, each once.
+    pub(super) fn unsafe_names(&self) -> Vec<String> {
+        let (safe, mut names): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|(name, value)| is_safelisted(name.as_str(), value));
+        if safe.iter().map(|(_, value)| value.len()).sum::<usize>() > 1024 {
+            names.extend(safe);
+        }
+        let mut names: Vec<String> = names.iter().map(|(name, _)| name.to_string()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The fields as they travel. A byte that no value may have is sent as a space (RFC 9110 5.5).
+    pub(super) fn to_map(&self) -> HeaderMap {
+        let mut map = HeaderMap::with_capacity(self.0.len() + 8);
+        for (name, value) in &self.0 {
+            let sendable = HeaderValue::from_bytes(value).or_else(|_| {
+                let is_control = |byte: u8| (byte < 0x20 && byte != b'\t') || byte == 0x7f;
+                let value = value.iter().map(|&byte| if is_control(byte) { b' ' } else { byte });
+                HeaderValue::from_bytes(&value.collect::<Vec<u8>>())
+            });
+            if let Ok(value) = sendable {
+                map.append(name, value);
+            }
+        }
+        map
+    }
+
+    fn combined_with(&self, name: &HeaderName, value: &[u8]) -> Vec<u8> {
+        let earlier = self.0.iter().filter(|(one, _)| one == name).map(|(_, value)| &**value);
+        earlier.chain([value]).collect::<Vec<_>>().join(&b", "[..])
+    }
+}
+
+/// Whether a field of a response is shown to a page of another origin that is told of `exposed`.
+pub(super) fn is_shown(name: &HeaderName, exposed: &[String], all: bool) -> bool {
+    let listed = || exposed.iter().any(|one| one.eq_ignore_ascii_case(name.as_str()));
+    SAFELISTED_RESPONSE.contains(&name.as_str())
+        || ((all || listed()) && !is_forbidden_response(name))
+}
+
+/// Response fields that no script sees.
+pub(super) fn is_forbidden_response(name: &HeaderName) -> bool {
+    matches!(name.as_str(), "set-cookie" | "set-cookie2")
+}
+
+/// The values of a field, joined as one (Fetch, get).
+pub(super) fn combined(headers: &HeaderMap, name: &str) -> Option<Vec<u8>> {
+    let mut lines = headers.get_all(name).iter().map(|line| trim(line.as_bytes()));
+    let mut value = lines.next()?.to_vec();
+    for line in lines {
+        value.extend_from_slice(b", ");
+        value.extend_from_slice(line);
+    }
+    Some(value)
+}
+
+/// [`combined`], as text to compare and to show.
+pub(super) fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    combined(headers, name).map(|value| value.iter().map(|&byte| char::from(byte)).collect())
+}
+
+/// A list of tokens (Fetch, extract header list values): nothing where the field is missing, an
+/// error where it breaks the grammar.
+pub(super) fn tokens(
+    headers: &HeaderMap,
+    name: &'static str,
+) -> Result<Option<Vec<String>>, &'static str> {
+    let mut lines = headers.get_all(name).iter().peekable();
+    if lines.peek().is_none() {
+        return Ok(None);
+    }
+    let mut list = Vec::new();
+    for line in lines {
+        for element in line.as_bytes().split(|byte| *byte == b',') {
+            let element = trim(element);
+            if element.is_empty() {
+                continue;
+            }
+            if !element.iter().copied().all(is_token_byte) {
+                return Err(name);
+            }
+            list.push(element.iter().map(|&byte| char::from(byte)).collect());
+        }
+    }
+    Ok(Some(list))
+}
+
+/// RFC 9110 5.6.2.
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+pub(super) fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Without HTTP whitespace around.
+pub(super) fn trim(value: &[u8]) -> &[u8] {
+    let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' ');
+    let start = value.iter().position(|byte| !is_space(byte)).unwrap_or(value.len());
+    let end = value.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
+    value.get(start..end).unwrap_or_default()
+}
+
+/// A value that a script writes: a byte string, normalised.
+fn bytes(value: &str) -> Option<Vec<u8>> {
+    let bytes: Option<Vec<u8>> = value.chars().map(|sign| u8::try_from(sign).ok()).collect();
+    let value = trim(&bytes?).to_vec();
+    (!value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n'))).then_some(value)
+}
+
+/// Forbidden request-header.
+fn is_forbidden(name: &HeaderName, value: &[u8]) -> bool {
+    let name = name.as_str();
+    if FORBIDDEN.contains(&name) || name.starts_with("proxy-") || name.starts_with("sec-") {
+        return true;
+    }
+    matches!(name, "x-http-method" | "x-http-method-override" | "x-method-override")
+        && value.split(|byte| *byte == b',').any(|method| is_forbidden_method(trim(method)))
+}
+
+/// Forbidden method.
+pub(super) fn is_forbidden_method(method: &[u8]) -> bool {
+    [&b"CONNECT"[..], b"TRACE", b"TRACK"].iter().any(|one| method.eq_ignore_ascii_case(one))
+}
+
+fn is_no_cors_safelisted(name: &HeaderName, value: &[u8]) -> bool {
+    let name = name.as_str();
+    matches!(name, "accept" | "accept-language" | "content-language" | "content-type")
+        && is_safelisted(name, value)
+}
+
+/// CORS-safelisted request-header.
+fn is_safelisted(name: &str, value: &[u8]) -> bool {
+    let in_language = |byte: &u8| byte.is_ascii_alphanumeric() || b" *,-.;=".contains(byte);
+    let is_clean = || !value.iter().copied().any(is_unsafe_byte);
+    value.len() <= 128
+        && match name {
+            "accept" => is_clean(),
+            "accept-language" | "content-language" => value.iter().all(in_language),
+            "content-type" => is_clean() && Mime::parse(value).is_some_and(|mime| mime.is_form()),
+            "range" => is_simple_range(value),
+            _ => false,
+        }
+}
+
+/// CORS-unsafe request-header byte.
+fn is_unsafe_byte(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\t') || byte == 0x7f || b"\"():<>?@[\\]{}".contains(&byte)
+}
+
+/// Parse a single range header value, which must have a start.
+fn is_simple_range(value: &[u8]) -> bool {
+    let Some(range) = value.strip_prefix(b"bytes=") else { return false };
+    let mut ends = range.splitn(2, |byte| *byte == b'-');
+    let (Some(start), Some(end)) = (ends.next(), ends.next()) else { return false };
+    let is_number = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
+    // Numbers of any length: without zeros in front, the longer one is the greater.
+    let size = |digits: &[u8]| {
+        let first = digits.iter().position(|digit| *digit != b'0').unwrap_or(digits.len());
+        (digits.len() - first, digits.get(first..).unwrap_or_default().to_vec())
+    };
+    !start.is_empty()
+        && is_number(start)
+        && is_number(end)
+        && (end.is_empty() || size(start) <= size(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(fields: &[(&str, &str)]) -> Fields {
+        let fields: Vec<_> =
+            fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Fields::fill(&fields, false).unwrap()
+    }
+
+    #[test]
+    fn forbidden_fields_are_dropped() {
+        let fields = written(&[("Cookie", "a=1"), ("Sec-X", "1"), ("proxy-a", "1"), ("X-A", "1")]);
+        assert_eq!(fields.unsafe_names(), ["x-a"]);
+    }
+
+    #[test]
+    fn a_field_that_overrides_the_method_is_dropped_if_it_names_a_forbidden_one() {
+        assert!(written(&[("X-HTTP-Method-Override", "get, trace")]).0.is_empty());
+        assert!(!written(&[("X-HTTP-Method-Override", "DELETE")]).0.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_field_is_an_error() {
+        for (name, value) in [("a b", "1"), ("a", "1\r\nb: 2"), ("a", "\u{100}"), ("", "1")] {
+            assert!(
+                Fields::fill(&[(name.into(), value.into())], false).is_err(),
+                "{name}: {value}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_cors_only_safelisted_values_are_kept() {
+        let written = [("accept", "a"), ("range", "bytes=0-"), ("content-type", "text/json")];
+        let written = written.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(Fields::fill(&written, true).unwrap().to_map().len(), 1);
+    }
+
+    #[test]
+    fn values_of_1024_bytes_are_safe_and_of_1025_are_not() {
+        let value = |length| "a".repeat(length);
+        let mut fields = vec![("accept".to_owned(), value(128)); 8];
+        assert!(Fields::fill(&fields, false).unwrap().unsafe_names().is_empty());
+        fields.push(("accept-language".to_owned(), value(1)));
+        let names = Fields::fill(&fields, false).unwrap().unsafe_names();
+        assert_eq!(names, ["accept", "accept-language"]);
+    }
+
+    #[test]
+    fn ranges_are_compared_as_numbers() {
+        for (value, simple) in [
+            ("bytes=9-10", true),
+            ("bytes=09-9", true),
+            ("bytes=10-9", false),
+            ("bytes=0-99999999999999999999999", true),
+            ("bytes=-5", false),
+            ("bytes=a-", false),
+        ] {
+            assert_eq!(is_simple_range(value.as_bytes()), simple, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_control_byte_is_sent_as_a_space() {
+        let fields = written(&[("content-language", "a\u{1}b")]);
+        assert_eq!(fields.unsafe_names(), ["content-language"]);
+        assert_eq!(fields.to_map()["content-language"], "a b");
+    }
+}

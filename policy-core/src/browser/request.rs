@@ -1,0 +1,161 @@
+//! A request on its way through redirects (Fetch, 2.2.5), and what a page may ask for at all.
+
+use std::borrow::Cow;
+
+use http::Method;
+use url::Url;
+
+use super::{
+    Blocked, Destination, Fetch, Mode, Page, PageOrigin, Reason, ReferrerPolicy,
+    headers::{Fields, is_forbidden_method, is_token},
+    site::site,
+};
+
+/// A request, with what has become of it so far.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// What was asked for: the modes and the destination. Its method, fields and content are
+    /// those of the start; the ones below go on the wire.
+    pub(super) fetch: Fetch,
+    /// Who asks; nobody is the address bar.
+    pub(super) page: Option<Page>,
+    pub(super) origin: PageOrigin,
+    pub(super) referrer_policy: ReferrerPolicy,
+    pub(super) method: Method,
+    pub(super) fields: Fields,
+    pub(super) body: Option<Vec<u8>>,
+    /// The URL list, without the current one.
+    pub(super) redirected_from: Vec<Url>,
+    /// The current URL.
+    pub(super) url: Url,
+    /// Its origin.
+    pub(super) target: PageOrigin,
+    pub(super) tainting: Tainting,
+    /// Whether its origin is redirect-tainted.
+    pub(super) is_redirect_tainted: bool,
+    /// Whether a redirect led from one site to another.
+    pub(super) was_cross_site_redirected: bool,
+    /// Whether a preflight was due at one of its URLs.
+    pub(super) is_preflighted: bool,
+}
+
+/// How much of a response the page will see (Fetch, response tainting).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tainting {
+    Basic,
+    Cors,
+    Opaque,
+}
+
+impl Request {
+    /// What `new Request()`, an element or a navigation makes of its arguments.
+    pub(super) fn new(page: Option<Page>, mut fetch: Fetch) -> Result<Self, Box<Blocked>> {
+        let refused = |page: &Option<Page>, url: &str, reason| {
+            let origin = page.as_ref().map_or(PageOrigin::Opaque, |page| page.origin.clone());
+            Box::new(Blocked { url: url.to_owned(), origin, in_preflight: false, reason })
+        };
+        let url =
+            address(page.as_ref(), &fetch).map_err(|reason| refused(&page, &fetch.url, reason))?;
+        let method = method(&fetch).map_err(|reason| refused(&page, url.as_str(), reason))?;
+        let fields = Fields::fill(&fetch.headers, fetch.mode == Mode::NoCors)
+            .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
+        let target = PageOrigin::of(&url);
+        Ok(Self {
+            origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
+            referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
+            page,
+            method,
+            fields,
+            body: fetch.body.take(),
+            redirected_from: Vec::new(),
+            url,
+            target,
+            tainting: Tainting::Basic,
+            is_redirect_tainted: false,
+            was_cross_site_redirected: false,
+            is_preflighted: false,
+            fetch,
+        })
+    }
+
+    pub(super) fn is_same_origin(&self) -> bool {
+        self.origin.is_same(&self.target)
+    }
+
+    /// What `Origin` says to servers (Fetch, byte-serializing a request origin).
+    pub(super) fn serialized_origin(&self) -> Cow<'_, str> {
+        match &self.origin {
+            PageOrigin::Tuple(origin) if !self.is_redirect_tainted => Cow::Borrowed(origin),
+            _ => Cow::Borrowed("null"),
+        }
+    }
+
+    /// Whether it makes the window a document of another address.
+    pub(super) fn is_top_level_navigation(&self) -> bool {
+        self.fetch.mode == Mode::Navigate && self.fetch.destination == Destination::Document
+    }
+
+    /// The network partition key: the site of the window (Fetch, 2.7).
+    pub(super) fn partition(&self) -> String {
+        let page = self.page.as_ref().filter(|_| !self.is_top_level_navigation());
+        site(page.map_or(&self.url, |page| &page.top_level))
+    }
+
+    /// The network error that it ends with.
+    pub(super) fn blocked(&self, in_preflight: bool, reason: Reason) -> Blocked {
+        let origin =
+            if self.is_redirect_tainted { PageOrigin::Opaque } else { self.origin.clone() };
+        Blocked { url: self.url.to_string(), origin, in_preflight, reason }
+    }
+}
+
+/// Whether an address carries a user or a password.
+pub(super) fn includes_credentials(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
+}
+
+fn address(page: Option<&Page>, fetch: &Fetch) -> Result<Url, Reason> {
+    let url = Url::options().base_url(page.map(|page| &page.url)).parse(&fetch.url);
+    let mut url = url.map_err(|_no_url| Reason::Address)?;
+    let is_script = fetch.destination == Destination::Empty
+        && matches!(fetch.mode, Mode::Cors | Mode::NoCors | Mode::SameOrigin);
+    if is_script && includes_credentials(&url) {
+        return Err(Reason::Address);
+    }
+    if fetch.mode == Mode::WebSocket {
+        let scheme = match url.scheme() {
+            "ws" | "http" => "http",
+            "wss" | "https" => "https",
+            _ => return Err(Reason::Scheme),
+        };
+        url.set_scheme(scheme).map_err(|()| Reason::Scheme)?;
+    }
+    Ok(url)
+}
+
+fn method(fetch: &Fetch) -> Result<Method, Reason> {
+    let written = &*fetch.method;
+    if !is_token(written) || is_forbidden_method(written.as_bytes()) {
+        return Err(Reason::Method);
+    }
+    // Normalize a method (Fetch, 2.2.1); all others are sent as they are written.
+    let known =
+        [Method::DELETE, Method::GET, Method::HEAD, Method::OPTIONS, Method::POST, Method::PUT];
+    let method = known
+        .into_iter()
+        .find(|known| known.as_str().eq_ignore_ascii_case(written))
+        .map_or_else(|| Method::from_bytes(written.as_bytes()), Ok)
+        .map_err(|_no_method| Reason::Method)?;
+    if fetch.mode == Mode::NoCors && !is_safelisted(&method) {
+        return Err(Reason::Method);
+    }
+    if fetch.body.is_some() && matches!(method, Method::GET | Method::HEAD) {
+        return Err(Reason::Content);
+    }
+    Ok(method)
+}
+
+/// CORS-safelisted method (Fetch, 2.2.1).
+pub(super) fn is_safelisted(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::POST)
+}

@@ -1,0 +1,132 @@
+//! Whose an address is: its site, and whether it can be trusted to come from there.
+
+use std::net::Ipv4Addr;
+
+use url::{Host, Url};
+
+use super::PageOrigin;
+
+/// The site of an address (HTML, "obtain a site"): scheme and registrable domain, without port.
+/// An IP address, a public suffix and a name of the local machine are sites by themselves. The
+/// schemes of WebSocket are those of HTTP (WebSockets, "establish a WebSocket connection").
+pub(super) fn site(url: &Url) -> String {
+    let scheme = match url.scheme() {
+        "ws" => "http",
+        "wss" => "https",
+        scheme => scheme,
+    };
+    format!("{scheme}://{}", registrable(url.host_str().unwrap_or_default()))
+}
+
+/// Whether an address is of the site of an origin; an opaque one has no site.
+pub(super) fn is_same_site(origin: &PageOrigin, url: &Url) -> bool {
+    match origin {
+        PageOrigin::Tuple(origin) => Url::parse(origin).is_ok_and(|own| site(&own) == site(url)),
+        PageOrigin::Opaque => false,
+    }
+}
+
+/// Whether what comes from an address cannot have been changed on its way (Secure Contexts, 3.1
+/// and 3.2): TLS, or the local machine.
+pub(super) fn is_trustworthy(url: &Url) -> bool {
+    matches!(url.scheme(), "https" | "wss") || is_loopback(url)
+}
+
+/// Whether an address is of the local machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
+    }
+}
+
+/// Whether anybody may register a name below this one, so that no cookie can be set for it.
+pub(super) fn is_public_suffix(name: &str) -> bool {
+    psl::suffix_str(name) == Some(name)
+}
+
+/// The part of a host's name that one owner has registered, or the whole where there is none. A
+/// final dot stays (URL, "registrable domain").
+pub(super) fn registrable(host: &str) -> &str {
+    if is_address(host) {
+        return host;
+    }
+    let bare = host.strip_suffix('.').unwrap_or(host);
+    let length = psl::domain_str(bare).map_or(bare.len(), str::len);
+    host.get(bare.len() - length..).unwrap_or(host)
+}
+
+/// Whether a host, as an address has it, is an IP address and no name.
+pub(super) fn is_address(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    fn same(a: &str, b: &str) -> bool {
+        is_same_site(&PageOrigin::of(&url(a)), &url(b))
+    }
+
+    #[test]
+    fn a_site_is_scheme_and_registrable_domain() {
+        for (address, expected) in [
+            ("https://api.shop.example:8443/a", "https://shop.example"),
+            ("http://a.b.shop.co.uk", "http://shop.co.uk"),
+            ("https://alice.github.io", "https://alice.github.io"),
+            ("https://github.io", "https://github.io"),
+            ("http://localhost:3000", "http://localhost"),
+            ("http://app.localhost", "http://app.localhost"),
+            ("http://127.0.0.1:3000", "http://127.0.0.1"),
+            ("http://[::1]:3000", "http://[::1]"),
+            ("https://api.shop.example.", "https://shop.example."),
+            ("wss://api.shop.example", "https://shop.example"),
+        ] {
+            assert_eq!(site(&url(address)), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn sites_differ_by_scheme_and_owner_and_not_by_port() {
+        assert!(same("https://app.shop.example", "https://api.shop.example:8443"));
+        assert!(same("https://app.shop.example", "wss://api.shop.example"));
+        assert!(!same("http://shop.example", "https://shop.example"));
+        assert!(!same("https://alice.github.io", "https://bob.github.io"));
+        assert!(!same("http://10.0.0.1", "http://10.0.0.2"));
+    }
+
+    #[test]
+    fn an_opaque_origin_has_no_site() {
+        assert!(!is_same_site(&PageOrigin::Opaque, &url("https://shop.example")));
+    }
+
+    #[test]
+    fn tls_and_the_local_machine_are_trustworthy() {
+        for address in [
+            "https://a.example",
+            "wss://a.example",
+            "http://127.9.9.9",
+            "http://[::1]",
+            "http://localhost",
+            "http://a.localhost:3000",
+            "ws://localhost",
+        ] {
+            assert!(is_trustworthy(&url(address)), "{address}");
+        }
+        for address in
+            ["http://a.example", "ws://a.example", "http://10.0.0.1", "http://localhost.example"]
+        {
+            assert!(!is_trustworthy(&url(address)), "{address}");
+        }
+    }
+}
