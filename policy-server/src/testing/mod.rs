@@ -5,6 +5,9 @@
 //! - `policy_tests!`: the laws of policies, on every combination that
 //!   makes a difference to an app
 
+pub(crate) mod prove;
+
 pub use policy_core::browser::{
     CacheMode, Credentials, Destination, Fetch, Mode, Profile, Redirect, ThirdParty,
 };
+pub use prove::{Conduct, Exchange, every_exchange};

@@ -1,7 +1,7 @@
 //! What makes a difference to an app: finitely many pages, methods and fields for each path, such
 //! that whatever else a browser may send is decided as one of them is.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use http::Method;
 use policy_core::{
@@ -47,10 +47,10 @@ impl<'a> Path<'a> {
                 None => paths.push((&route.path, vec![route])),
             }
         }
-        let mut kinds: Vec<(Vec<(&Method, Rc<str>)>, Self)> = Vec::new();
+        let mut kinds: Vec<(Vec<(&Method, Arc<str>)>, Self)> = Vec::new();
         for (template, routes) in paths {
             let kind: Vec<_> =
-                routes.iter().map(|route| (&route.method, Rc::clone(&route.effective))).collect();
+                routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
             if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
                 path.alike += 1;
                 continue;
@@ -153,7 +153,8 @@ impl<'a> Path<'a> {
         }
         add("a page of a stranger", STRANGER);
         let elsewhere = declared.sharings().flat_map(|sharing| &sharing.origins);
-        let elsewhere = elsewhere.filter(|pattern| *pattern != "*").map(|pattern| examples(pattern).0);
+        let elsewhere =
+            elsewhere.filter(|pattern| *pattern != "*").map(|pattern| examples(pattern).0);
         let mut elsewhere =
             elsewhere.filter(|origin| !sharings.iter().any(|all| all.names(origin)));
         if let Some(origin) = elsewhere.next() {
@@ -204,7 +205,14 @@ impl Stance {
             ..Page::at(Url::parse(origin).ok()?)
         };
         let origin = origin.to_owned();
-        Some(Self { why, origin, page, is_own: false, granted: Vec::new(), stands_for_others: true })
+        Some(Self {
+            why,
+            origin,
+            page,
+            is_own: false,
+            granted: Vec::new(),
+            stands_for_others: true,
+        })
     }
 
     /// A sandboxed frame in a page of a stranger.
@@ -234,7 +242,11 @@ impl Shape {
             fetch.mode,
             fetch.credentials,
             fetch.destination,
-            fetch.headers.iter().map(|(name, value)| format!("{name}={value};")).collect::<String>(),
+            fetch
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}={value};"))
+                .collect::<String>(),
         );
         Self { fetch, key, unsafe_headers }
     }
@@ -277,10 +289,8 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<Shape> {
     let of_get = [Fetch::image, Fetch::script, Fetch::frame, Fetch::navigate, Fetch::websocket];
     let of_get = of_get.into_iter().filter(|_| path.served("GET").is_some()).map(|load| load(url));
     let plain = Fetch::post(url).mode(Mode::NoCors).credentials(Credentials::Include);
-    let of_post = [
-        Fetch::form(url, [("a", "b")]),
-        plain.header("content-type", "text/plain").body("{}"),
-    ];
+    let of_post =
+        [Fetch::form(url, [("a", "b")]), plain.header("content-type", "text/plain").body("{}")];
     let of_post = of_post.into_iter().filter(|_| path.served("POST").is_some());
     of_post.chain(of_get).map(|fetch| Shape::new(fetch, Vec::new())).collect()
 }
@@ -323,7 +333,8 @@ fn examples(pattern: &str) -> (String, Vec<String>) {
 /// Another origin of the same site.
 fn neighbour(own: &str) -> Option<String> {
     let parts = parts(own)?;
-    let is_name = parts.host.contains('.') && !parts.host.ends_with(|last: char| last.is_ascii_digit());
+    let is_name =
+        parts.host.contains('.') && !parts.host.ends_with(|last: char| last.is_ascii_digit());
     Some(match parts.host.split_once('.').filter(|_| is_name) {
         Some((_, parent)) if parent.contains('.') => {
             format!("{}://policy-neighbour.{parent}", parts.scheme)
@@ -360,7 +371,8 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
             let is_unsafe = |(name, value): &&(&str, &str)| {
                 *name != "content-type" || *value == "application/json"
             };
-            let unsafe_headers = set.iter().filter(is_unsafe).map(|(name, _)| (*name).to_owned()).collect();
+            let unsafe_headers =
+                set.iter().filter(is_unsafe).map(|(name, _)| (*name).to_owned()).collect();
             shapes.push(Shape::new(fetch, unsafe_headers));
         }
     }

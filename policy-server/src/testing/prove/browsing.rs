@@ -15,8 +15,8 @@ use std::{
 
 use http::{HeaderName, header};
 use policy_core::browser::{
-    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Profile, ResponseType, Sent,
-    State, ThirdParty, step,
+    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Profile, ResponseType, Sent, State,
+    ThirdParty, step,
 };
 
 use super::{
@@ -28,7 +28,7 @@ use super::{
 const ID: LoadId = LoadId(1);
 
 /// A browser that keeps nothing from a page that it may have, so that no policy gets help.
-const PROFILE: Profile = Profile::FIREFOX.third_party(ThirdParty::Sent);
+const PROFILE: Profile = Profile::STANDARD.third_party(ThirdParty::Sent);
 
 /// How a load ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,8 @@ fn looks(sent: &Sent, reply: &Reply) -> u64 {
         let is_seen = name.as_str().starts_with("access-control-")
             || *name == "cross-origin-resource-policy"
             || *name == header::LOCATION;
-        let is_volatile = matches!(*name, header::SET_COOKIE | header::DATE | header::CONTENT_LENGTH);
+        let is_volatile =
+            matches!(*name, header::SET_COOKIE | header::DATE | header::CONTENT_LENGTH);
         if is_seen || (!is_fetched && !is_volatile) {
             value.hash(&mut hasher);
         }
@@ -183,10 +184,23 @@ impl Browsing {
         Self { browsers, loads: HashMap::new() }
     }
 
+    /// Whether a browser that has no cookie keeps that of an answer, and sends it back.
+    pub(super) fn takes(&self, own: &str, reply: &Reply) -> bool {
+        let [none, ..] = &self.browsers;
+        let open = || Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
+        let (state, _) = step(none.clone(), open());
+        let answer = Answer { status: 200, headers: reply.headers.clone(), body: Vec::new() };
+        let (state, _) = step(state, Event::Answer { id: ID, answer });
+        let (_, outputs) = step(state, open());
+        outputs.iter().any(|output| match output {
+            Output::Send { request, .. } => request.headers.contains_key(header::COOKIE),
+            Output::Done { .. } => false,
+        })
+    }
+
     /// Begins a load.
     pub(super) fn begin(&mut self, stance: &Stance, shape: &Shape, cookies: Cookies) -> Rc<Node> {
-        let key =
-            Key { origin: stance.origin.clone(), shape: shape.key.clone(), cookies };
+        let key = Key { origin: stance.origin.clone(), shape: shape.key.clone(), cookies };
         let [none, session, own] = &self.browsers;
         let node = self.loads.entry(key).or_insert_with(|| {
             let state = match cookies {
@@ -194,7 +208,11 @@ impl Browsing {
                 Cookies::Session => session,
                 Cookies::Own => own,
             };
-            let event = Event::Start { id: ID, page: Some(stance.page.clone()), fetch: shape.fetch.clone() };
+            let event = Event::Start {
+                id: ID,
+                page: Some(stance.page.clone()),
+                fetch: shape.fetch.clone(),
+            };
             let (state, outputs) = step(state.clone(), event);
             Node::of(state, outputs)
         });

@@ -13,16 +13,11 @@ use super::{
     declared::Declaration,
     probe::{BAD_CREDENTIAL, OWN_CREDENTIAL},
 };
-use crate::{
-    clock::Clock,
-    guard::Guard,
-    session::SessionService,
-    tokens::TokenService,
-};
+use crate::{clock::Clock, guard::Guard, session::SessionService, tokens::TokenService};
 
 /// Somebody who asks.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub(super) struct Caller {
     /// Who, in words.
     pub(super) name: String,
     pub(super) standing: Standing,
@@ -46,7 +41,7 @@ pub(super) enum Standing {
     /// It is good.
     Known(Facts),
     /// It is not.
-    Bad(Flaw),
+    Bad(Kind, Flaw),
 }
 
 /// What is wrong with a credential.
@@ -90,14 +85,31 @@ impl Caller {
         }
     }
 
-    /// Whether `#[auth]` lets them in, by the plain reading of it.
-    pub(super) fn satisfies(&self, route: &Declaration) -> bool {
-        let Some(requirement) = route.requirement() else { return true };
-        match &self.standing {
-            Standing::Nobody => requirement.optional,
-            Standing::Bad(_) => false,
-            Standing::Known(facts) => facts.satisfy(requirement),
-        }
+    /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
+    /// whether their browser sent what it sends by itself.
+    pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
+        let is_taken = |kind: Kind| match kind {
+            Kind::Session => requirement.session,
+            Kind::Token => requirement.token,
+            Kind::Own => requirement.scheme.is_some(),
+        };
+        let is_lost = self.has_ambient() && !is_carried;
+        let is_admitted = match &self.standing {
+            Standing::Known(facts) if is_taken(facts.kind) && !is_lost => {
+                let subject = Some(&*facts.subject);
+                return if facts.satisfy(requirement) {
+                    Admitted::As(subject)
+                } else {
+                    Admitted::No
+                };
+            }
+            // A cookie that names no session is none.
+            Standing::Bad(kind, _) if is_taken(*kind) && !is_lost && *kind != Kind::Session => {
+                false
+            }
+            _ => requirement.optional,
+        };
+        if is_admitted { Admitted::As(None) } else { Admitted::No }
     }
 
     pub(super) fn is_nobody(&self) -> bool {
@@ -131,20 +143,23 @@ impl Caller {
     }
 }
 
+/// Whether somebody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted<'a> {
+    No,
+    /// As this user, or as nobody.
+    As(Option<&'a str>),
+}
+
 impl Facts {
     fn satisfy(&self, requirement: &Requirement) -> bool {
-        let is_taken = match self.kind {
-            Kind::Session => requirement.session,
-            Kind::Token => requirement.token,
-            Kind::Own => requirement.scheme.is_some(),
-        };
         let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
         let has_role = requirement.roles.is_empty()
             || requirement.roles.iter().any(|role| self.roles.contains(role));
         let age = self.now.since(self.authenticated).as_secs();
-        let is_fresh = self.kind == Kind::Own
-            || requirement.fresh.is_none_or(|limit| age < u64::from(limit));
-        is_taken && has_scopes && has_role && is_fresh
+        let is_fresh =
+            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| age < u64::from(limit));
+        has_scopes && has_role && is_fresh
     }
 }
 
@@ -248,7 +263,7 @@ impl<'a> Mint<'a> {
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: Standing::Bad(flaw),
+                standing: Standing::Bad(Kind::Session, flaw),
                 cookie,
                 ..Caller::nobody()
             });
@@ -279,12 +294,16 @@ impl<'a> Mint<'a> {
         for (name, authorization, flaw) in [
             ("an Authorization that is none", Some("Bearer".to_owned()), Flaw::Malformed),
             ("a token that is none", bearer("none"), Flaw::Unknown),
-            ("a token with a wrong signature", forged.and_then(|token| bearer(&token)), Flaw::Unknown),
+            (
+                "a token with a wrong signature",
+                forged.and_then(|token| bearer(&token)),
+                Flaw::Unknown,
+            ),
             ("a token that expired", expired.and_then(|token| bearer(&token)), Flaw::Expired),
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: Standing::Bad(flaw),
+                standing: Standing::Bad(Kind::Token, flaw),
                 authorization,
                 ..Caller::nobody()
             });
@@ -306,7 +325,7 @@ impl<'a> Mint<'a> {
         }
         callers.push(Caller {
             name: "a wrong credential of the own scheme".to_owned(),
-            standing: Standing::Bad(Flaw::Unknown),
+            standing: Standing::Bad(Kind::Own, Flaw::Unknown),
             own: Some(BAD_CREDENTIAL.to_owned()),
             is_ambient,
             ..Caller::nobody()
@@ -356,11 +375,7 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     }
     let fresh = asked().filter_map(|requirement| requirement.fresh).max();
     if let Some(limit) = fresh {
-        rights.push(Rights {
-            name: " too long ago".to_owned(),
-            age: u64::from(limit) + 1,
-            ..all
-        });
+        rights.push(Rights { name: " too long ago".to_owned(), age: u64::from(limit) + 1, ..all });
     }
     rights
 }
@@ -380,8 +395,8 @@ async fn begin(
 ) -> Option<(String, String)> {
     const IDLE: Duration = Duration::from_secs(900);
     let id = SessionId::drawn(spread(number));
-    let [handle, nonce]: [[u8; 16]; 2] = [number.into(), (number + (1 << 32)).into()]
-        .map(u128::to_le_bytes);
+    let [handle, nonce]: [[u8; 16]; 2] =
+        [number.into(), (number + (1 << 32)).into()].map(u128::to_le_bytes);
     let deadline = if is_alive { facts.now.after(IDLE) } else { facts.now };
     let record = Record {
         handle: Handle(handle),

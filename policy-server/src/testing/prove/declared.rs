@@ -1,7 +1,7 @@
 //! What an app says, as text: the lists of its attributes, compared in the plainest way. The laws
 //! judge by this, and by nothing that the engine makes of it.
 
-use std::{any::TypeId, rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use http::Method;
 use policy_core::{
@@ -11,12 +11,7 @@ use policy_core::{
     route::{Facet, RoutePolicy},
 };
 
-use crate::{
-    App, CorsSource,
-    config_file::NamedLists,
-    defaults::Defaults,
-    handler::Description,
-};
+use crate::{App, CorsSource, config_file::NamedLists, defaults::Defaults, handler::Description};
 
 /// The own origin of an app that states none: that of the development profile.
 const DEVELOPMENT: &str = "http://localhost";
@@ -42,13 +37,12 @@ pub(super) struct Declaration {
     pub(super) sharing: Option<Arc<Sharing>>,
     pub(super) auth: AuthPolicy,
     pub(super) csrf: CsrfPolicy,
-    pub(super) scheme: Option<TypeId>,
     /// Whether the handler takes the session in its own hands.
     pub(super) takes_session: bool,
     /// Nothing for a mounted service.
     pub(super) description: Option<Description>,
     /// All that holds for it, as text: routes that agree in it are alike.
-    pub(super) effective: Rc<str>,
+    pub(super) effective: Arc<str>,
 }
 
 /// A `#[cors]`, or what a scope or the app says in its place.
@@ -181,7 +175,7 @@ impl<'a> Reader<'a> {
         let RoutePolicy { cors, auth, csrf, .. } = description.policy;
         let sharing = self.sharing(&cors.map(CorsSource::Policy), scope);
         let scope = scope.map(|(_, defaults)| defaults);
-        let effective: Rc<str> = format!(
+        let effective: Arc<str> = format!(
             "{:?} {:?} {:?} {} {} {scope:?}",
             sharing.as_deref().map(Sharing::text),
             description.policy,
@@ -202,10 +196,9 @@ impl<'a> Reader<'a> {
                 sharing: sharing.clone(),
                 auth,
                 csrf,
-                scheme: description.scheme.map(|id| id()),
                 takes_session: description.takes_session,
                 description: Some(*description),
-                effective: Rc::clone(&effective),
+                effective: Arc::clone(&effective),
             });
         }
     }
@@ -221,7 +214,8 @@ impl<'a> Reader<'a> {
             let said_by = sharing.said_by.replace("scope ", "mount ");
             Arc::new(Sharing { said_by, ..Sharing::clone(&sharing) })
         });
-        let effective: Rc<str> = format!("{:?} {defaults:?}", sharing.as_deref().map(Sharing::text)).into();
+        let effective: Arc<str> =
+            format!("{:?} {defaults:?}", sharing.as_deref().map(Sharing::text)).into();
         for method in methods {
             routes.push(Declaration {
                 method: method.clone(),
@@ -229,10 +223,9 @@ impl<'a> Reader<'a> {
                 sharing: sharing.clone(),
                 auth: AuthPolicy::Public,
                 csrf: CsrfPolicy::Token,
-                scheme: None,
                 takes_session: false,
                 description: None,
-                effective: Rc::clone(&effective),
+                effective: Arc::clone(&effective),
             });
         }
     }

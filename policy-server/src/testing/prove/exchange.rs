@@ -2,7 +2,7 @@
 
 use std::{fmt, rc::Rc};
 
-use http::HeaderMap;
+use http::{HeaderMap, header::COOKIE};
 use policy_core::browser::{Blocked, Fetch, Mode};
 
 use super::{
@@ -125,6 +125,12 @@ impl Exchange<'_> {
 
     pub(super) fn end(&self) -> &End {
         self.last.end().unwrap_or(&End::Lost)
+    }
+
+    /// Whether the request carries what browsers send by themselves.
+    pub(super) fn is_carried(&self) -> bool {
+        let sent = self.sent.as_ref().and_then(|(node, _)| node.sent());
+        sent.is_some_and(|sent| sent.headers.contains_key(COOKIE))
     }
 
     pub(super) fn is_fetch(&self) -> bool {

@@ -181,8 +181,7 @@ impl Scheme for OwnScheme {
         let mut pairs = cookies
             .filter_map(|cookies| cookies.to_str().ok())
             .flat_map(|cookies| cookies.split("; "));
-        let cookie =
-            || pairs.find_map(|pair| pair.strip_prefix(OWN_CREDENTIAL)?.strip_prefix('='));
+        let cookie = || pairs.find_map(|pair| pair.strip_prefix(OWN_CREDENTIAL)?.strip_prefix('='));
         match field.or_else(cookie) {
             None => Ok(None),
             Some(BAD_CREDENTIAL) => Err(AuthError::Invalid),

@@ -1,19 +1,13 @@
 //! The app behind its layers, asked without a socket.
 
-use std::time::Duration;
-
 use axum_core::{body::Body, extract::Request};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use http_body_util::BodyExt;
-use policy_core::browser::Url;
 use tokio::runtime::{Builder, Runtime};
 
-use super::{
-    declared::parts,
-    probe::{self, Orders, Ran},
-};
-use crate::{AppService, guard::Guard, service};
+use super::probe::{self, Orders, Ran};
+use crate::{AppService, guard::Guard};
 
 /// What is sent.
 #[derive(Clone, Debug)]

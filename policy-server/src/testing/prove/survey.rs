@@ -4,11 +4,12 @@ use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     rc::Rc,
+    time::Duration,
 };
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use policy_core::browser::{Mode, Sent};
+use policy_core::browser::Sent;
 
 use super::{
     atoms::{self, Path, Shape, Stance},
@@ -59,12 +60,17 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
             false => "",
         };
         let scheme = format!("{OWN_CREDENTIAL}=policy-probe; Path=/{attributes}");
-        let now = std::time::Duration::from_millis(server.guard().clock.now().millis());
+        let now = Duration::from_millis(server.guard().clock.now().millis());
         let browsing = Browsing::new(&declared.own, now, line.as_deref(), &scheme);
         let url = format!("{}/policy-probe", declared.own);
         let mint_from = part << 32;
         let cookie = cookie.unwrap_or_default();
         Some(Self { declared, server, browsing, mint_from, cookie, url })
+    }
+
+    /// Whether a browser keeps a cookie of an answer, and sends it back.
+    pub(super) fn takes(&self, reply: &Reply) -> bool {
+        self.browsing.takes(&self.declared.own, reply)
     }
 
     pub(super) fn at<'s>(&'s mut self, path: &'s Path<'a>) -> At<'a, 's, S> {
@@ -159,6 +165,46 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             sent,
             last: node,
         }
+    }
+
+    /// The answer to a request of no page.
+    pub(super) fn ask(&mut self, asked: &Asked, conduct: Conduct) -> Option<Reply> {
+        let orders = self.orders(asked.method.as_str(), conduct);
+        self.survey.server.ask(asked, orders)
+    }
+
+    /// What somebody sends by a method, from a page of this origin.
+    pub(super) fn by(&self, caller: &Caller, method: &Method, origin: Option<&str>) -> Asked {
+        let mut headers = HeaderMap::new();
+        let cookies = caller.cookies(&self.survey.cookie);
+        let own = caller.own.as_deref().filter(|_| !caller.is_ambient);
+        for (name, value) in [
+            (header::ORIGIN, origin),
+            (header::COOKIE, Some(&*cookies).filter(|cookies| !cookies.is_empty())),
+            (header::AUTHORIZATION, caller.authorization.as_deref()),
+            (HeaderName::from_static(policy_core::csrf::HEADER), caller.csrf.as_deref()),
+            (HeaderName::from_static(OWN_CREDENTIAL), own),
+        ] {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        let target = self.path.sample.clone();
+        Asked { method: method.clone(), target, headers, body: Bytes::new() }
+    }
+
+    /// The fields of everybody's credentials, and others that a preflight should not depend on.
+    pub(super) fn credentials(&self) -> Vec<(HeaderName, HeaderValue)> {
+        let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
+        for caller in self.callers.iter().filter(|caller| is_best(caller, &self.callers)) {
+            let of_caller = self.by(caller, &Method::GET, None).headers;
+            fields.extend(of_caller.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        for names in ["x-policy-fresh", "authorization", "content-type"] {
+            let value = HeaderValue::from_static(names);
+            fields.push((header::ACCESS_CONTROL_REQUEST_HEADERS, value));
+        }
+        fields
     }
 
     /// What the handler of a method is told to do.
