@@ -115,7 +115,8 @@ impl Jar {
         }
     }
 
-    fn drop_expired(&mut self, now: Duration) {
+    /// Forgets what is over.
+    pub(super) fn drop_expired(&mut self, now: Duration) {
         self.cookies.retain(|cookie| !cookie.is_expired(now));
     }
 

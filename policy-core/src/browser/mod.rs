@@ -11,6 +11,11 @@
 //! - [`Output::Done`]: what the page got: an [`Outcome`]
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
+//!
+//! Left out are: what a page forbids itself (its Content Security Policy, COEP), service workers,
+//! HTTP authentication by dialog or by the address, HSTS, the blocking of opaque responses by their
+//! content, ports and networks that browsers keep pages from, and all that is not `http`, `https`
+//! or their WebSockets.
 
 mod console;
 mod cookie;

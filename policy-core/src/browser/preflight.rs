@@ -100,7 +100,7 @@ pub(super) const METHOD: Method = Method::OPTIONS;
 
 /// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
 fn is_forced(request: &Request) -> bool {
-    request.fetch.watches_upload || (request.fetch.streams_body && request.body.is_some())
+    request.fetch.watches_upload || request.fetch.streams_body
 }
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.

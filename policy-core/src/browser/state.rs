@@ -129,6 +129,7 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
         Event::Elapse(time) => {
             state.now += time;
             state.preflights.expire(state.now);
+            state.cookies.drop_expired(state.now);
             return (state, Vec::new());
         }
     };
@@ -198,6 +199,16 @@ mod tests {
             for rest in away.iter().flat_map(|path| text.split(path).skip(1)) {
                 assert!(rest.starts_with("browser"), "{}: {rest:.40}", file.display());
             }
+        }
+    }
+
+    #[test]
+    fn time_takes_cookies_away() {
+        let text = "a=1; Max-Age=60".to_owned();
+        let (mut state, _) = step(browser(), Event::WriteCookie { page: app(), text });
+        for (seconds, left) in [(59, 1), (1, 0)] {
+            (state, _) = step(state, Event::Elapse(Duration::from_secs(seconds)));
+            assert_eq!(state.cookies().iter().count(), left);
         }
     }
 
