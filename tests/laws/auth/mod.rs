@@ -11,4 +11,3 @@ pub(crate) mod house;
 mod pages;
 mod revocations;
 mod sequences;
-mod site;
