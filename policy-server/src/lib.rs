@@ -46,6 +46,8 @@
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
 //!   how a start fails. [`response`] has what is said beside an answer.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
+//! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
+//!   that name, has browsers for tests.
 //! - [`policy_core`] is the engine.
 //!
 //! # Who may call

@@ -15,9 +15,9 @@ pub(crate) use explain::Question;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use policy_core::browser::{
-    Blocked, CacheMode, Credentials,
+    Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
-    Destination, Fetch, Mode, Outcome, Profile, Reason, Redirect, ReferrerPolicy, Response,
-    ResponseType, Sent, ThirdParty,
+    Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
+    ThirdParty,
 };
 pub use tab::Tab;
