@@ -11,7 +11,9 @@
 //! - `document.cookie` of sandboxed pages, which throws
 //! - windows of sandboxed pages, which are sandboxed too
 
-use policy_core::browser::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect, ReferrerPolicy};
+use policy_core::browser::{
+    CacheMode, Credentials, Destination, Fetch, Mode, Redirect, ReferrerPolicy,
+};
 
 use crate::{
     case::{Body, Canned, Case, Place, Route, Step},
@@ -126,7 +128,9 @@ fn anew(random: &mut Random, place: &Place, earlier: &[Step]) -> Step {
             ..Fetch::form(url, [("field", "a value")])
         }),
         19 if !place.is_sandboxed && !has_element => Step::Load(Fetch::navigate(url)),
-        20 if !place.is_sandboxed && !has_element => Step::Load(Fetch::form(url, [("field", "a value")])),
+        20 if !place.is_sandboxed && !has_element => {
+            Step::Load(Fetch::form(url, [("field", "a value")]))
+        }
         21..23 => Step::Load(Fetch::websocket(url)),
         23..26 if !place.is_sandboxed => Step::WriteCookie(cookie(random)),
         26..29 if !place.is_sandboxed => Step::ReadCookies,
@@ -493,8 +497,7 @@ fn answer(random: &mut Random, case: &Case) -> Canned {
     if opens && status == 204 {
         status = 200;
     }
-    let images =
-        case.loads().any(|fetch| fetch.destination == Destination::Image);
+    let images = case.loads().any(|fetch| fetch.destination == Destination::Image);
     let mut body = if opens { Body::Document } else { Body::Script };
     if images {
         body = Body::Image;

@@ -122,7 +122,10 @@ const kinds = {
         return new Promise(resolve => {
             try {
                 const socket = new WebSocket(url.replace(/^http/, 'ws'));
-                socket.onopen = () => resolve('open');
+                socket.onopen = () => {
+                    resolve('open');
+                    socket.close();
+                };
                 socket.onerror = () => resolve('error');
             } catch {
                 resolve('error');

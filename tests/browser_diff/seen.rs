@@ -247,7 +247,8 @@ fn request(sent: &Sent, case: &Case, id: &str) -> String {
         ours.any(|(_, ours)| !ours.is_empty() && value.contains(&**ours))
     };
     for (name, value) in fields(&sent.headers, id) {
-        let is_default = matches!(&*name, "accept" | "accept-language") && !is_written(&name, &value);
+        let is_default =
+            matches!(&*name, "accept" | "accept-language") && !is_written(&name, &value);
         if OWN.contains(&&*name) || name.starts_with("sec-ch-") || is_default {
             continue;
         }
