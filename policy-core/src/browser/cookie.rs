@@ -11,11 +11,14 @@ use super::{
     site::{is_address, is_public_suffix},
 };
 
+/// The longest that a cookie lasts (5.5): 400 days.
+const LONGEST_LIFE: Duration = Duration::from_secs(400 * 86_400);
+
 /// A stored cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cookie {
     name: Vec<u8>,
-    value: Vec<u8>,
+    pub(super) value: Vec<u8>,
     pub(super) domain: String,
     is_host_only: bool,
     pub(super) path: Vec<u8>,
@@ -51,7 +54,6 @@ impl Cookie {
         number: u64,
     ) -> Option<Self> {
         let (domain, is_host_only) = domain(line, request.url)?;
-        let is_partitioned = line.is_partitioned && profile.has_partitioned;
         let cookie = Self {
             name: line.name.to_vec(),
             value: line.value.to_vec(),
@@ -61,22 +63,21 @@ impl Cookie {
                 Some(Path::Given(path)) => path.to_vec(),
                 Some(Path::Default) | None => default_path(request.url).to_vec(),
             },
-            expires: expiry(profile, now, line),
+            expires: expiry(now, line),
             is_secure: line.is_secure,
             is_http_only: line.is_http_only,
             same_site: line.same_site,
-            partition: request.partition(profile, is_partitioned),
+            partition: request.partition(profile, line.is_partitioned),
             created_at: now,
             number,
             last_access: number,
         };
-        let needs_secure = is_partitioned
-            || profile.none_requires_secure && line.same_site == Some(SameSite::None);
+        let needs_secure = line.is_partitioned || line.same_site == Some(SameSite::None);
         let is_stored = (cookie.is_secure || !needs_secure)
             && (!cookie.is_secure || request.is_secure(profile))
             && (!cookie.is_http_only || access == Access::Http)
             && (cookie.effective_same_site(profile) == SameSite::None
-                || request.relation(profile) != Relation::CrossSite)
+                || request.relation() != Relation::CrossSite)
             && cookie.is_for_window(profile, request)
             && cookie.keeps_prefix(profile, line.path.is_some());
         is_stored.then_some(cookie)
@@ -177,7 +178,7 @@ impl Cookie {
         now: Duration,
         request: &CookieContext<'_>,
     ) -> bool {
-        match (request.relation(profile), self.effective_same_site(profile)) {
+        match (request.relation_of_sending(profile), self.effective_same_site(profile)) {
             (Relation::SameSite, _) | (_, SameSite::None) => true,
             (Relation::Navigation, SameSite::Lax) => {
                 let age = now.saturating_sub(self.created_at);
@@ -198,10 +199,8 @@ impl Cookie {
     fn keeps_prefix(&self, profile: &Profile, has_path: bool) -> bool {
         let name = if self.name.is_empty() { &self.value } else { &self.name };
         let starts = |prefix: &str| {
-            name.get(..prefix.len()).is_some_and(|start| {
-                start == prefix.as_bytes()
-                    || profile.prefixes_ignore_case && start.eq_ignore_ascii_case(prefix.as_bytes())
-            })
+            name.get(..prefix.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
         };
         let is_bound = self.is_secure && self.is_host_only && has_path && self.path == b"/";
         let is_kept = if starts("__Secure-") {
@@ -251,13 +250,13 @@ fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
 }
 
 /// 5.7, step 6, and 5.6.1 and 5.6.2 for the limit.
-fn expiry(profile: &Profile, now: Duration, line: &Parsed<'_>) -> Option<Duration> {
+fn expiry(now: Duration, line: &Parsed<'_>) -> Option<Duration> {
     let expires = match line.max_age {
         Some(MaxAge::Over) => Some(Duration::ZERO),
         Some(MaxAge::Lasts(age)) => Some(now.saturating_add(age)),
         None => line.expires,
     };
-    expires.map(|expires| expires.min(now.saturating_add(profile.cookie_lifetime_cap)))
+    expires.map(|expires| expires.min(now.saturating_add(LONGEST_LIFE)))
 }
 
 /// 5.1.3.

@@ -80,17 +80,27 @@ impl<'a> CookieContext<'a> {
     }
 
     /// "Same-site" and "cross-site" (5.2).
-    pub(super) fn relation(&self, profile: &Profile) -> Relation {
+    pub(super) fn relation(&self) -> Relation {
         let is_asked_by_site =
             self.initiator.is_none_or(|initiator| is_same_site(initiator, self.url));
-        let was_elsewhere = profile.redirects_count && self.was_cross_site_redirected;
-        if is_asked_by_site && !self.is_third_party() && !was_elsewhere {
+        if is_asked_by_site && !self.is_third_party() {
             Relation::SameSite
-        } else if self.is_top_level_navigation {
-            Relation::Navigation
         } else {
-            Relation::CrossSite
+            self.relation_elsewhere()
         }
+    }
+
+    /// The same where cookies are sent.
+    pub(super) fn relation_of_sending(&self, profile: &Profile) -> Relation {
+        if profile.redirects_count && self.was_cross_site_redirected {
+            self.relation_elsewhere()
+        } else {
+            self.relation()
+        }
+    }
+
+    fn relation_elsewhere(&self) -> Relation {
+        if self.is_top_level_navigation { Relation::Navigation } else { Relation::CrossSite }
     }
 
     /// Whether cookies with `Secure` may travel there and from there.

@@ -12,9 +12,9 @@ use http::{
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Page, Profile, Sent, Variants,
+    Answer, CacheKey, CacheMode, Page, PageOrigin, Profile, Sent, Variants,
     freshness::{CacheControl, Freshness, elements, is_explicit},
-    site::site,
+    site::{is_same_site, site},
 };
 
 /// The most answers that are kept; the one that was used the longest ago goes first.
@@ -33,8 +33,21 @@ pub(super) struct Store {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
     top_level: String,
-    frame: Option<String>,
-    has_credentials: bool,
+    /// What else parts this cache.
+    within: String,
+    /// Whether nothing is cached for it.
+    is_transient: bool,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The document of the window.
+    Window,
+    /// The document of a frame.
+    Frame,
+    /// A part of the page that asks.
+    Page,
 }
 
 /// What the cache has for a request.
@@ -53,6 +66,7 @@ pub(super) enum Lookup {
 #[derive(Clone, Debug)]
 struct Entry {
     partition: Partition,
+    method: Method,
     url: Url,
     /// The fields of the request that its `Vary` names.
     chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
@@ -63,23 +77,35 @@ struct Entry {
 }
 
 impl Partition {
-    /// That of a load. `page` is who asks; a load that leaves the page belongs to `url`.
+    /// That of a load of this address; `page` is who asks.
     pub(super) fn of(
         profile: &Profile,
         page: Option<&Page>,
-        is_frame: bool,
+        place: Place,
         url: &Url,
         has_credentials: bool,
     ) -> Self {
-        let frame = match page {
-            Some(page) if !is_frame => &page.url,
-            _ => url,
+        let opener = page.filter(|_| place == Place::Window);
+        let page = page.filter(|_| place != Place::Window);
+        let top_level = page.map_or(url, |page| &page.top_level);
+        let within = match (profile.cache_key, page) {
+            (CacheKey::Window, _) => String::new(),
+            (CacheKey::Frame, None) => {
+                let is_led = opener.is_some_and(|opener| !is_same_site(&opener.origin, url));
+                format!("{}{}", if is_led { "led to " } else { "" }, site(url))
+            }
+            (CacheKey::Frame, Some(_)) if place == Place::Frame => format!("frame {}", site(url)),
+            (CacheKey::Frame, Some(page)) => site(&page.url),
+            (CacheKey::Foreign, page) => {
+                let is_own = page.is_none_or(|page| page.has_same_site_ancestors);
+                let is_foreign = !is_own || site(url) != site(top_level);
+                format!("foreign {is_foreign}, credentials {has_credentials}")
+            }
         };
-        Self {
-            top_level: site(page.map_or(url, |page| &page.top_level)),
-            frame: profile.caches_by_frame.then(|| site(frame)),
-            has_credentials: has_credentials || !profile.caches_by_credentials,
-        }
+        let is_transient = profile.cache_key == CacheKey::Frame
+            && place == Place::Page
+            && page.is_some_and(|page| page.origin == PageOrigin::Opaque);
+        Self { top_level: site(top_level), within, is_transient }
     }
 }
 
@@ -95,8 +121,10 @@ impl Store {
     ) -> Lookup {
         let mode = effective(mode, request);
         let is_head = request.method == Method::HEAD;
+        let asked = CacheControl::of(profile, &request.headers);
         if matches!(mode, CacheMode::NoStore | CacheMode::Reload)
             || !is_head && request.method != Method::GET
+            || profile.no_cache_goes_past && asked.no_cache && mode == CacheMode::Default
         {
             return Lookup::Miss;
         }
@@ -105,7 +133,7 @@ impl Store {
         };
         let entry = self.entries.remove(place);
         let conditions = entry.conditions(is_match);
-        let use_of = entry.use_of(now, mode, request).filter(|_| is_match);
+        let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
         let mut answer = entry.answer.clone();
         if is_head {
             answer.body.clear();
@@ -137,12 +165,14 @@ impl Store {
             }
             return;
         }
-        if request.method != Method::GET || effective(mode, request) == CacheMode::NoStore {
+        let is_kept = request.method == Method::GET
+            || request.method == Method::HEAD && !profile.head_uses_get;
+        if !is_kept || key.is_transient || effective(mode, request) == CacheMode::NoStore {
             return;
         }
         self.entries.retain(|entry| {
             let is_other = profile.variants == Variants::Kept && !entry.is_chosen_by(request);
-            is_other || !entry.is_of(key, request)
+            is_other || !entry.is_for(profile, key, request)
         });
         if is_storable(profile, request, answer) {
             let mut answer = answer.clone();
@@ -172,7 +202,7 @@ impl Store {
                 updated.headers.append(name, value.clone());
             }
         }
-        if !CacheControl::of(&updated.headers).no_store {
+        if !CacheControl::of(profile, &updated.headers).no_store {
             self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
         }
         Some(updated)
@@ -184,7 +214,7 @@ impl Store {
         self.entries
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.is_of(key, request))
+            .filter(|(_, entry)| entry.is_for(profile, key, request))
             .map(|(place, entry)| (entry.is_chosen_by(request), entry.freshness.received(), place))
             .filter(|(is_match, ..)| *is_match || profile.variants == Variants::AskedByTag)
             .max()
@@ -216,6 +246,7 @@ impl Entry {
         let is_unique = elements(&answer.headers, &VARY).any(|name| name == "*");
         Self {
             partition: partition.clone(),
+            method: request.method.clone(),
             url: request.url.clone(),
             chosen_by,
             is_unique,
@@ -228,6 +259,12 @@ impl Entry {
         self.partition == *key && self.url == request.url
     }
 
+    /// Whether it can be the answer to a request like this one, but for `Vary`.
+    fn is_for(&self, profile: &Profile, key: &Partition, request: &Sent) -> bool {
+        let is_of_method = self.method == request.method || profile.head_uses_get;
+        is_of_method && self.is_of(key, request)
+    }
+
     fn is_chosen_by(&self, request: &Sent) -> bool {
         let is_same = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
             request.headers.get_all(name).iter().eq(values)
@@ -235,8 +272,7 @@ impl Entry {
         !self.is_unique && self.chosen_by.iter().all(is_same)
     }
 
-    fn use_of(&self, now: Duration, mode: CacheMode, request: &Sent) -> Option<Use> {
-        let asked = CacheControl::of(&request.headers);
+    fn use_of(&self, now: Duration, mode: CacheMode, asked: CacheControl) -> Option<Use> {
         let is_young = asked.max_age.is_none_or(|age| self.freshness.age(now) <= age);
         match mode {
             CacheMode::ForceCache => Some(Use::Fresh),
@@ -271,21 +307,20 @@ fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
 
 /// RFC 9111, 3.
 fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
-    let control = CacheControl::of(&answer.headers);
+    let control = CacheControl::of(profile, &answer.headers);
     let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
     let is_allowed = control.allows_storing
-        || is_explicit(answer)
+        || is_explicit(control, answer)
         || profile.heuristic_statuses.contains(&answer.status)
         || profile.permanent_statuses.contains(&answer.status);
     is_final
         && is_allowed
         && !control.no_store
-        && !CacheControl::of(&request.headers).no_store
+        && !CacheControl::of(profile, &request.headers).no_store
         && answer.body.len() <= LONGEST
 }
 
-/// RFC 9111, 3.2. In the list of a profile, a name that ends with `-` stands for all that begin
-/// with it.
+/// RFC 9111, 3.2.
 fn is_updated(profile: &Profile, name: &HeaderName) -> bool {
     let is_kept = |kept: &&str| match kept.ends_with('-') {
         true => name.as_str().starts_with(kept),
@@ -347,7 +382,7 @@ mod tests {
     impl Browser {
         fn new(profile: Profile) -> Self {
             let page = page("https://app.shop.example/");
-            let key = Partition::of(&profile, Some(&page), false, &page.url, true);
+            let key = Partition::of(&profile, Some(&page), Place::Page, &page.url, true);
             Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
         }
 
@@ -698,21 +733,50 @@ mod tests {
     }
 
     #[test]
-    fn pragma_is_obeyed_as_the_engine_does() {
-        let finds = |profile, said: Fields<'_>| {
-            let pragma = [said, &[TAG, ("pragma", "no-cache")]].concat();
-            Browser::new(profile).keeps(&get(&[]), &answer(200, &pragma)).finds(&get(&[]))
-        };
-        let expires = [DATE, ("expires", "Sun, 06 Nov 1994 09:49:37 GMT")];
-        for (profile, alone, beside) in [
-            (Profile::STANDARD, "fresh", "fresh"),
-            (Profile::CHROMIUM, "stale", "stale"),
-            (Profile::FIREFOX, "stale", "fresh"),
-            (Profile::WEBKIT, "stale", "fresh"),
+    fn engines_obey_pragma_and_no_standard_does() {
+        for (profile, expected) in [
+            (Profile::STANDARD, "fresh"),
+            (Profile::CHROMIUM, "stale"),
+            (Profile::FIREFOX, "stale"),
+            (Profile::WEBKIT, "stale"),
         ] {
-            assert_eq!(finds(profile, &expires), alone, "{}", profile.name);
-            assert_eq!(finds(profile, &[MAX_AGE]), beside, "{}", profile.name);
+            let said = answer(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
+            let found = Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+            assert_eq!(found, expected, "{}", profile.name);
         }
+    }
+
+    #[test]
+    fn of_two_ages_engines_take_the_first_or_the_last() {
+        let said = answer(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
+        let finds = |profile| Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+        assert_eq!(finds(Profile::STANDARD), "miss");
+        assert_eq!(finds(Profile::CHROMIUM), "miss");
+        assert_eq!(finds(Profile::FIREFOX), "fresh");
+    }
+
+    #[test]
+    fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
+        let said = answer(200, &[MAX_AGE, TAG]);
+        let finds = |profile, wanted| {
+            let then = get(&[("cache-control", wanted)]);
+            Browser::new(profile).keeps(&get(&[]), &said).finds(&then)
+        };
+        assert_eq!(finds(Profile::CHROMIUM, "no-cache"), "miss");
+        assert_eq!(finds(Profile::CHROMIUM, "max-age=0"), "stale");
+        assert_eq!(finds(Profile::FIREFOX, "no-cache"), "stale");
+    }
+
+    #[test]
+    fn firefox_keeps_answers_to_head_by_themselves() {
+        let (head, said) = (request(Method::HEAD, ASSET, &[]), answer(200, &[MAX_AGE]));
+        let mut browser = Browser::new(Profile::FIREFOX).keeps(&get(&[]), &said);
+        assert_eq!(browser.finds(&head), "miss");
+        let mut browser = browser.keeps(&head, &said);
+        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "fresh"));
+        let deleted = request(Method::DELETE, ASSET, &[]);
+        let mut browser = browser.keeps(&deleted, &said);
+        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("miss", "miss"));
     }
 
     #[test]
@@ -735,38 +799,95 @@ mod tests {
         }
     }
 
+    /// Whether two loads share what is cached, in the windows of these pages.
+    fn share(profile: &Profile, loads: [(&Page, Place, &str, bool); 2]) -> bool {
+        let [one, other] = loads.map(|(page, place, url, has_credentials)| {
+            let url = Url::parse(url).unwrap();
+            Partition::of(profile, Some(page), place, &url, has_credentials)
+        });
+        one == other
+    }
+
+    const PROFILES: [Profile; 4] =
+        [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
+
+    /// A page of one address in the window of another.
+    fn framed(url: &str, top_level: &str) -> Page {
+        let has_same_site_ancestors = site(&page(url).url) == site(&page(top_level).url);
+        Page { top_level: page(top_level).url, has_same_site_ancestors, ..page(url) }
+    }
+
+    const APP: &str = "https://app.shop.example/";
+    const OTHER: &str = "https://other.example/";
+    const WIDGET: &str = "https://widget.test/x";
+
     #[test]
-    fn windows_of_other_sites_have_their_own() {
-        let of = |profile: &Profile, page: &Page, has_credentials| {
-            let url = Url::parse(ASSET).unwrap();
-            Partition::of(profile, Some(page), false, &url, has_credentials)
-        };
-        let (app, admin) = (page("https://app.shop.example/"), page("https://admin.shop.example/"));
-        let other = page("https://other.example/");
-        let frame = Page { top_level: other.url.clone(), ..app.clone() };
-        for profile in [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX] {
-            let of = |page, has_credentials| of(&profile, page, has_credentials);
-            assert_eq!(of(&app, true), of(&admin, true), "one site");
-            assert_ne!(of(&app, true), of(&other, true));
-            assert_ne!(of(&app, true), of(&frame, true));
-            assert_eq!(of(&frame, true) != of(&other, true), profile.caches_by_frame);
-            assert_eq!(of(&app, true) != of(&app, false), profile.caches_by_credentials);
+    fn each_site_of_a_window_has_its_own() {
+        let (app, admin, other) = (page(APP), page("https://admin.shop.example/"), page(OTHER));
+        for profile in &PROFILES {
+            let share = |one, other| {
+                let load = |page| (page, Place::Page, WIDGET, true);
+                share(profile, [load(one), load(other)])
+            };
+            assert!(share(&app, &admin), "one site");
+            assert!(!share(&app, &other));
+            assert!(!share(&app, &framed(APP, OTHER)));
         }
-        const { assert!(Profile::CHROMIUM.caches_by_frame && Profile::FIREFOX.caches_by_credentials) };
     }
 
     #[test]
-    fn a_navigation_belongs_to_where_it_goes() {
-        let profile = Profile::CHROMIUM;
-        let (app, widget) = (page("https://app.shop.example/"), page("https://widget.test/"));
-        let frame = Page { top_level: app.url.clone(), ..widget.clone() };
+    fn frames_part_it_in_chromium_and_foreign_ones_in_firefox() {
+        let (app, other) = (page(APP), framed(OTHER, APP));
+        let share = |url| {
+            let load = |page| (page, Place::Page, url, true);
+            PROFILES.map(|profile| share(&profile, [load(&app), load(&other)]))
+        };
+        assert_eq!(share(WIDGET), [true, false, true, true], "foreign in both");
+        assert_eq!(share(APP), [true, false, false, true], "foreign in one");
+    }
+
+    #[test]
+    fn credentials_part_it_in_firefox() {
+        let app = page(APP);
+        let load = |has_credentials| (&app, Place::Page, WIDGET, has_credentials);
+        let shared = PROFILES.map(|profile| share(&profile, [load(true), load(false)]));
+        assert_eq!(shared, [true, true, false, true]);
+    }
+
+    #[test]
+    fn documents_of_frames_are_apart_in_chromium() {
+        let (app, widget) = (page(APP), framed(WIDGET, APP));
+        let share = |profile| {
+            let frame = (&app, Place::Frame, WIDGET, true);
+            share(profile, [frame, (&widget, Place::Page, WIDGET, true)])
+        };
+        assert_eq!(PROFILES.each_ref().map(share), [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_document_belongs_to_its_own_window() {
+        let (app, other) = (page(APP), page(OTHER));
+        let share = |profile, from| {
+            let document = (from, Place::Window, APP, true);
+            share(profile, [document, (&app, Place::Page, APP, true)])
+        };
+        assert_eq!(PROFILES.each_ref().map(|profile| share(profile, &app)), [true; 4]);
         assert_eq!(
-            Partition::of(&profile, Some(&app), true, &widget.url, true),
-            Partition::of(&profile, Some(&frame), false, &widget.url, true),
+            PROFILES.each_ref().map(|profile| share(profile, &other)),
+            [true, false, true, true],
+            "another site led to it",
         );
-        assert_eq!(
-            Partition::of(&profile, None, false, &app.url, true),
-            Partition::of(&profile, Some(&app), false, &widget.url, true),
-        );
+    }
+
+    #[test]
+    fn a_sandboxed_page_caches_nothing_in_chromium() {
+        let sandboxed = Page { origin: PageOrigin::Opaque, ..page(APP) };
+        let finds = |profile| {
+            let mut browser = Browser::new(profile);
+            let url = Url::parse(ASSET).unwrap();
+            browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
+            browser.keeps(&get(&[]), &answer(200, &[MAX_AGE])).finds(&get(&[]))
+        };
+        assert_eq!(PROFILES.map(finds), ["fresh", "miss", "fresh", "fresh"]);
     }
 }
