@@ -2,7 +2,7 @@
 
 use policy_server::{http::StatusCode, testing::*};
 
-use super::{ALICE, net};
+use super::{ALICE, PROFILES, net};
 
 /// A browser whose person is logged in.
 async fn logged_in(net: &Network, profile: Profile) -> Browser {
@@ -12,8 +12,6 @@ async fn logged_in(net: &Network, profile: Profile) -> Browser {
     assert_eq!(page.fetch(net, login).await.status(), 204);
     browser
 }
-
-const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
 
 #[tokio::test]
 async fn a_form_of_another_site_changes_nothing() {
