@@ -263,6 +263,6 @@ pub mod __private {
 }
 
 /// The examples of the README are tested as those of the documentation are.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
