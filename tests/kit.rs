@@ -11,6 +11,8 @@ mod delivery;
 mod forgery;
 #[path = "kit/frames.rs"]
 mod frames;
+#[path = "kit/lasting.rs"]
+mod lasting;
 #[path = "support/law.rs"]
 mod law;
 #[path = "kit/login.rs"]
@@ -27,8 +29,6 @@ mod scripts;
 mod shop;
 #[path = "kit/time.rs"]
 mod time;
-#[path = "kit/websockets.rs"]
-mod websockets;
 
 use policy_server::testing::{Network, Profile};
 use shop::{ALICE, app};
