@@ -1,6 +1,6 @@
 //! A page of the shop, a page of a partner, and a session.
 
-use policy_server::testing::*;
+use policy_server::testing::{Browser, Fetch, Include, Omit};
 
 use super::{ALICE, net};
 
