@@ -142,7 +142,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    let sent = network::preflight(request, &unsafe_names);
+    let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }
 

@@ -6,12 +6,13 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
     referrer::{origin_allowed, referrer},
     request::{Request, Tainting},
     site::is_trustworthy,
-    store::{Lookup, Partition},
+    store::Lookup,
 };
 
 /// Where the answer comes from.
@@ -50,7 +51,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     if request.fetch.mode == Mode::WebSocket {
         upgrade(&mut headers);
     }
-    describe(&mut headers, request);
+    describe(&state.profile, &mut headers, request);
     ask_caches(&mut headers, request.fetch.cache);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
@@ -79,9 +80,9 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
 }
 
 /// A preflight: without credentials, and past all caches.
-pub(super) fn preflight(request: &Request, unsafe_names: &[String]) -> Sent {
+pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
     let mut headers = preflight::ask(request, unsafe_names);
-    describe(&mut headers, request);
+    describe(profile, &mut headers, request);
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -136,12 +137,14 @@ fn hide_credentials(url: &mut Url) {
 }
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
-fn describe(headers: &mut HeaderMap, request: &Request) {
+fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    if let Some(referrer) = page.and_then(|page| referrer(policy, page, &request.url)) {
+    if let Some(referrer) =
+        page.and_then(|page| referrer(profile, request.fetch.mode, policy, page, &request.url))
+    {
         insert(headers, header::REFERER, &referrer);
     }
-    metadata::write(headers, &request.fetch, page, &request.redirected_from, &request.url);
+    metadata::write(profile, headers, &request.fetch, page, &request.redirected_from, &request.url);
     let is_cors = request.tainting == Tainting::Cors || request.fetch.mode == Mode::WebSocket;
     if is_cors {
         insert(headers, header::ORIGIN, &request.serialized_origin());
@@ -189,9 +192,13 @@ fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
 }
 
 fn partition(profile: &Profile, request: &Request) -> Partition {
-    let page = request.page.as_ref().filter(|_| !request.is_top_level_navigation());
-    let is_frame = request.fetch.destination == Destination::Frame;
-    Partition::of(profile, page, is_frame, &request.url, includes_credentials(request))
+    let place = match request.fetch.destination {
+        _ if request.is_top_level_navigation() => Place::Window,
+        Destination::Frame => Place::Frame,
+        _ => Place::Page,
+    };
+    let page = request.page.as_ref();
+    Partition::of(profile, page, place, &request.url, includes_credentials(request))
 }
 
 fn accepted(request: &Request) -> &'static str {
