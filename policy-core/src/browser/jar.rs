@@ -129,6 +129,9 @@ impl Jar {
     /// "Remove excess cookies" (5.7): of one owner those without `Secure` first, of all those that
     /// nobody asked for the longest.
     fn drop_excess(&mut self, owner: &str, partition: Option<&Partition>) {
+        if self.cookies.len() <= MOST_OF_ONE {
+            return;
+        }
         let is_of_owner = |cookie: &Cookie| {
             cookie.domain.ends_with(owner)
                 && registrable(&cookie.domain) == owner
