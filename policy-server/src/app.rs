@@ -67,6 +67,7 @@ pub struct App<S> {
 }
 
 /// Where a run-time list of origins comes from.
+#[derive(Clone)]
 pub(crate) enum OriginsFrom {
     Code(Vec<String>),
     Handle(SharedOrigins),
@@ -307,6 +308,23 @@ impl<S: Send + Sync + 'static> App<S> {
 
     /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
     /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
+    ///
+    /// ```
+    /// use policy_server::{TestClient, prelude::*};
+    ///
+    /// #[get("/")]
+    /// #[auth(public)]
+    /// async fn index() -> &'static str {
+    ///     "hello"
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let inner = App::new(()).routes(routes![index]).into_service();
+    /// let router = axum::Router::new().nest_service("/app", inner);
+    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
+    /// assert_eq!(response.text(), "hello");
+    /// # });
+    /// ```
     ///
     /// # Panics
     ///

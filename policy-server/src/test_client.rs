@@ -18,7 +18,7 @@ use crate::mount::SharedService;
 /// an app, [`new`](Self::new) for any service, such as an axum router.
 ///
 /// It is no browser: it follows no redirect, keeps no cookie, and shows every header of an
-/// answer, whatever the policy says.
+/// answer, whatever the policy says. The feature `testing` has one.
 ///
 /// ```
 /// use policy_server::prelude::*;

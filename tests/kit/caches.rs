@@ -25,3 +25,16 @@ async fn a_preflight_is_seen_once_and_kept_as_long_as_the_route_says() {
     page.fetch(&net, order()).await;
     assert_eq!(preflights(&net), 2, "max_age = 600");
 }
+
+#[tokio::test]
+async fn a_fresh_answer_is_not_asked_for_again() {
+    let net = net();
+    let page = Browser::firefox().open("https://app.shop.example");
+    let lamps = Fetch::get("https://api.shop.example/catalogue");
+    assert!(!page.fetch(&net, lamps.clone()).await.response().is_cached);
+    assert!(page.fetch(&net, lamps.clone()).await.response().is_cached);
+    assert_eq!(net.requests().len(), 1);
+    net.elapse(Duration::from_secs(61));
+    assert!(!page.fetch(&net, lamps).await.response().is_cached);
+    assert_eq!(net.requests().len(), 2);
+}

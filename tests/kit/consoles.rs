@@ -95,3 +95,16 @@ async fn hosts_paths_and_methods_that_are_not_there_are_named() {
                     no server answered, or what it said is no HTTP";
     assert_eq!(words(&nobody), expected);
 }
+
+/// An app in another router, and inside of a layer, is still the one that decides.
+#[tokio::test]
+async fn an_app_that_something_is_around_explains_itself() {
+    let layered = super::app().layer(tower::layer::layer_fn(|inner| inner)).into_service();
+    let router = axum::Router::new().fallback_service(layered);
+    let net = Network::new().host("https://api.shop.example", router);
+    let partner = Browser::chromium().open("https://blog.example");
+    let report = partner.fetch(&net, Fetch::get("https://api.shop.example/report")).await;
+    let console = words(&report);
+    assert!(console.ends_with("  #[cors] stands at tests/kit/shop.rs:_"), "{console}");
+    assert!(console.contains("the server answered 200 (OK)"), "{console}");
+}

@@ -56,4 +56,9 @@ async fn what_a_script_may_see_of_cookies_is_what_it_may_change() {
     page.set_cookie("__Host-sid=forged; Secure; Path=/");
     assert_eq!(page.cookie(), "theme=dark");
     assert_eq!(page.fetch(&net, Fetch::get("/me")).await.status(), 200);
+    let cookies = browser.cookies();
+    let of_session =
+        cookies.iter().find(|cookie| cookie.name() == "__Host-sid").expect("a session");
+    assert!(of_session.is_secure() && of_session.is_http_only() && of_session.is_host_only());
+    assert_eq!(cookies.len(), 2);
 }

@@ -1,7 +1,7 @@
 //! From one host of the network to another.
 
 use axum::{Router, routing::get};
-use policy_server::testing::*;
+use policy_server::{policy_core::browser::Url, testing::*};
 
 use super::app;
 
@@ -22,7 +22,7 @@ async fn a_redirect_is_followed_where_both_hosts_share() {
     let list = page.fetch(&two_hosts("*"), moved()).await;
     assert_eq!(list.text(), "a b");
     assert!(list.response().is_redirected);
-    assert_eq!(list.response().url.as_ref().map(|url| url.path()), Some("/list"));
+    assert_eq!(list.response().url.as_ref().map(Url::path), Some("/list"));
 
     // To the second host it comes from a page that asked another one: `Origin: null`.
     let net = two_hosts("https://app.shop.example");

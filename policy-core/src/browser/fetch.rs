@@ -140,7 +140,8 @@ impl Fetch {
         self
     }
 
-    /// The content: a value as JSON, with its `content-type`.
+    /// The content: a value as JSON; `content-type` is `application/json` unless one was added
+    /// before.
     ///
     /// # Panics
     ///
@@ -148,8 +149,11 @@ impl Fetch {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test is told that it is wrong")]
     pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Self {
+        let has_type =
+            self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let typed = if has_type { self } else { self.header("content-type", "application/json") };
         match serde_json::to_vec(value) {
-            Ok(body) => self.header("content-type", "application/json").body(body),
+            Ok(body) => typed.body(body),
             Err(error) => panic!("the value cannot be written as JSON: {error}"),
         }
     }

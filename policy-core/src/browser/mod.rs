@@ -37,6 +37,7 @@ mod jar;
 mod main_fetch;
 mod metadata;
 mod mime;
+mod mixed_content;
 mod network;
 mod outcome;
 mod page;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::browser::{Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
+use policy_core::browser::{Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
 
 use super::{
     Network, Tab,
@@ -19,6 +19,17 @@ use crate::clock::Clock;
 /// A browser: its cookies, its caches, and how its engine decides.
 ///
 /// Copies share all of it, and so do its [tabs](Tab). Two browsers share nothing.
+///
+/// ```
+/// use policy_server::testing::Browser;
+///
+/// let browser = Browser::chromium();
+/// let page = browser.open("https://app.shop.example");
+/// page.set_cookie("theme=dark; Secure; SameSite=Strict");
+/// assert_eq!(browser.open("https://app.shop.example/help").cookie(), "theme=dark");
+/// assert_eq!(browser.open("https://evil.example").cookie(), "");
+/// assert_eq!(Browser::chromium().cookies().len(), 0);
+/// ```
 #[derive(Clone)]
 pub struct Browser(Arc<Mutex<Running>>);
 
@@ -71,6 +82,11 @@ impl Browser {
     /// Loads a document as if a person had typed its address: no page asks for it.
     pub async fn visit(&self, net: &Network, address: impl Into<String>) -> Fetched {
         self.load(net, None, Fetch::navigate(address)).await
+    }
+
+    /// The cookies that it keeps, of all sites.
+    pub fn cookies(&self) -> Vec<Cookie> {
+        self.look(|state| state.cookies().iter().cloned().collect())
     }
 
     /// Runs a load to its end.

@@ -5,6 +5,7 @@ mod console;
 mod explain;
 mod fetched;
 mod network;
+pub(crate) mod prove;
 #[cfg(feature = "proptest")]
 pub mod strategies;
 mod tab;
@@ -15,9 +16,10 @@ pub(crate) use explain::Question;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use policy_core::browser::{
-    Blocked, CacheMode, Credentials,
+    Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
-    Destination, Fetch, Mode, Outcome, Profile, Reason, Redirect, ReferrerPolicy, Response,
-    ResponseType, Sent, ThirdParty,
+    Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
+    ThirdParty,
 };
+pub use prove::{Conduct, Exchange, every_exchange};
 pub use tab::Tab;

@@ -8,6 +8,20 @@ use super::{Browser, Fetched, Network, browser::address_of};
 ///
 /// It is a page, not the window: what [leaves](Fetch::navigate) it gives
 /// [another one](Fetched::tab), and the old one is still there to ask.
+///
+/// ```
+/// use policy_server::testing::{Browser, Fetch, Network};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let router = axum::Router::new().route("/help", axum::routing::get(async || "help"));
+/// let net = Network::new().host("https://shop.example", router);
+/// let page = Browser::firefox().open("https://shop.example");
+/// let help = page.fetch(&net, Fetch::navigate("/help")).await;
+/// assert_eq!(help.text(), "help");
+/// assert_eq!(help.tab().page().url.as_str(), "https://shop.example/help");
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tab {
     browser: Browser,
