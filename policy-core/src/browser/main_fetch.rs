@@ -3,7 +3,7 @@
 use super::{
     Answer, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
     cors_check::cors_check,
-    document, filter,
+    document, filter, mixed_content,
     network::{self, Asked, Network},
     preflight, redirect,
     request::{Request, Tainting},
@@ -116,7 +116,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if !matches!(request.url.scheme(), "http" | "https") {
         return Err(Reason::Scheme);
     }
-    if network::is_mixed_content(request) {
+    mixed_content::upgrade_image(request);
+    if mixed_content::is_blocked(request) {
         return Err(Reason::MixedContent);
     }
     let is_basic = request.tainting == Tainting::Basic;
@@ -142,7 +143,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    let sent = network::preflight(request, &unsafe_names);
+    let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }
 

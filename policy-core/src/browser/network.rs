@@ -6,12 +6,12 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
     referrer::{origin_allowed, referrer},
     request::{Request, Tainting},
-    site::is_trustworthy,
-    store::{Lookup, Partition},
+    store::Lookup,
 };
 
 /// Where the answer comes from.
@@ -50,7 +50,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     if request.fetch.mode == Mode::WebSocket {
         upgrade(&mut headers);
     }
-    describe(&mut headers, request);
+    describe(&state.profile, &mut headers, request);
     ask_caches(&mut headers, request.fetch.cache);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
@@ -79,9 +79,9 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
 }
 
 /// A preflight: without credentials, and past all caches.
-pub(super) fn preflight(request: &Request, unsafe_names: &[String]) -> Sent {
+pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
     let mut headers = preflight::ask(request, unsafe_names);
-    describe(&mut headers, request);
+    describe(profile, &mut headers, request);
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -113,14 +113,6 @@ pub(super) fn received(
     }
 }
 
-/// Whether a page of `https` would load something that others can change on its way (Mixed
-/// Content, 4.4). Browsers look at the scheme: a page of `http://localhost` may load anything.
-pub(super) fn is_mixed_content(request: &Request) -> bool {
-    let Some(page) = &request.page else { return false };
-    let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
-    is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
-}
-
 fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     let mut url = request.url.clone();
     url.set_fragment(None);
@@ -136,12 +128,14 @@ fn hide_credentials(url: &mut Url) {
 }
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
-fn describe(headers: &mut HeaderMap, request: &Request) {
+fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    if let Some(referrer) = page.and_then(|page| referrer(policy, page, &request.url)) {
+    if let Some(referrer) =
+        page.and_then(|page| referrer(profile, request.fetch.mode, policy, page, &request.url))
+    {
         insert(headers, header::REFERER, &referrer);
     }
-    metadata::write(headers, &request.fetch, page, &request.redirected_from, &request.url);
+    metadata::write(profile, headers, &request.fetch, page, &request.redirected_from, &request.url);
     let is_cors = request.tainting == Tainting::Cors || request.fetch.mode == Mode::WebSocket;
     if is_cors {
         insert(headers, header::ORIGIN, &request.serialized_origin());
@@ -189,9 +183,13 @@ fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
 }
 
 fn partition(profile: &Profile, request: &Request) -> Partition {
-    let page = request.page.as_ref().filter(|_| !request.is_top_level_navigation());
-    let is_frame = request.fetch.destination == Destination::Frame;
-    Partition::of(profile, page, is_frame, &request.url, includes_credentials(request))
+    let place = match request.fetch.destination {
+        _ if request.is_top_level_navigation() => Place::Window,
+        Destination::Frame => Place::Frame,
+        _ => Place::Page,
+    };
+    let page = request.page.as_ref();
+    Partition::of(profile, page, place, &request.url, includes_credentials(request))
 }
 
 fn accepted(request: &Request) -> &'static str {
@@ -279,21 +277,6 @@ mod tests {
         assert_eq!(trial.last("cookie"), None);
         assert_eq!(trial.state.cookies().iter().count(), 0);
         assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
-    }
-
-    #[test]
-    fn a_protected_page_loads_nothing_that_others_can_change() {
-        for fetch in [Fetch::get, Fetch::image, Fetch::frame, Fetch::websocket] {
-            let trial = load(&app(), fetch("http://api.test/".to_owned()), &[]);
-            assert_eq!(*trial.reason(), Reason::MixedContent);
-        }
-        for url in ["http://localhost/", "http://127.0.0.1/"] {
-            load(&app(), Fetch::image(url), &[answer(200, &[])]);
-        }
-        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
-        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
-        let redirect = answer(302, &[("location", "http://api.test/")]);
-        assert_eq!(*load(&app(), Fetch::image("/"), &[redirect]).reason(), Reason::MixedContent);
     }
 
     #[test]

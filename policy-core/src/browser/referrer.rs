@@ -4,7 +4,10 @@
 use http::HeaderMap;
 use url::Url;
 
-use super::{Page, PageOrigin, ReferrerPolicy, site::is_trustworthy};
+use super::{
+    Mode, Page, PageOrigin, Profile, ReferrerPolicy,
+    site::{is_same_site, is_trustworthy},
+};
 
 /// The longest `Referer`; a longer one is cut down to the origin (Referrer Policy, 8.3, step 5).
 const LONGEST: usize = 4096;
@@ -41,10 +44,29 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
 
 /// The value of `Referer`, if it is sent (Referrer Policy, 8.3: "determine request's referrer").
 /// `policy` is that of the page, unless the load or a redirect has set another.
-pub(super) fn referrer(policy: ReferrerPolicy, page: &Page, url: &Url) -> Option<String> {
-    if page.origin == PageOrigin::Opaque {
+pub(super) fn referrer(
+    profile: &Profile,
+    mode: Mode,
+    policy: ReferrerPolicy,
+    page: &Page,
+    url: &Url,
+) -> Option<String> {
+    // WebSockets, "establish a WebSocket connection": their referrer is "no-referrer".
+    if page.origin == PageOrigin::Opaque || mode == Mode::WebSocket {
         return None;
     }
+    let is_trimmed =
+        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&page.origin, url);
+    let policy = match policy {
+        ReferrerPolicy::NoReferrerWhenDowngrade
+        | ReferrerPolicy::OriginWhenCrossOrigin
+        | ReferrerPolicy::UnsafeUrl
+            if is_trimmed =>
+        {
+            ReferrerPolicy::StrictOriginWhenCrossOrigin
+        }
+        policy => policy,
+    };
     let is_same_origin = page.origin.is_same(&PageOrigin::of(url));
     let is_downgrade = is_trustworthy(&page.url) && !is_trustworthy(url);
     let part = match policy {
@@ -129,9 +151,9 @@ mod tests {
     #[test]
     fn each_policy_says_what_its_table_says() {
         for (policy, expected) in TABLE {
-            let said =
-                TARGETS.map(|target| referrer(policy, &page(PAGE), &Url::parse(target).unwrap()));
-            assert_eq!(said.each_ref().map(Option::as_deref), expected, "{policy:?}");
+            let told =
+                TARGETS.map(|target| said(policy, &page(PAGE), &Url::parse(target).unwrap()));
+            assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");
         }
     }
 
@@ -154,12 +176,39 @@ mod tests {
         }
     }
 
+    fn said(policy: ReferrerPolicy, page: &Page, url: &Url) -> Option<String> {
+        referrer(&Profile::STANDARD, Mode::Cors, policy, page, url)
+    }
+
+    #[test]
+    fn some_engines_tell_other_sites_no_more_than_the_origin() {
+        let [_, other, _] = TARGETS.map(|target| Url::parse(target).unwrap());
+        let sister = Url::parse("https://api.shop.example/").unwrap();
+        let told = |profile, mode, url| {
+            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &page(PAGE), url)
+        };
+        assert_eq!(told(Profile::CHROMIUM, Mode::Cors, &other).as_deref(), WHOLE);
+        for profile in [Profile::FIREFOX, Profile::WEBKIT] {
+            assert_eq!(told(profile, Mode::Cors, &other).as_deref(), ORIGIN);
+            assert_eq!(told(profile, Mode::Cors, &sister).as_deref(), WHOLE);
+            assert_eq!(told(profile, Mode::Navigate, &other).as_deref(), WHOLE);
+        }
+    }
+
+    #[test]
+    fn a_web_socket_has_no_referrer() {
+        let page = page(PAGE);
+        let policy = ReferrerPolicy::UnsafeUrl;
+        let told = referrer(&Profile::STANDARD, Mode::WebSocket, policy, &page, &page.url);
+        assert_eq!(told, None);
+    }
+
     #[test]
     fn a_page_without_tls_downgrades_nothing() {
         let page = page("http://shop.example/a");
         let target = Url::parse("http://api.example").unwrap();
         assert_eq!(
-            referrer(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
+            said(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
             Some("http://shop.example/a"),
         );
         assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &page.origin, &target));
@@ -168,13 +217,13 @@ mod tests {
     #[test]
     fn a_sandboxed_page_says_nothing() {
         let page = Page { origin: PageOrigin::Opaque, ..page(PAGE) };
-        assert_eq!(referrer(ReferrerPolicy::UnsafeUrl, &page, &page.url), None);
+        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page.url), None);
     }
 
     #[test]
     fn a_long_address_is_cut_down_to_its_origin() {
         let page = page(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
-        assert_eq!(referrer(ReferrerPolicy::UnsafeUrl, &page, &page.url).as_deref(), ORIGIN);
+        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page.url).as_deref(), ORIGIN);
     }
 
     #[test]
