@@ -3,5 +3,9 @@
 
 #[path = "proof/every_attribute.rs"]
 mod every_attribute;
+#[path = "proof/large.rs"]
+mod large;
 
 policy_server::policy_tests!(everything: crate::every_attribute::app());
+policy_server::policy_tests!(twenty_policies: crate::large::app(20));
+policy_server::policy_tests!(hundred_policies: crate::large::app(100));

@@ -94,8 +94,9 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
     match sent {
         Some(sent) => {
+            let names = (page, &*exchange.stand_in.origin);
             let asked =
-                survey::asked(sent, exchange.caller, &exchange.path.sample, exchange.cookie);
+                survey::asked(sent, exchange.caller, names, &exchange.path.sample, exchange.cookie);
             write!(f, "  curl      {}", curl(exchange.own, &asked))
         }
         None => write!(f, "  curl      {}", preflight(exchange, &url)),
