@@ -168,8 +168,8 @@ pub(super) enum Cookies {
 pub(super) struct Browsing {
     /// One without cookies, one with that of the sessions, one with that of an own scheme.
     browsers: [State; 3],
-    /// By the place of the page among those that stand in, what it loads, and the cookies.
-    loads: HashMap<(usize, String, Cookies), Rc<Node>>,
+    /// By the place of the page among those that stand in and the cookies, and what it loads.
+    loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
     /// Pages that stand in for others, with how they are related to the app.
     stand_ins: Vec<(String, StandIn)>,
     /// The places of those, by origins.
@@ -180,7 +180,7 @@ pub(super) struct Browsing {
 #[derive(Clone, Debug)]
 pub(super) struct StandIn {
     place: usize,
-    page: Page,
+    page: Rc<Page>,
     /// Its name.
     pub(super) origin: Rc<str>,
 }
@@ -247,7 +247,7 @@ impl Browsing {
         let known = self.stand_ins.iter().position(|(known, _)| *known == relation);
         let place = known.unwrap_or(self.stand_ins.len());
         if known.is_none() {
-            let (page, origin) = (stance.page.clone(), stance.origin.as_str().into());
+            let (page, origin) = (Rc::new(stance.page.clone()), stance.origin.as_str().into());
             self.stand_ins.push((relation, StandIn { place, page, origin }));
         }
         self.places.insert(stance.origin.clone(), place);
@@ -261,22 +261,21 @@ impl Browsing {
         shape: &Shape,
         cookies: Cookies,
     ) -> Rc<Node> {
-        let key = (stand_in.place, shape.key.clone(), cookies);
+        let loads = self.loads.entry((stand_in.place, cookies)).or_default();
+        if let Some(node) = loads.get(&shape.key) {
+            return Rc::clone(node);
+        }
         let [none, session, own] = &self.browsers;
-        let node = self.loads.entry(key).or_insert_with(|| {
-            let state = match cookies {
-                Cookies::None => none,
-                Cookies::Session => session,
-                Cookies::Own => own,
-            };
-            let event = Event::Start {
-                id: ID,
-                page: Some(stand_in.page.clone()),
-                fetch: shape.fetch.clone(),
-            };
-            let (state, outputs) = step(state.clone(), event);
-            Node::of(state, outputs)
-        });
-        Rc::clone(node)
+        let state = match cookies {
+            Cookies::None => none,
+            Cookies::Session => session,
+            Cookies::Own => own,
+        };
+        let page = Some(Page::clone(&stand_in.page));
+        let event = Event::Start { id: ID, page, fetch: shape.fetch.clone() };
+        let (state, outputs) = step(state.clone(), event);
+        let node = Node::of(state, outputs);
+        loads.insert(shape.key.clone(), Rc::clone(&node));
+        node
     }
 }

@@ -150,9 +150,8 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         let stand_in = browsing.stand_in(&declared.own, stance)?;
         let mut node = browsing.begin(&stand_in, shape, cookies);
         while let Some(request) = node.sent() {
-            let orders = self.orders(&shape.fetch.method, conduct);
             let names = (stance.origin.as_str(), &*stand_in.origin);
-            let Some(reply) = self.answer(request, caller, names, orders) else { break };
+            let Some(reply) = self.answer(request, caller, names, conduct) else { break };
             let next = node.after(&reply, &stance.origin, &stand_in);
             if request.is_preflight {
                 preflight = Some(reply);
@@ -237,10 +236,10 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         sent: &Sent,
         caller: &Caller,
         names: (&str, &str),
-        orders: Orders,
+        conduct: Conduct,
     ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
-        (sent.method.as_str(), sent.is_preflight, orders.conduct, names.0).hash(&mut hasher);
+        (sent.method.as_str(), sent.is_preflight, conduct, names.0).hash(&mut hasher);
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
@@ -256,7 +255,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             return Some(Rc::clone(reply));
         }
         let asked = asked(sent, caller, names, &self.path.sample, &self.survey.cookie);
-        let reply = Rc::new(self.survey.server.ask(&asked, orders)?);
+        let reply = Rc::new(self.ask(&asked, conduct)?);
         self.answers.insert(key, Rc::clone(&reply));
         Some(reply)
     }
