@@ -112,11 +112,17 @@ impl Exchange<'_> {
     pub fn blocked(&self) -> Option<Blocked> {
         let End::Blocked(blocked) = self.end() else { return None };
         let mut blocked = blocked.clone();
+        blocked.url = self.url();
         blocked.origin = self.stance.page.origin.clone();
         if let Reason::AllowOrigin(named) = &mut blocked.reason {
             *named = swapped(named, self.page(), &self.stand_in.origin);
         }
         Some(blocked)
+    }
+
+    /// The address.
+    pub(super) fn url(&self) -> String {
+        format!("{}{}", self.own, self.path.sample)
     }
 
     /// The declaration of the route, if one serves the method.
