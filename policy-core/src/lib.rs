@@ -17,7 +17,7 @@
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `gate`: what is asked of every request before its handler runs
-//! - `browser`: a model of what browsers do, to test against
+//! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros
@@ -54,6 +54,8 @@ pub mod route;
 pub mod secret;
 #[cfg(feature = "engine")]
 pub mod session;
+#[cfg(feature = "proptest")]
+pub mod testing;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;

@@ -265,8 +265,9 @@ impl<S> App<S> {
 
 impl<S: Send + Sync + 'static> App<S> {
     /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
-    /// tokens are kept in memory, wherever the app says that they are kept: this is for tests
-    /// and for looking at an app. [`open`](Self::open) is for serving.
+    /// tokens are kept in memory, wherever the app says that they are kept: this is for looking
+    /// at an app. [`open`](Self::open) is for serving, [`into_service`](Self::into_service) for
+    /// tests.
     ///
     /// # Errors
     ///
@@ -305,22 +306,49 @@ impl<S: Send + Sync + 'static> App<S> {
         Server::bind(self, address.as_ref()).await
     }
 
+    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
+    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
+    ///
+    /// ```
+    /// use policy_server::{TestClient, prelude::*};
+    ///
+    /// #[get("/")]
+    /// #[auth(public)]
+    /// async fn index() -> &'static str {
+    ///     "hello"
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let inner = App::new(()).routes(routes![index]).into_service();
+    /// let router = axum::Router::new().nest_service("/app", inner);
+    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
+    /// assert_eq!(response.text(), "hello");
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the app has problems, with all of them.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
+    pub fn into_service(self) -> AppService<S> {
+        match self.build() {
+            Ok(service) => service,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// A client that calls the app without a socket. Requests name the public origin's host,
     /// or `localhost`.
     ///
     /// # Panics
     ///
-    /// If the app has problems, with all of them; use [`build`](Self::build) to test for them.
+    /// As [`into_service`](Self::into_service).
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
     pub fn test(self) -> TestClient {
-        match self.build() {
-            Ok(service) => {
-                let host = service.authority().unwrap_or("localhost").to_owned();
-                TestClient::new(service, host)
-            }
-            Err(error) => panic!("the app does not start\n{error}"),
-        }
+        let service = self.into_service();
+        let host = service.authority().unwrap_or("localhost").to_owned();
+        TestClient::new(service, host)
     }
 }
 

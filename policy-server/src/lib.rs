@@ -46,6 +46,8 @@
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
 //!   how a start fails. [`response`] has what is said beside an answer.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
+//! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
+//!   that name, has browsers for tests.
 //! - [`policy_core`] is the engine.
 //!
 //! # Who may call
@@ -261,6 +263,6 @@ pub mod __private {
 }
 
 /// The examples of the README are tested as those of the documentation are.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

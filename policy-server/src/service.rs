@@ -75,6 +75,8 @@ impl<S: Send + Sync + 'static> AppService<S> {
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
+        #[cfg(feature = "testing")]
+        crate::testing::Question::resolve(&self.app, &request);
         match &self.layered {
             None => dispatch(&self.app, request, peer),
             Some(layered) => {

@@ -18,7 +18,7 @@ use crate::mount::SharedService;
 /// an app, [`new`](Self::new) for any service, such as an axum router.
 ///
 /// It is no browser: it follows no redirect, keeps no cookie, and shows every header of an
-/// answer, whatever the policy says.
+/// answer, whatever the policy says. The feature `testing` has one.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -139,6 +139,16 @@ impl TestClient {
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         TestRequest { request, service: self.service.clone(), host: self.host.clone() }
+    }
+
+    /// Sends a request that was made elsewhere, and reads the whole answer.
+    ///
+    /// # Panics
+    ///
+    /// As [`TestRequest::send`].
+    pub async fn send(&self, request: http::Request<impl Into<Body>>) -> TestResponse {
+        let (service, host) = (self.service.clone(), self.host.clone());
+        TestRequest { request: request.map(Into::into), service, host }.send().await
     }
 }
 

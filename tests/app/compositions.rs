@@ -86,7 +86,7 @@ async fn with_a_layer_that_panics_serve_on() {
 
 #[tokio::test]
 async fn are_services_inside_of_axum() {
-    let inner = || App::new(()).cors(APP).routes(routes![root, plain]).build().expect("an app");
+    let inner = || App::new(()).cors(APP).routes(routes![root, plain]).into_service();
     let router = Router::new()
         .route("/axum", routing::get(async || "axum"))
         .nest_service("/nested", inner())

@@ -1,27 +1,27 @@
 //! Sets of origins against whole lists of labels.
 
-use policy_core::origin::{OriginPattern, OriginSet};
+use policy_core::{
+    origin::{OriginPattern, OriginSet},
+    testing::{any_near_origin, any_pattern, origins_near},
+};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use crate::{
-    generate::pattern,
     law::{Premise, holds},
-    near::{VARIATIONS, near},
     oracle,
 };
 
 /// A set has an origin exactly if one of its patterns stands for it.
 #[test]
 fn a_set_has_exactly_what_its_patterns_stand_for() {
-    let probes = vec((any::<Index>(), 0..VARIATIONS.len(), pattern()), 4..10);
+    let probes = vec(any_near_origin(), 4..10);
     // Small sets and larger ones are looked up in different ways.
-    let patterns = prop_oneof![vec(pattern(), 0..8), vec(pattern(), 8..24)];
+    let patterns = prop_oneof![vec(any_pattern(), 0..8), vec(any_pattern(), 8..24)];
     holds("membership", 40, (patterns, probes), |(patterns, probes)| {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
         let (mut hits, mut misses) = (0, 0);
-        for (entry, variation, other) in &probes {
-            let entries: Vec<&String> = patterns.iter().chain([other]).collect();
-            let origin = near(entry.get(&entries), *variation);
+        for near in &probes {
+            let origin = near.of(&patterns);
             let due = patterns.iter().any(|pattern| oracle::matches(pattern, &origin));
             let text = String::from_utf8_lossy(&origin);
             prop_assert_eq!(set.matches(&origin), due, "`{}`", text);
@@ -39,7 +39,7 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
 /// for a counterexample tries all variations of every pattern.
 #[test]
 fn what_an_included_set_has_the_including_set_has() {
-    let cases = (vec(pattern(), 1..8), vec(pattern(), 1..3), vec(any::<Index>(), 0..3));
+    let cases = (vec(any_pattern(), 1..8), vec(any_pattern(), 1..3), vec(any::<Index>(), 0..3));
     holds("inclusion", 10, cases, |(outer, inner, shared)| {
         // Some patterns of both, so that inclusion happens.
         let inner: Vec<String> = match &*shared {
@@ -50,8 +50,7 @@ fn what_an_included_set_has_the_including_set_has() {
         let narrow = OriginSet::new(inner.iter().map(String::as_str)).expect("a set");
         let included = wide.includes(&narrow);
         if included {
-            let tried = |entry| (0..VARIATIONS.len()).map(move |one| near(entry, one));
-            let tried = inner.iter().flat_map(tried);
+            let tried = inner.iter().flat_map(|entry| origins_near(entry));
             for origin in tried.filter(|origin| narrow.matches(origin)) {
                 let text = String::from_utf8_lossy(&origin).into_owned();
                 prop_assert!(wide.matches(&origin), "`{}`", text);
@@ -65,7 +64,7 @@ fn what_an_included_set_has_the_including_set_has() {
 /// a port that no pattern names.
 #[test]
 fn what_is_not_included_has_an_origin_that_shows_it() {
-    let cases = (vec(pattern(), 1..8), pattern(), any::<Index>(), any::<bool>());
+    let cases = (vec(any_pattern(), 1..8), any_pattern(), any::<Index>(), any::<bool>());
     holds("exclusion", 30, cases, |(outer, other, index, related)| {
         let inner = if related { narrower(index.get(&outer)) } else { other };
         let wide = OriginSet::new(outer.iter().map(String::as_str)).expect("a set");

@@ -4,19 +4,19 @@ use http::HeaderValue;
 use policy_core::{
     cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
     gate::Single,
+    testing::{any_near_origin, any_pattern},
 };
 use proptest::{
     collection::vec,
     option,
     prelude::*,
-    sample::{Index, Select, select},
+    sample::{Select, select},
 };
 
 use crate::{
     exchange::Policy,
-    generate::{pattern, policy},
+    generate::policy,
     law::{Premise, holds},
-    near::{VARIATIONS, near},
     oracle,
 };
 
@@ -48,13 +48,13 @@ fn a_list_is_replaced_whole_or_not_at_all() {
         "http://localhost:1",
     ]);
     let outside = prop_oneof![
-        4 => pattern(),
+        4 => any_pattern(),
         1 => select(vec!["*", "null", "https://a.b", "https://b.a.b/"])
             .prop_map(str::to_owned),
     ];
     let entry = prop_oneof![9 => inside.prop_map(str::to_owned), 1 => outside];
     let lists = vec(vec(entry, 0..4), 1..5);
-    let probes = vec((any::<Index>(), 0..VARIATIONS.len()), 8);
+    let probes = vec(any_near_origin(), 8);
     holds("run-time lists", 10, (lists, probes), |(lists, probes)| {
         let shared = SharedOrigins::new();
         let mut named = OriginLists::new();
@@ -72,10 +72,9 @@ fn a_list_is_replaced_whole_or_not_at_all() {
                 current = list;
             }
             refused |= !inside;
-            for (entry, variation) in &probes {
-                let known: Vec<&String> = lists.iter().flatten().collect();
-                let Some(entry) = known.get(entry.index(known.len().max(1))) else { continue };
-                let origin = HeaderValue::from_bytes(&near(entry, *variation));
+            let known: Vec<&String> = lists.iter().flatten().collect();
+            for near in &probes {
+                let origin = HeaderValue::from_bytes(&near.of(&known));
                 let origin = origin.expect("a header value");
                 let due = current.iter().any(|entry| oracle::matches(entry, origin.as_bytes()));
                 let granted = matches!(cors.grant(Single::One(&origin)), Grant::Origin(_));
@@ -88,11 +87,10 @@ fn a_list_is_replaced_whole_or_not_at_all() {
 
 /// A policy as somebody may write it who did not read the rules.
 fn unchecked_policy() -> impl Strategy<Value = Policy> {
-    let odd = (pattern(), 0..VARIATIONS.len()).prop_map(|(pattern, variation)| {
-        String::from_utf8_lossy(&near(&pattern, variation)).into_owned()
-    });
+    let odd = (any_pattern(), any_near_origin())
+        .prop_map(|(pattern, near)| String::from_utf8_lossy(&near.of(&[pattern])).into_owned());
     let suffix = select(vec!["https://*.github.io", "https://*.co.uk", "https://*.b.co.uk", "*"]);
-    let origin = prop_oneof![12 => pattern(), 1 => odd, 1 => suffix.prop_map(str::to_owned)];
+    let origin = prop_oneof![12 => any_pattern(), 1 => odd, 1 => suffix.prop_map(str::to_owned)];
     let method = select(vec!["GET", "put", "PURGE", "*", "trace", "TRACK", "", "PU T"]);
     let header = select(vec![
         "X-A",

@@ -18,3 +18,18 @@ impl Policy {
         }
     }
 }
+
+impl From<CorsConfig> for Policy {
+    fn from(config: CorsConfig) -> Self {
+        Self {
+            origins: config.origins,
+            credentials: config.credentials,
+            methods: config.methods,
+            headers: config.headers,
+            expose: config.expose,
+            max_age: config.max_age,
+            allow_insecure: config.dangerous_insecure_origins,
+            allow_public_suffix: config.dangerous_public_suffix,
+        }
+    }
+}

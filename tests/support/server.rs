@@ -41,7 +41,7 @@ pub(crate) fn answer(world: &World, request: &Request) -> Answer {
     if let Some(policy) = &world.default {
         server = server.cors(policy.config());
     }
-    let service = server.build().expect("an app without problems");
+    let service = server.into_service();
     let answered = service.oneshot(sent(request));
     let (parts, body) = RUNTIME.with(|runtime| {
         runtime.block_on(async {

@@ -79,7 +79,7 @@ impl Drop for TlsFront {
 }
 
 /// A certificate for the hosts by a new authority, and the hash of the authority's public key.
-fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
+pub(crate) fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
     let mut authority = CertificateParams::default();
     authority.distinguished_name.push(DnType::CommonName, "an authority of tests");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

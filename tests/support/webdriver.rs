@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Quiet, offline but for the test, and without what needs a desktop or a kernel feature that
 /// containers lack. QUIC is off so that the protocol is the one that the test has chosen.
-const FLAGS: &[&str] = &[
+pub(crate) const FLAGS: &[&str] = &[
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -183,13 +183,13 @@ impl Drop for Browser {
 
 /// The program between the test and the browser.
 #[derive(Debug)]
-struct Driver {
+pub(crate) struct Driver {
     process: Child,
     port: u16,
 }
 
 impl Driver {
-    fn start() -> Result<Self, Failure> {
+    pub(crate) fn start() -> Result<Self, Failure> {
         let program =
             binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;
         let process = Command::new(&program)
@@ -213,7 +213,12 @@ impl Driver {
     }
 
     /// One command: a request on a connection of its own, and the `value` of its answer.
-    fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+    pub(crate) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(LIMIT))?;
@@ -245,10 +250,10 @@ impl Drop for Driver {
 
 /// What the browser remembers: a folder of its own, so that no test sees another's.
 #[derive(Debug)]
-struct Profile(PathBuf);
+pub(crate) struct Profile(pub(crate) PathBuf);
 
 impl Profile {
-    fn fresh() -> Result<Self, Failure> {
+    pub(crate) fn fresh() -> Result<Self, Failure> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("policy-browser-{}-{count}", process::id()));
@@ -292,7 +297,7 @@ fn answer_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
 }
 
 /// The program that the variable names, or the first of `names` on the search path.
-fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
+pub(crate) fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
     if let Some(path) = env::var_os(variable) {
         return Some(path.into());
     }

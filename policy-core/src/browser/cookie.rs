@@ -1,256 +1,283 @@
-//! One `Set-Cookie` line, as a browser reads it (RFC 6265bis, 5.6).
+//! One cookie: what makes it one, and for which requests it is (RFC 6265bis, 5.7 and 5.8.3).
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
-use super::{cookie_date, profile::Nameless};
+use url::Url;
 
-/// The longest name and value together (5.6, step 5).
-const LONGEST_PAIR: usize = 4096;
-/// The longest value of an attribute; a longer one is ignored (5.6, step 6 of the attributes).
-const LONGEST_ATTRIBUTE: usize = 1024;
+use super::{
+    Profile, SameSite, ThirdParty,
+    cookie_context::{CookieContext, Partition, Relation},
+    set_cookie::{MaxAge, Parsed, Path},
+    site::{is_address, is_public_suffix},
+};
 
-/// What a line says, before it is judged.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) value: &'a [u8],
-    pub(super) max_age: Option<MaxAge>,
-    /// Since 1970.
-    pub(super) expires: Option<Duration>,
-    /// In lower case and without a leading dot; without one, or with an empty one, the cookie is
-    /// for the host only.
-    pub(super) domain: Vec<u8>,
-    pub(super) path: Option<Path<'a>>,
+/// A stored cookie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cookie {
+    name: Vec<u8>,
+    value: Vec<u8>,
+    pub(super) domain: String,
+    is_host_only: bool,
+    pub(super) path: Vec<u8>,
+    expires: Option<Duration>,
     pub(super) is_secure: bool,
     pub(super) is_http_only: bool,
-    pub(super) same_site: Option<SameSite>,
-    pub(super) is_partitioned: bool,
+    same_site: Option<SameSite>,
+    pub(super) partition: Option<Partition>,
+    /// When it was stored first.
+    pub(super) created_at: Duration,
+    /// Which one it was then.
+    pub(super) number: u64,
+    pub(super) last_access: u64,
 }
 
-/// The attribute `Path`.
+/// Who stores or reads a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Path<'a> {
-    /// None that begins with `/`: that of the request.
-    Default,
-    /// This one.
-    Given(&'a [u8]),
+pub(super) enum Access {
+    Http,
+    /// A "non-HTTP" API.
+    Script,
 }
 
-/// The attribute `Max-Age`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MaxAge {
-    /// The cookie is over: nothing, or less.
-    Over,
-    /// It lasts that long.
-    Lasts(Duration),
-}
-
-/// The attribute `SameSite`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SameSite {
-    /// Sent from everywhere.
-    None,
-    /// Sent from elsewhere where a window is left for the cookie's site by a safe method.
-    Lax,
-    /// Sent from its own site only.
-    Strict,
-}
-
-/// Reads a line; `None` where a browser ignores it as a whole.
-pub(super) fn parse(line: &[u8], nameless: Nameless) -> Option<Parsed<'_>> {
-    if line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
-        return None;
-    }
-    let mut parts = line.split(|byte| *byte == b';');
-    let pair = trim(parts.next().unwrap_or_default());
-    let (name, value) = match (split(pair), nameless) {
-        (Some((name, value)), _) => (name, value),
-        (None, Nameless::Value) => (&[][..], pair),
-        (None, Nameless::Name) => (pair, &[][..]),
-    };
-    let is_refused = name.is_empty() && (value.is_empty() || nameless == Nameless::Name);
-    if is_refused || name.len() + value.len() > LONGEST_PAIR {
-        return None;
-    }
-    let mut parsed = Parsed { name, value, ..Parsed::default() };
-    for part in parts {
-        let (name, value) = split(part).unwrap_or((trim(part), &[]));
-        if value.len() <= LONGEST_ATTRIBUTE {
-            parsed.read(name, value);
-        }
-    }
-    Some(parsed)
-}
-
-impl<'a> Parsed<'a> {
-    /// Reads an attribute; of several of one name the last counts.
-    fn read(&mut self, name: &[u8], value: &'a [u8]) {
-        match name.to_ascii_lowercase().as_slice() {
-            b"expires" => self.expires = cookie_date::parse(value).or(self.expires),
-            b"max-age" => self.max_age = max_age(value).or(self.max_age),
-            b"domain" => {
-                self.domain = value.strip_prefix(b".").unwrap_or(value).to_ascii_lowercase();
-            }
-            b"path" if value.starts_with(b"/") => self.path = Some(Path::Given(value)),
-            b"path" => self.path = Some(Path::Default),
-            b"secure" => self.is_secure = true,
-            b"httponly" => self.is_http_only = true,
-            b"samesite" => self.same_site = same_site(value),
-            b"partitioned" => self.is_partitioned = true,
-            _ => {}
-        }
-    }
-}
-
-fn max_age(value: &[u8]) -> Option<MaxAge> {
-    let digits = value.strip_prefix(b"-").unwrap_or(value);
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let seconds = digits.iter().fold(0_u64, |seconds, digit| {
-        seconds.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
-    });
-    let is_over = seconds == 0 || digits.len() < value.len();
-    Some(if is_over { MaxAge::Over } else { MaxAge::Lasts(Duration::from_secs(seconds)) })
-}
-
-/// An unknown value is as none at all.
-fn same_site(value: &[u8]) -> Option<SameSite> {
-    [("none", SameSite::None), ("lax", SameSite::Lax), ("strict", SameSite::Strict)]
-        .into_iter()
-        .find_map(|(name, kind)| value.eq_ignore_ascii_case(name.as_bytes()).then_some(kind))
-}
-
-/// What stands before and after the first `=`.
-fn split(pair: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = pair.iter().position(|byte| *byte == b'=')?;
-    let (name, value) = pair.split_at_checked(at)?;
-    Some((trim(name), trim(value.get(1..)?)))
-}
-
-/// Without the spaces and tabs around it.
-fn trim(text: &[u8]) -> &[u8] {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());
-    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
-    text.get(start..end).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(line: &str) -> Parsed<'_> {
-        parse(line.as_bytes(), Nameless::Value).unwrap()
-    }
-
-    fn pair(line: &str) -> Option<(String, String)> {
-        let parsed = parse(line.as_bytes(), Nameless::Value)?;
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Some((text(parsed.name), text(parsed.value)))
-    }
-
-    #[test]
-    fn the_first_equals_sign_parts_name_and_value() {
-        for (line, name, value) in [
-            ("a=b", "a", "b"),
-            (" \ta \t=\t b ; Path=/", "a", "b"),
-            ("a=b=c", "a", "b=c"),
-            ("a=\"b; c\"", "a", "\"b"),
-            ("a=", "a", ""),
-            ("a b=c d", "a b", "c d"),
-            ("a", "", "a"),
-            ("=a", "", "a"),
-            ("==a", "", "=a"),
-        ] {
-            assert_eq!(pair(line), Some((name.into(), value.into())), "{line}");
-        }
-    }
-
-    #[test]
-    fn a_line_that_says_nothing_is_ignored() {
-        for line in ["", "=", " = ", ";", "; Path=/", "=; Secure"] {
-            assert_eq!(pair(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_line_with_control_characters_is_ignored() {
-        for line in ["a=b\0", "a\n=b", "a=b; Path=/\r", "a=\x7f", "\x08a=b"] {
-            assert_eq!(pair(line), None, "{line:?}");
-        }
-        assert_eq!(pair("a=b\tc"), Some(("a".into(), "b\tc".into())));
-    }
-
-    #[test]
-    fn a_text_without_name_is_a_name_or_a_value() {
-        let named = |line: &'static str| {
-            parse(line.as_bytes(), Nameless::Name).map(|parsed| (parsed.name, parsed.value))
+impl Cookie {
+    /// What a browser makes of a line, if it is one that it stores (5.7). `number` is that of no
+    /// other cookie.
+    pub(super) fn received(
+        profile: &Profile,
+        now: Duration,
+        request: &CookieContext<'_>,
+        access: Access,
+        line: &Parsed<'_>,
+        number: u64,
+    ) -> Option<Self> {
+        let (domain, is_host_only) = domain(line, request.url)?;
+        let is_partitioned = line.is_partitioned && profile.has_partitioned;
+        let cookie = Self {
+            name: line.name.to_vec(),
+            value: line.value.to_vec(),
+            domain,
+            is_host_only,
+            path: match line.path {
+                Some(Path::Given(path)) => path.to_vec(),
+                Some(Path::Default) | None => default_path(request.url).to_vec(),
+            },
+            expires: expiry(profile, now, line),
+            is_secure: line.is_secure,
+            is_http_only: line.is_http_only,
+            same_site: line.same_site,
+            partition: request.partition(profile, is_partitioned),
+            created_at: now,
+            number,
+            last_access: number,
         };
-        assert_eq!(named("foo"), Some((&b"foo"[..], &b""[..])));
-        assert_eq!(named("=v"), None);
+        let needs_secure = is_partitioned
+            || profile.none_requires_secure && line.same_site == Some(SameSite::None);
+        let is_stored = (cookie.is_secure || !needs_secure)
+            && (!cookie.is_secure || request.is_secure(profile))
+            && (!cookie.is_http_only || access == Access::Http)
+            && (cookie.effective_same_site(profile) == SameSite::None
+                || request.relation(profile) != Relation::CrossSite)
+            && cookie.is_for_window(profile, request)
+            && cookie.keeps_prefix(profile, line.path.is_some());
+        is_stored.then_some(cookie)
     }
 
-    #[test]
-    fn name_and_value_are_4096_bytes_at_the_most() {
-        assert!(pair(&format!("a={}", "b".repeat(4095))).is_some());
-        assert!(pair(&format!("a={}", "b".repeat(4096))).is_none());
-        assert!(pair(&"b".repeat(4097)).is_none());
+    /// Its name, which may be empty; what is not UTF-8 is replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.name)
     }
 
-    #[test]
-    fn an_attribute_of_more_than_1024_bytes_is_ignored() {
-        let path = |length| format!("/{}", "a".repeat(length));
-        let long = path(1024);
-        assert_eq!(read(&format!("a=b; Path=/x; Path={long}")).path, Some(Path::Given(b"/x")));
-        let fitting = path(1023);
-        assert_eq!(
-            read(&format!("a=b; Path=/x; Path={fitting}")).path,
-            Some(Path::Given(fitting.as_bytes())),
-        );
+    /// Its value; what is not UTF-8 is replaced.
+    pub fn value(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.value)
     }
 
-    #[test]
-    fn attributes_are_read_in_any_case_and_the_last_counts() {
-        let parsed =
-            read("a=b; DOMAIN=.Shop.Example; path=/x; PATH=/y; secure=no;HttpOnly ;samesite=LAX");
-        assert_eq!(parsed.domain, b"shop.example");
-        assert_eq!(parsed.path, Some(Path::Given(b"/y")));
-        assert!(parsed.is_secure && parsed.is_http_only && !parsed.is_partitioned);
-        assert_eq!(parsed.same_site, Some(SameSite::Lax));
+    /// The host that it is for.
+    pub fn domain(&self) -> &str {
+        &self.domain
     }
 
-    #[test]
-    fn an_empty_attribute_takes_an_earlier_one_back() {
-        let parsed =
-            read("a=b; Domain=shop.example; Domain; Path=/x; Path=y; SameSite=Strict; SameSite=?");
-        assert_eq!(parsed.domain, b"");
-        assert_eq!(parsed.path, Some(Path::Default));
-        assert_eq!(parsed.same_site, None);
+    /// Whether it is not for the hosts below this one.
+    pub fn is_host_only(&self) -> bool {
+        self.is_host_only
     }
 
-    #[test]
-    fn max_age_is_a_number_of_seconds() {
-        for (value, expected) in [
-            ("60", Some(MaxAge::Lasts(Duration::from_secs(60)))),
-            ("0", Some(MaxAge::Over)),
-            ("-5", Some(MaxAge::Over)),
-            ("99999999999999999999999", Some(MaxAge::Lasts(Duration::from_secs(u64::MAX)))),
-            ("", None),
-            ("-", None),
-            ("+60", None),
-            ("60s", None),
-            ("1e3", None),
-        ] {
-            assert_eq!(read(&format!("a=b; Max-Age={value}")).max_age, expected, "{value}");
+    /// The path that it is for, with those below.
+    pub fn path(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.path)
+    }
+
+    /// When it is over, since 1970; without one it lasts as long as the browser.
+    pub fn expires(&self) -> Option<Duration> {
+        self.expires
+    }
+
+    /// Whether it is for TLS only.
+    pub fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
+    /// Whether it is kept from scripts.
+    pub fn is_http_only(&self) -> bool {
+        self.is_http_only
+    }
+
+    /// Its `SameSite`, if it has said one.
+    pub fn same_site(&self) -> Option<SameSite> {
+        self.same_site
+    }
+
+    /// The site of the windows that it is for, if it is not for all.
+    pub fn partition(&self) -> Option<&str> {
+        self.partition.as_ref().map(|partition| partition.site.as_str())
+    }
+
+    /// As the field `Cookie` says it.
+    pub(super) fn pair(&self) -> Vec<u8> {
+        match self.name.as_slice() {
+            b"" => self.value.clone(),
+            name => [name, &self.value].join(&b'='),
         }
     }
 
-    #[test]
-    fn an_invalid_date_or_age_leaves_an_earlier_one() {
-        let parsed =
-            read("a=b; Max-Age=60; Max-Age=x; Expires=Thu, 01 Jan 1970 00:01:00 GMT; Expires=x");
-        assert_eq!(parsed.max_age, Some(MaxAge::Lasts(Duration::from_secs(60))));
-        assert_eq!(parsed.expires, Some(Duration::from_secs(60)));
+    pub(super) fn is_expired(&self, now: Duration) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
     }
+
+    /// "Retrieve cookies" (5.8.3).
+    pub(super) fn is_for(
+        &self,
+        profile: &Profile,
+        now: Duration,
+        request: &CookieContext<'_>,
+        access: Access,
+    ) -> bool {
+        let host = request.url.host_str().unwrap_or_default();
+        let is_for_host =
+            host == self.domain || !self.is_host_only && domain_matches(host, &self.domain);
+        is_for_host
+            && !self.is_expired(now)
+            && path_matches(request.url.path().as_bytes(), &self.path)
+            && (!self.is_secure || request.is_secure(profile))
+            && (!self.is_http_only || access == Access::Http)
+            && self.is_for_window(profile, request)
+            && self.is_for_relation(profile, now, request)
+    }
+
+    fn is_for_window(&self, profile: &Profile, request: &CookieContext<'_>) -> bool {
+        match &self.partition {
+            Some(partition) => *partition == request.window(),
+            None => profile.third_party == ThirdParty::Sent || !request.is_third_party(),
+        }
+    }
+
+    fn is_for_relation(
+        &self,
+        profile: &Profile,
+        now: Duration,
+        request: &CookieContext<'_>,
+    ) -> bool {
+        match (request.relation(profile), self.effective_same_site(profile)) {
+            (Relation::SameSite, _) | (_, SameSite::None) => true,
+            (Relation::Navigation, SameSite::Lax) => {
+                let age = now.saturating_sub(self.created_at);
+                request.method.is_safe()
+                    || self.same_site.is_none() && age < profile.lax_allows_unsafe_for
+            }
+            (Relation::Navigation | Relation::CrossSite, _) => false,
+        }
+    }
+
+    fn effective_same_site(&self, profile: &Profile) -> SameSite {
+        let default = if profile.lax_by_default { SameSite::Lax } else { SameSite::None };
+        self.same_site.unwrap_or(default)
+    }
+
+    /// Whether it is what its name promises (5.7, steps 20 to 22). One without name whose value
+    /// looks like such a name would be sent as one with it.
+    fn keeps_prefix(&self, profile: &Profile, has_path: bool) -> bool {
+        let name = if self.name.is_empty() { &self.value } else { &self.name };
+        let starts = |prefix: &str| {
+            name.get(..prefix.len()).is_some_and(|start| {
+                start == prefix.as_bytes()
+                    || profile.prefixes_ignore_case && start.eq_ignore_ascii_case(prefix.as_bytes())
+            })
+        };
+        let is_bound = self.is_secure && self.is_host_only && has_path && self.path == b"/";
+        let is_kept = if starts("__Secure-") {
+            self.is_secure
+        } else if profile.has_http_prefixes && starts("__Host-Http-") {
+            is_bound && self.is_http_only
+        } else if profile.has_http_prefixes && starts("__Http-") {
+            self.is_secure && self.is_http_only
+        } else if starts("__Host-") {
+            is_bound
+        } else {
+            return true;
+        };
+        is_kept && !self.name.is_empty()
+    }
+
+    /// "Leave Secure Cookies Alone": whether, set without TLS, it would stand before one with
+    /// `Secure` (5.7, step 16).
+    pub(super) fn overlays(&self, old: &Self) -> bool {
+        let is_near =
+            domain_matches(&old.domain, &self.domain) || domain_matches(&self.domain, &old.domain);
+        old.is_secure && old.name == self.name && is_near && path_matches(&self.path, &old.path)
+    }
+
+    /// Whether both are one to the store.
+    pub(super) fn is_same(&self, old: &Self) -> bool {
+        old.name == self.name
+            && old.domain == self.domain
+            && old.is_host_only == self.is_host_only
+            && old.path == self.path
+            && old.partition == self.partition
+    }
+}
+
+/// The domain of a cookie, and whether it is for this host only; `None` where a host may not set
+/// it (5.7, steps 8 to 11).
+fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
+    let host = url.host_str()?;
+    let domain = str::from_utf8(&line.domain).ok().filter(|domain| domain.is_ascii())?;
+    if domain.is_empty() || is_public_suffix(domain) && domain == host {
+        Some((host.to_owned(), true))
+    } else if is_public_suffix(domain) || !domain_matches(host, domain) {
+        None
+    } else {
+        Some((domain.to_owned(), false))
+    }
+}
+
+/// 5.7, step 6, and 5.6.1 and 5.6.2 for the limit.
+fn expiry(profile: &Profile, now: Duration, line: &Parsed<'_>) -> Option<Duration> {
+    let expires = match line.max_age {
+        Some(MaxAge::Over) => Some(Duration::ZERO),
+        Some(MaxAge::Lasts(age)) => Some(now.saturating_add(age)),
+        None => line.expires,
+    };
+    expires.map(|expires| expires.min(now.saturating_add(profile.cookie_lifetime_cap)))
+}
+
+/// 5.1.3.
+fn domain_matches(host: &str, domain: &str) -> bool {
+    let is_below = host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+    host == domain || is_below && !is_address(host)
+}
+
+/// 5.1.4: "default-path".
+fn default_path(url: &Url) -> &[u8] {
+    let path = url.path().as_bytes();
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(0) | None => b"/",
+        Some(last) => path.get(..last).unwrap_or(b"/"),
+    }
+}
+
+/// 5.1.4: "path-matches".
+fn path_matches(path: &[u8], cookie_path: &[u8]) -> bool {
+    path.strip_prefix(cookie_path).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(b"/") || cookie_path.ends_with(b"/")
+    })
 }

@@ -9,7 +9,6 @@ use super::{
     headers::{text, trim},
     referrer,
     request::Request,
-    site::is_same_site,
 };
 
 /// Makes a page of an answer, if it may stand where it is to stand.
@@ -17,7 +16,7 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
     if !is_document(&answer) {
         return Ok(Outcome::Response(nothing(request, ResponseType::Opaque, is_cached)));
     }
-    let url = request.url.clone();
+    let url = &request.url;
     let frame_of = match request.fetch.destination {
         Destination::Frame => request.page.as_ref(),
         _ => None,
@@ -28,12 +27,8 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
     let is_sandboxed = csp(&answer.headers).any(|policy| is_sandbox(&policy));
     let page = Page {
         origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
-        top_level: frame_of.map_or_else(|| url.clone(), |parent| parent.top_level.clone()),
-        has_same_site_ancestors: frame_of.is_none_or(|parent| {
-            parent.has_same_site_ancestors && is_same_site(&parent.origin, &url)
-        }),
         referrer_policy: referrer::policy(&answer.headers).unwrap_or_default(),
-        url,
+        ..frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()))
     };
     Ok(Outcome::Page(page, filter(request, answer, is_cached)))
 }
@@ -67,4 +62,71 @@ fn is_document(answer: &Answer) -> bool {
         })
     };
     !matches!(answer.status, 204 | 205) && !is_saved()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch, ReferrerPolicy,
+        trial::{answer, app, load},
+    };
+
+    fn open(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Outcome {
+        load(&app(), fetch, &[answer(status, fields)]).outcome
+    }
+
+    #[test]
+    fn a_link_leads_to_a_page_of_its_own() {
+        let outcome = open(Fetch::navigate("https://api.test/a"), 404, &[]);
+        assert_eq!(outcome.page(), Some(&Page::at("https://api.test/a".parse().unwrap())));
+        assert!(!outcome.is_readable());
+    }
+
+    #[test]
+    fn a_frame_stands_in_the_window_of_its_parent() {
+        let page = open(Fetch::frame("https://api.test/a"), 200, &[]);
+        let page = page.page().unwrap();
+        assert_eq!(page.top_level, app().url);
+        assert_eq!(page.origin.to_string(), "https://api.test");
+        assert!(!page.has_same_site_ancestors);
+        assert!(open(Fetch::frame("/b"), 200, &[]).page().unwrap().has_same_site_ancestors);
+    }
+
+    #[test]
+    fn a_sandbox_makes_the_origin_opaque() {
+        for (policy, origin) in [
+            ("sandbox", "null"),
+            ("Sandbox allow-scripts", "null"),
+            ("sandbox allow-same-origin", "https://app.test"),
+            ("default-src 'none'", "https://app.test"),
+        ] {
+            let outcome = open(Fetch::navigate("/"), 200, &[("content-security-policy", policy)]);
+            assert_eq!(outcome.page().unwrap().origin.to_string(), origin, "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_referrer_policy_that_it_says() {
+        let outcome = open(Fetch::navigate("/"), 200, &[("referrer-policy", "origin")]);
+        assert_eq!(outcome.page().unwrap().referrer_policy, ReferrerPolicy::Origin);
+    }
+
+    #[test]
+    fn nothing_and_a_download_leave_the_page_where_it_is() {
+        assert!(open(Fetch::navigate("/"), 204, &[]).page().is_none());
+        for (disposition, leaves) in [("attachment; filename=a", false), ("INLINE", true)] {
+            let outcome = open(Fetch::navigate("/"), 200, &[("content-disposition", disposition)]);
+            assert_eq!(outcome.page().is_some(), leaves, "{disposition}");
+        }
+    }
+
+    #[test]
+    fn a_form_says_who_sends_it() {
+        let form = Fetch::form("https://api.test/pay", [("to", "me")]);
+        let trial = load(&app(), form, &[answer(200, &[])]);
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("sec-fetch-site"), Some("cross-site"));
+        assert_eq!(trial.sent[0].body.as_deref(), Some(&b"to=me"[..]));
+    }
 }

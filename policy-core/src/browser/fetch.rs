@@ -8,9 +8,9 @@
 ///
 /// let order = Fetch::post("https://api.shop.example/orders")
 ///     .credentials(Credentials::Include)
-///     .header("content-type", "application/json")
-///     .body(r#"{"item":7}"#);
+///     .json(&[7]);
 /// assert_eq!(order.method, "POST");
+/// assert_eq!(order.body.as_deref(), Some(&b"[7]"[..]));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
@@ -138,6 +138,24 @@ impl Fetch {
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         self
+    }
+
+    /// The content: a value as JSON; `content-type` is `application/json` unless one was added
+    /// before.
+    ///
+    /// # Panics
+    ///
+    /// If the value cannot be written as JSON.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Self {
+        let has_type =
+            self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let typed = if has_type { self } else { self.header("content-type", "application/json") };
+        match serde_json::to_vec(value) {
+            Ok(body) => typed.body(body),
+            Err(error) => panic!("the value cannot be written as JSON: {error}"),
+        }
     }
 
     /// The request mode; `crossorigin` of an element is `Cors` and a credentials mode.

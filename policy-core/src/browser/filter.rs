@@ -62,3 +62,74 @@ fn retain(mut headers: HeaderMap, keep: &dyn Fn(&HeaderName) -> bool) -> HeaderM
     }
     headers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch,
+        trial::{answer, app, load},
+    };
+
+    /// The names that a page of another origin sees.
+    fn seen(credentials: Credentials, exposed: &str) -> Vec<String> {
+        let fields = [
+            ("access-control-allow-origin", "https://app.test"),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-expose-headers", exposed),
+            ("content-type", "text/plain"),
+            ("set-cookie", "a=1"),
+            ("x-a", "1"),
+            ("x-b", "1"),
+        ];
+        let fetch = Fetch::get("https://api.test/").credentials(credentials);
+        let trial = load(&app(), fetch, &[answer(200, &fields)]);
+        let response = trial.outcome.response().unwrap();
+        let mut names: Vec<_> = response.headers.keys().map(ToString::to_string).collect();
+        names.retain(|name| !name.starts_with("access-control-"));
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn safelisted_and_exposed_fields_are_seen() {
+        assert_eq!(seen(Credentials::Omit, "X-A, Set-Cookie"), ["content-type", "x-a"]);
+    }
+
+    #[test]
+    fn a_star_is_all_but_cookies_and_with_credentials_a_name() {
+        assert_eq!(seen(Credentials::Omit, "*"), ["content-type", "x-a", "x-b"]);
+        assert_eq!(seen(Credentials::Include, "*"), ["content-type"]);
+    }
+
+    #[test]
+    fn a_list_that_is_none_exposes_nothing() {
+        assert_eq!(seen(Credentials::Omit, "x-a, x b"), ["content-type"]);
+    }
+
+    #[test]
+    fn the_own_origin_sees_all_but_cookies() {
+        let fields = [("set-cookie", "a=1"), ("x-a", "1")];
+        let trial = load(&app(), Fetch::get("/"), &[answer(200, &fields)]);
+        let response = trial.outcome.response().unwrap();
+        assert_eq!(response.kind, ResponseType::Basic);
+        assert_eq!(response.headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-a"]);
+    }
+
+    #[test]
+    fn without_cors_nothing_is_seen() {
+        let fetch = Fetch::image("https://api.test/");
+        let trial = load(&app(), fetch, &[answer(200, &[("x-a", "1")])]);
+        let response = trial.outcome.response().unwrap();
+        assert_eq!((response.kind, response.status), (ResponseType::Opaque, 0));
+        assert!(response.headers.is_empty() && response.body.is_empty() && response.url.is_none());
+    }
+
+    #[test]
+    fn there_is_no_content_after_head_and_with_204() {
+        for (method, status) in [("HEAD", 200), ("GET", 204)] {
+            let trial = load(&app(), Fetch::new(method, "/"), &[answer(status, &[])]);
+            assert!(trial.outcome.response().unwrap().body.is_empty(), "{method} {status}");
+        }
+    }
+}

@@ -94,3 +94,102 @@ fn host_matches(source: &str, ancestor: &Url, own_scheme: &str) -> bool {
     };
     scheme_matches(scheme, ancestor.scheme()) && is_host && is_port
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch,
+        trial::{answer, load, page},
+    };
+
+    /// Whether a page of `https://shop.test` may stand in one of `https://app.shop.test`.
+    fn is_framed(fields: &[(&str, &str)]) -> bool {
+        let page = page("https://app.shop.test/");
+        let trial = load(&page, Fetch::frame("https://shop.test/"), &[answer(200, fields)]);
+        trial.outcome.page().is_some()
+    }
+
+    fn csp(sources: &str) -> bool {
+        is_framed(&[(
+            "content-security-policy",
+            &format!("default-src; frame-ancestors {sources}"),
+        )])
+    }
+
+    #[test]
+    fn frame_ancestors_names_who_may() {
+        for sources in [
+            "*",
+            "https:",
+            "http:",
+            "https://app.shop.test",
+            "app.shop.test",
+            "http://app.shop.test",
+            "https://*.shop.test",
+            "*.shop.test:*",
+            "https://app.shop.test:443",
+            "http://app.shop.test:80",
+            "'self' https://APP.shop.test/path",
+        ] {
+            assert!(csp(sources), "{sources}");
+        }
+        for sources in [
+            "",
+            "'none'",
+            "'self'",
+            "shop.test",
+            "https://*.app.shop.test",
+            "https://app.shop.test:8443",
+            "wss:",
+        ] {
+            assert!(!csp(sources), "{sources}");
+        }
+    }
+
+    #[test]
+    fn every_policy_must_allow_it() {
+        let names = ["content-security-policy"; 2];
+        assert!(!is_framed(&[
+            (names[0], "frame-ancestors *"),
+            (names[1], "frame-ancestors 'none'")
+        ]));
+        assert!(!is_framed(&[(names[0], "frame-ancestors *, frame-ancestors 'none'")]));
+        assert!(is_framed(&[(names[0], "frame-ancestors *; frame-ancestors 'none'")]));
+    }
+
+    #[test]
+    fn x_frame_options_counts_where_frame_ancestors_is_missing() {
+        let deny = ("x-frame-options", "DENY");
+        assert!(!is_framed(&[deny]));
+        assert!(!is_framed(&[deny, ("content-security-policy", "default-src 'none'")]));
+        assert!(is_framed(&[deny, ("content-security-policy", "frame-ancestors *")]));
+    }
+
+    #[test]
+    fn x_frame_options_has_two_values_that_count() {
+        for (value, framed) in [
+            ("sameorigin", false),
+            ("ALLOWALL", true),
+            ("allow-from https://app.shop.test", true),
+            ("deny, sameorigin", false),
+            ("deny, deny", false),
+            ("x, y", true),
+        ] {
+            assert_eq!(is_framed(&[("x-frame-options", value)]), framed, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_page_in_the_window_is_asked_about_too() {
+        let inner = Page {
+            top_level: Url::parse("https://evil.test/").unwrap(),
+            ..page("https://shop.test/")
+        };
+        let fields = [("x-frame-options", "SAMEORIGIN")];
+        let fetch = || Fetch::frame("https://shop.test/");
+        assert!(load(&inner, fetch(), &[answer(200, &fields)]).outcome.blocked().is_some());
+        let alone = page("https://shop.test/");
+        assert!(load(&alone, fetch(), &[answer(200, &fields)]).outcome.page().is_some());
+    }
+}

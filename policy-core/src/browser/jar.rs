@@ -1,14 +1,15 @@
 //! The cookies of a browser: which it stores, and to whom it sends them (RFC 6265bis, 5.7, 5.8).
 
-use std::{borrow::Cow, cmp::Reverse, collections::HashSet, time::Duration};
+use std::{cmp::Reverse, collections::HashSet, time::Duration};
 
-use http::{HeaderValue, Method};
-use url::Url;
+use http::HeaderValue;
 
 use super::{
-    Page, PageOrigin, Profile, SameSite, ThirdParty,
-    cookie::{self, MaxAge, Parsed, Path},
-    site::{is_address, is_loopback, is_public_suffix, is_same_site, registrable, site},
+    Cookie, Page, PageOrigin, Profile,
+    cookie::Access,
+    cookie_context::{CookieContext, Partition},
+    set_cookie,
+    site::registrable,
 };
 
 /// The most that are kept in all (5.7: at least 3000).
@@ -22,67 +23,6 @@ pub struct Jar {
     cookies: Vec<Cookie>,
     /// Counts what happens, since the clock may stand still meanwhile.
     ticks: u64,
-}
-
-/// A stored cookie.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cookie {
-    name: Vec<u8>,
-    value: Vec<u8>,
-    domain: String,
-    is_host_only: bool,
-    path: Vec<u8>,
-    expires: Option<Duration>,
-    is_secure: bool,
-    is_http_only: bool,
-    same_site: Option<SameSite>,
-    partition: Option<Partition>,
-    created_at: Duration,
-    created: u64,
-    last_access: u64,
-}
-
-/// A request, as far as cookies depend on it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CookieContext<'a> {
-    /// Where it goes.
-    pub(super) url: &'a Url,
-    pub(super) method: &'a Method,
-    /// The page in the window.
-    pub(super) top_level: Option<&'a Url>,
-    /// The origin of who asks; without one it is the person in front of the browser.
-    pub(super) initiator: Option<&'a PageOrigin>,
-    /// Whether the page that asks, and all that it stands in, are of one site.
-    pub(super) has_same_site_ancestors: bool,
-    /// Whether the page in the window is left for the answer.
-    pub(super) is_top_level_navigation: bool,
-    /// Whether another site redirected to here.
-    pub(super) was_cross_site_redirected: bool,
-}
-
-/// The window that a cookie is for, if it is not for all (Cookies Having Independent Partitioned
-/// State): the site of its page, and whether the cookie's own site stands there in a foreign one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Partition {
-    site: String,
-    is_foreign: bool,
-}
-
-/// How a request stands to the site that it goes to (5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    SameSite,
-    /// Another site, which is left for this one in its window.
-    Navigation,
-    CrossSite,
-}
-
-/// Who stores or reads a cookie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    Http,
-    /// A "non-HTTP" API.
-    Script,
 }
 
 impl Jar {
@@ -100,15 +40,14 @@ impl Jar {
     ) -> Option<HeaderValue> {
         self.drop_expired(now);
         self.ticks += 1;
-        let ticks = self.ticks;
         let mut sent = Vec::new();
         for cookie in &mut self.cookies {
             if cookie.is_for(profile, now, request, Access::Http) {
-                cookie.last_access = ticks;
+                cookie.last_access = self.ticks;
                 sent.push(&*cookie);
             }
         }
-        HeaderValue::from_bytes(&serialized(sent)?).ok()
+        HeaderValue::from_bytes(&cookie_string(sent)?).ok()
     }
 
     /// Takes one line of the field `Set-Cookie` in the answer to a request.
@@ -117,15 +56,16 @@ impl Jar {
         profile: &Profile,
         now: Duration,
         request: &CookieContext<'_>,
-        line: &[u8],
+        set_cookie: &[u8],
     ) {
-        self.receive(profile, now, request, Access::Http, line);
+        self.receive(profile, now, request, Access::Http, set_cookie);
     }
 
     /// `document.cookie = text`
     pub(super) fn write(&mut self, profile: &Profile, now: Duration, page: &Page, text: &str) {
         if page.origin != PageOrigin::Opaque {
-            self.receive(profile, now, &own(page), Access::Script, text.as_bytes());
+            let request = CookieContext::of(page);
+            self.receive(profile, now, &request, Access::Script, text.as_bytes());
         }
     }
 
@@ -134,17 +74,14 @@ impl Jar {
         if page.origin == PageOrigin::Opaque {
             return String::new();
         }
-        let request = own(page);
-        let seen = self
-            .cookies
-            .iter()
-            .filter(|cookie| !cookie.is_expired(now))
-            .filter(|cookie| cookie.is_for(profile, now, &request, Access::Script))
-            .collect();
-        serialized(seen).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default()
+        let request = CookieContext::of(page);
+        let seen =
+            self.iter().filter(|cookie| cookie.is_for(profile, now, &request, Access::Script));
+        let text = cookie_string(seen.collect()).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// "Store a cookie" (5.7), without what the parser has judged.
+    /// "Store a cookie" (5.7).
     fn receive(
         &mut self,
         profile: &Profile,
@@ -152,62 +89,34 @@ impl Jar {
         request: &CookieContext<'_>,
         access: Access,
         line: &[u8],
-    ) -> Option<()> {
-        let parsed = cookie::parse(line, profile.nameless)?;
-        let (domain, is_host_only) = domain(&parsed, request.url)?;
-        let path = match parsed.path {
-            Some(Path::Given(path)) => path.to_vec(),
-            Some(Path::Default) | None => default_path(request.url).to_vec(),
-        };
-        self.ticks += 1;
-        let mut new = Cookie {
-            name: parsed.name.to_vec(),
-            value: parsed.value.to_vec(),
-            domain,
-            is_host_only,
-            path,
-            expires: expiry(&parsed, now, profile),
-            is_secure: parsed.is_secure,
-            is_http_only: parsed.is_http_only,
-            same_site: parsed.same_site,
-            partition: partition(profile, request, parsed.is_partitioned)?,
-            created_at: now,
-            created: self.ticks,
-            last_access: self.ticks,
-        };
-        let is_secure = is_secure(profile, request.url);
-        let is_relation_enough = new.effective_same_site(profile) == SameSite::None
-            || relation(profile, request) != Relation::CrossSite;
-        let is_refused = new.is_secure && !is_secure
-            || new.is_http_only && access == Access::Script
-            || parsed.is_partitioned && profile.has_partitioned && !new.is_secure
-            || new.same_site == Some(SameSite::None)
-                && profile.none_requires_secure
-                && !new.is_secure
-            || !is_relation_enough
-            || !new.keeps_prefix(profile, parsed.path.is_some());
+    ) {
         self.drop_expired(now);
-        if is_refused || !is_secure && self.cookies.iter().any(|old| new.overlays(old)) {
-            return None;
+        self.ticks += 1;
+        let Some(mut new) = set_cookie::parse(line, profile.nameless)
+            .and_then(|line| Cookie::received(profile, now, request, access, &line, self.ticks))
+        else {
+            return;
+        };
+        if !request.is_secure(profile) && self.iter().any(|old| new.overlays(old)) {
+            return;
         }
-        if let Some(place) = self.cookies.iter().position(|old| new.replaces(old)) {
-            let old = self.cookies.get(place)?;
+        if let Some(old) = self.cookies.iter().find(|old| new.is_same(old)) {
             if access == Access::Script && old.is_http_only {
-                return None;
+                return;
             }
-            (new.created_at, new.created) = (old.created_at, old.created);
-            self.cookies.remove(place);
+            (new.created_at, new.number) = (old.created_at, old.number);
         }
+        self.cookies.retain(|old| !new.is_same(old));
         if !new.is_expired(now) {
-            let place = self.cookies.partition_point(|old| old.created < new.created);
+            let place = self.cookies.partition_point(|old| old.number < new.number);
             let (domain, partition) = (new.domain.clone(), new.partition.clone());
             self.cookies.insert(place, new);
             self.drop_excess(profile, registrable(&domain), partition.as_ref());
         }
-        Some(())
     }
 
-    fn drop_expired(&mut self, now: Duration) {
+    /// Forgets what is over.
+    pub(super) fn drop_expired(&mut self, now: Duration) {
         self.cookies.retain(|cookie| !cookie.is_expired(now));
     }
 
@@ -215,7 +124,9 @@ impl Jar {
     /// nobody asked for the longest.
     fn drop_excess(&mut self, profile: &Profile, owner: &str, partition: Option<&Partition>) {
         let is_of_owner = |cookie: &Cookie| {
-            registrable(&cookie.domain) == owner && cookie.partition.as_ref() == partition
+            cookie.domain.ends_with(owner)
+                && registrable(&cookie.domain) == owner
+                && cookie.partition.as_ref() == partition
         };
         let number = self.cookies.iter().filter(|cookie| is_of_owner(cookie)).count();
         if number > profile.cookies_per_domain {
@@ -230,280 +141,527 @@ impl Jar {
 
     /// Drops as many as are said, of those with a rank those with the least ones.
     fn drop_oldest(&mut self, number: usize, rank: impl Fn(&Cookie) -> Option<(bool, u64)>) {
-        let mut order: Vec<_> = self
-            .cookies
-            .iter()
-            .filter_map(|cookie| Some((rank(cookie)?, cookie.created)))
-            .collect();
+        let mut order: Vec<_> =
+            self.cookies.iter().filter_map(|cookie| Some((rank(cookie)?, cookie.number))).collect();
         order.sort_unstable();
         order.truncate(number);
-        let dropped: HashSet<u64> = order.into_iter().map(|(_, created)| created).collect();
-        self.cookies.retain(|cookie| !dropped.contains(&cookie.created));
+        let dropped: HashSet<u64> = order.into_iter().map(|(_, number)| number).collect();
+        self.cookies.retain(|cookie| !dropped.contains(&cookie.number));
     }
 }
 
-impl Cookie {
-    /// Its name, which may be empty; what is not UTF-8 is replaced.
-    pub fn name(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.name)
-    }
-
-    /// Its value; what is not UTF-8 is replaced.
-    pub fn value(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.value)
-    }
-
-    /// The host that it is for.
-    pub fn domain(&self) -> &str {
-        &self.domain
-    }
-
-    /// Whether it is not for the hosts below this one.
-    pub fn is_host_only(&self) -> bool {
-        self.is_host_only
-    }
-
-    /// The path that it is for, with those below.
-    pub fn path(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.path)
-    }
-
-    /// When it is over, since 1970; without one it lasts as long as the browser.
-    pub fn expires(&self) -> Option<Duration> {
-        self.expires
-    }
-
-    /// Whether it is for TLS only.
-    pub fn is_secure(&self) -> bool {
-        self.is_secure
-    }
-
-    /// Whether it is kept from scripts.
-    pub fn is_http_only(&self) -> bool {
-        self.is_http_only
-    }
-
-    /// Its `SameSite`, if it has said one.
-    pub fn same_site(&self) -> Option<SameSite> {
-        self.same_site
-    }
-
-    /// The site of the windows that it is for, if it is not for all.
-    pub fn partition(&self) -> Option<&str> {
-        self.partition.as_ref().map(|partition| partition.site.as_str())
-    }
-
-    fn is_expired(&self, now: Duration) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
-    }
-
-    /// "Retrieve cookies" (5.8.3).
-    fn is_for(
-        &self,
-        profile: &Profile,
-        now: Duration,
-        request: &CookieContext<'_>,
-        access: Access,
-    ) -> bool {
-        let host = request.url.host_str().unwrap_or_default();
-        let is_for_host =
-            host == self.domain || !self.is_host_only && domain_matches(host, &self.domain);
-        is_for_host
-            && path_matches(request.url.path().as_bytes(), &self.path)
-            && (!self.is_secure || is_secure(profile, request.url))
-            && (!self.is_http_only || access == Access::Http)
-            && self.is_for_partition(profile, request)
-            && self.is_for_relation(profile, now, request)
-    }
-
-    fn is_for_partition(&self, profile: &Profile, request: &CookieContext<'_>) -> bool {
-        match &self.partition {
-            Some(partition) => *partition == window(request),
-            None => profile.third_party == ThirdParty::Sent || !is_third_party(request),
-        }
-    }
-
-    fn is_for_relation(
-        &self,
-        profile: &Profile,
-        now: Duration,
-        request: &CookieContext<'_>,
-    ) -> bool {
-        match (relation(profile, request), self.effective_same_site(profile)) {
-            (Relation::SameSite, _) | (_, SameSite::None) => true,
-            (Relation::Navigation, SameSite::Lax) => {
-                let is_young = self.same_site.is_none()
-                    && now.saturating_sub(self.created_at) < profile.lax_allows_unsafe_for;
-                request.method.is_safe() || is_young
-            }
-            (Relation::Navigation | Relation::CrossSite, _) => false,
-        }
-    }
-
-    fn effective_same_site(&self, profile: &Profile) -> SameSite {
-        let default = if profile.lax_by_default { SameSite::Lax } else { SameSite::None };
-        self.same_site.unwrap_or(default)
-    }
-
-    /// Whether it is what its name promises (5.7, steps 20 to 22).
-    fn keeps_prefix(&self, profile: &Profile, has_path: bool) -> bool {
-        let is_bound = self.is_secure && self.is_host_only && has_path && self.path == b"/";
-        // A cookie without name whose value looks like such a name is sent as one with it.
-        let name = if self.name.is_empty() { &self.value } else { &self.name };
-        let starts = |prefix: &str| {
-            name.get(..prefix.len()).is_some_and(|start| {
-                start == prefix.as_bytes()
-                    || profile.prefixes_ignore_case && start.eq_ignore_ascii_case(prefix.as_bytes())
-            })
-        };
-        let is_promised = if starts("__Secure-") {
-            self.is_secure
-        } else if profile.has_http_prefixes && starts("__Host-Http-") {
-            is_bound && self.is_http_only
-        } else if profile.has_http_prefixes && starts("__Http-") {
-            self.is_secure && self.is_http_only
-        } else if starts("__Host-") {
-            is_bound
-        } else {
-            return true;
-        };
-        is_promised && !self.name.is_empty()
-    }
-
-    /// "Leave Secure Cookies Alone": whether, set without TLS, it would stand before one with
-    /// `Secure` (5.7, step 16).
-    fn overlays(&self, old: &Self) -> bool {
-        old.is_secure
-            && old.name == self.name
-            && (domain_matches(&old.domain, &self.domain)
-                || domain_matches(&self.domain, &old.domain))
-            && path_matches(&self.path, &old.path)
-    }
-
-    fn replaces(&self, old: &Self) -> bool {
-        old.name == self.name
-            && old.domain == self.domain
-            && old.is_host_only == self.is_host_only
-            && old.path == self.path
-            && old.partition == self.partition
-    }
-}
-
-/// The request by which a page came, which is how it stands to its own cookies.
-fn own(page: &Page) -> CookieContext<'_> {
-    CookieContext {
-        url: &page.url,
-        method: &Method::GET,
-        top_level: Some(&page.top_level),
-        initiator: Some(&page.origin),
-        has_same_site_ancestors: page.has_same_site_ancestors,
-        is_top_level_navigation: false,
-        was_cross_site_redirected: false,
-    }
-}
-
-/// Longer paths first, and of equal ones those that were stored first (5.8.3).
-fn serialized(mut cookies: Vec<&Cookie>) -> Option<Vec<u8>> {
-    cookies.sort_by_key(|cookie| (Reverse(cookie.path.len()), cookie.created));
-    let pairs: Vec<Vec<u8>> = cookies
-        .into_iter()
-        .map(|cookie| match cookie.name.as_slice() {
-            b"" => cookie.value.clone(),
-            name => [name, &cookie.value].join(&b'='),
-        })
-        .collect();
+/// Longer paths first, and of equal ones those that were stored first (5.8.3); `None` without
+/// cookies.
+fn cookie_string(mut cookies: Vec<&Cookie>) -> Option<Vec<u8>> {
+    cookies.sort_by_key(|cookie| (Reverse(cookie.path.len()), cookie.number));
+    let pairs: Vec<_> = cookies.into_iter().map(Cookie::pair).collect();
     (!pairs.is_empty()).then(|| pairs.join(&b"; "[..]))
 }
 
-/// The domain of a cookie, and whether it is for this host only; `None` where a host may not set
-/// it (5.7, steps 8 to 11).
-fn domain(parsed: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
-    let host = url.host_str()?;
-    let domain = str::from_utf8(&parsed.domain).ok().filter(|domain| domain.is_ascii())?;
-    if domain.is_empty() || is_public_suffix(domain) && domain == host {
-        Some((host.to_owned(), true))
-    } else if is_public_suffix(domain) || !domain_matches(host, domain) {
-        None
-    } else {
-        Some((domain.to_owned(), false))
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use url::Url;
+
+    use super::*;
+    use crate::browser::{SameSite, ThirdParty};
+
+    const NOW: Duration = Duration::from_secs(1_700_000_000);
+    const DAY: Duration = Duration::from_secs(86_400);
+    const SHOP: &str = "https://shop.example/";
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
     }
-}
 
-/// The partition that a cookie is stored in; `None` where it is not stored.
-fn partition(
-    profile: &Profile,
-    request: &CookieContext<'_>,
-    is_asked_for: bool,
-) -> Option<Option<Partition>> {
-    let is_asked_for = is_asked_for && profile.has_partitioned;
-    match profile.third_party {
-        _ if is_asked_for => Some(Some(window(request))),
-        ThirdParty::Partitioned if is_third_party(request) => Some(Some(window(request))),
-        ThirdParty::Blocked if is_third_party(request) => None,
-        _ => Some(None),
+    /// A browser with nothing but cookies.
+    struct Browser {
+        jar: Jar,
+        profile: Profile,
+        now: Duration,
     }
-}
 
-/// The window that a request belongs to; one that leaves the page belongs to the next.
-fn window(request: &CookieContext<'_>) -> Partition {
-    let top_level = request.top_level.filter(|_| !request.is_top_level_navigation);
-    Partition { site: site(top_level.unwrap_or(request.url)), is_foreign: is_third_party(request) }
-}
-
-/// Whether another site than the request's stands between it and the window, or owns that.
-fn is_third_party(request: &CookieContext<'_>) -> bool {
-    let is_of_window = request.top_level.is_none_or(|top| site(top) == site(request.url));
-    let is_sandboxed = request.initiator == Some(&PageOrigin::Opaque);
-    !request.is_top_level_navigation
-        && (!is_of_window || !request.has_same_site_ancestors || is_sandboxed)
-}
-
-/// "Same-site" and "cross-site" requests (5.2).
-fn relation(profile: &Profile, request: &CookieContext<'_>) -> Relation {
-    let is_asked_by_site =
-        request.initiator.is_none_or(|initiator| is_same_site(initiator, request.url));
-    let was_elsewhere = profile.redirects_count && request.was_cross_site_redirected;
-    if is_asked_by_site && !is_third_party(request) && !was_elsewhere {
-        Relation::SameSite
-    } else if request.is_top_level_navigation {
-        Relation::Navigation
-    } else {
-        Relation::CrossSite
+    /// Whose page asks, and what for.
+    #[derive(Clone)]
+    struct Ask {
+        url: Url,
+        method: Method,
+        page: Option<Page>,
+        leaves: bool,
+        was_elsewhere: bool,
     }
-}
 
-/// Whether cookies with `Secure` may travel to and from there.
-fn is_secure(profile: &Profile, url: &Url) -> bool {
-    matches!(url.scheme(), "https" | "wss") || profile.secure_on_loopback && is_loopback(url)
-}
+    impl Ask {
+        /// The address bar.
+        fn at(address: &str) -> Self {
+            let url = url(address);
+            Self { url, method: Method::GET, page: None, leaves: true, was_elsewhere: false }
+        }
 
-fn expiry(parsed: &Parsed<'_>, now: Duration, profile: &Profile) -> Option<Duration> {
-    let expires = match parsed.max_age {
-        Some(MaxAge::Over) => Some(Duration::ZERO),
-        Some(MaxAge::Lasts(age)) => Some(now.saturating_add(age)),
-        None => parsed.expires,
-    };
-    expires.map(|expires| expires.min(now.saturating_add(profile.cookie_lifetime_cap)))
-}
+        /// Something that a page in a window loads.
+        fn from(page: &str, address: &str) -> Self {
+            Self { page: Some(Page::at(url(page))), leaves: false, ..Self::at(address) }
+        }
 
-/// 5.1.3.
-fn domain_matches(host: &str, domain: &str) -> bool {
-    let is_below = host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
-    host == domain || is_below && !is_address(host)
-}
+        /// Something that a page leaves its window for.
+        fn leaving(page: &str, method: Method, address: &str) -> Self {
+            Self { method, leaves: true, ..Self::from(page, address) }
+        }
 
-/// 5.1.4: "default-path".
-fn default_path(url: &Url) -> &[u8] {
-    let path = url.path().as_bytes();
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(0) | None => b"/",
-        Some(last) => path.get(..last).unwrap_or(b"/"),
+        fn context(&self) -> CookieContext<'_> {
+            let page = self.page.as_ref();
+            CookieContext {
+                url: &self.url,
+                method: &self.method,
+                top_level: page.map(|page| &page.top_level),
+                initiator: page.map(|page| &page.origin),
+                has_same_site_ancestors: page.is_none_or(|page| page.has_same_site_ancestors),
+                is_top_level_navigation: self.leaves,
+                was_cross_site_redirected: self.was_elsewhere,
+            }
+        }
     }
-}
 
-/// 5.1.4: "path-matches".
-fn path_matches(path: &[u8], cookie_path: &[u8]) -> bool {
-    path.strip_prefix(cookie_path).is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with(b"/") || cookie_path.ends_with(b"/")
-    })
+    impl Browser {
+        fn new(profile: Profile) -> Self {
+            Self { jar: Jar::default(), profile, now: NOW }
+        }
+
+        fn gets(mut self, ask: &Ask, lines: &[&str]) -> Self {
+            for line in lines {
+                self.jar.store(&self.profile, self.now, &ask.context(), line.as_bytes());
+            }
+            self
+        }
+
+        fn sends(&mut self, ask: &Ask) -> String {
+            let value = self.jar.header(&self.profile, self.now, &ask.context());
+            value.map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        }
+
+        fn waits(mut self, time: Duration) -> Self {
+            self.now += time;
+            self
+        }
+
+        fn writes(mut self, page: &Page, text: &str) -> Self {
+            self.jar.write(&self.profile, self.now, page, text);
+            self
+        }
+
+        fn reads(&self, page: &Page) -> String {
+            self.jar.read(&self.profile, self.now, page)
+        }
+    }
+
+    /// What comes back to an address of what another one set, both in the address bar.
+    fn back(from: &str, line: &str, to: &str) -> String {
+        Browser::new(Profile::STANDARD).gets(&Ask::at(from), &[line]).sends(&Ask::at(to))
+    }
+
+    #[test]
+    fn a_cookie_comes_back_to_its_host_alone() {
+        for (to, expected) in [
+            ("https://shop.example/any?thing", "a=1"),
+            ("https://shop.example:8443/", "a=1"),
+            ("http://shop.example/", "a=1"),
+            ("https://app.shop.example/", ""),
+            ("https://example/", ""),
+            ("https://notshop.example/", ""),
+        ] {
+            assert_eq!(back(SHOP, "a=1", to), expected, "{to}");
+        }
+    }
+
+    #[test]
+    fn a_domain_lets_it_come_to_the_hosts_below() {
+        let set = |domain: &str, to: &str| {
+            back("https://app.shop.example/", &format!("a=1; Domain={domain}"), to)
+        };
+        for domain in ["shop.example", ".Shop.EXAMPLE"] {
+            assert_eq!(set(domain, SHOP), "a=1");
+            assert_eq!(set(domain, "https://x.api.shop.example/"), "a=1");
+            assert_eq!(set(domain, "https://notshop.example/"), "");
+        }
+        for foreign in
+            ["other.example", "x.app.shop.example", "pp.shop.example", "sh\u{f6}p.example"]
+        {
+            assert_eq!(set(foreign, "https://app.shop.example/"), "", "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_public_suffix_is_nobodys_domain() {
+        let set =
+            |from: &str, domain: &str, to: &str| back(from, &format!("a=1; Domain={domain}"), to);
+        assert_eq!(set("https://alice.github.io/", "github.io", "https://alice.github.io/"), "");
+        assert_eq!(set(SHOP, "example", SHOP), "");
+        assert_eq!(set("https://github.io/", "github.io", "https://github.io/"), "a=1");
+        assert_eq!(set("https://github.io/", "github.io", "https://alice.github.io/"), "");
+        assert_eq!(set("http://localhost/", "localhost", "http://localhost:3000/"), "a=1");
+    }
+
+    #[test]
+    fn an_address_is_a_domain_by_itself() {
+        let own = "http://127.0.0.1/";
+        assert_eq!(back(own, "a=1; Domain=127.0.0.1", own), "a=1");
+        assert_eq!(back(own, "a=1; Domain=0.0.1", own), "");
+    }
+
+    #[test]
+    fn a_path_reaches_what_is_below_it() {
+        let at = |path: &str| format!("https://shop.example{path}");
+        for (from, line, to, is_sent) in [
+            ("/a/b", "a=1", "/a/c", true),
+            ("/a/b", "a=1", "/a", true),
+            ("/a/b", "a=1", "/", false),
+            ("/a/b", "a=1", "/ab", false),
+            ("/a/", "a=1", "/a/b", true),
+            ("/a", "a=1", "/", true),
+            ("/a/b", "a=1; Path=/", "/", true),
+            ("/a/b", "a=1; Path=c", "/a", true),
+            ("/", "a=1; Path=/c", "/c/d", true),
+            ("/", "a=1; Path=/c/", "/c", false),
+            ("/", "a=1; Path=/c", "/C", false),
+            ("/", "a=1; Path=/c", "/cd", false),
+        ] {
+            let expected = if is_sent { "a=1" } else { "" };
+            assert_eq!(back(&at(from), line, &at(to)), expected, "{from} {line} {to}");
+        }
+    }
+
+    #[test]
+    fn longer_paths_come_first_and_then_older_cookies() {
+        let mut browser = Browser::new(Profile::STANDARD).gets(
+            &Ask::at(SHOP),
+            &["a=1", "b=2; Path=/x/y", "c=3; Path=/x", "d=4; Path=/x", "a=5"],
+        );
+        assert_eq!(browser.sends(&Ask::at("https://shop.example/x/y")), "b=2; c=3; d=4; a=5");
+    }
+
+    #[test]
+    fn one_of_the_same_name_domain_and_path_is_replaced() {
+        let ask = Ask::at("https://app.shop.example/");
+        let mut browser = Browser::new(Profile::STANDARD).gets(
+            &ask,
+            &["a=1", "b=1", "a=2", "A=3", "a=4; Path=/x", "a=5; Domain=app.shop.example"],
+        );
+        assert_eq!(browser.sends(&ask), "a=2; b=1; A=3; a=5");
+    }
+
+    #[test]
+    fn a_cookie_ends_with_its_time() {
+        let lasts = |attribute: &str, time| {
+            let ask = Ask::at(SHOP);
+            let line = format!("a=1; {attribute}");
+            let mut browser = Browser::new(Profile::STANDARD).gets(&ask, &[&line]).waits(time);
+            !browser.sends(&ask).is_empty()
+        };
+        let second = Duration::from_secs(1);
+        assert!(lasts("Max-Age=60", 59 * second) && !lasts("Max-Age=60", 60 * second));
+        assert!(lasts("Expires=Wed, 15 Nov 2023 00:00:00 GMT", second));
+        assert!(!lasts("Expires=Wed, 15 Nov 2023 00:00:00 GMT", DAY));
+        assert!(lasts("Max-Age=60; Expires=Wed, 15 Nov 2000 00:00:00 GMT", second));
+        assert!(lasts("Secure", 10_000 * DAY));
+        assert!(lasts("Max-Age=99999999", 399 * DAY) && !lasts("Max-Age=99999999", 400 * DAY));
+        assert!(!lasts("Expires=Fri, 15 Nov 2099 00:00:00 GMT", 400 * DAY));
+    }
+
+    #[test]
+    fn a_time_that_is_over_removes_a_cookie() {
+        for attribute in ["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:00 GMT"] {
+            let ask = Ask::at(SHOP);
+            let line = format!("a=; {attribute}");
+            let mut browser = Browser::new(Profile::STANDARD).gets(&ask, &["a=1", &line]);
+            assert_eq!(browser.sends(&ask), "");
+            assert_eq!(browser.jar.iter().count(), 0);
+        }
+    }
+
+    #[test]
+    fn secure_ones_travel_by_tls_or_within_the_machine() {
+        let plain = "http://shop.example/";
+        assert_eq!(back(SHOP, "a=1; Secure", plain), "");
+        assert_eq!(back(plain, "a=1; Secure", SHOP), "");
+        assert_eq!(back("http://localhost/", "a=1; Secure", "http://localhost/"), "a=1");
+        assert_eq!(back("http://127.0.0.1/", "a=1; Secure", "http://127.0.0.1/"), "a=1");
+    }
+
+    #[test]
+    fn secure_ones_are_left_alone() {
+        let then = |line: &str, path: &str| {
+            let plain = Ask::at("http://app.shop.example/");
+            let mut browser = Browser::new(Profile::STANDARD)
+                .gets(&Ask::at("https://app.shop.example/"), &["a=1; Secure; Path=/login"])
+                .gets(&plain, &[line]);
+            browser.sends(&Ask::at(&format!("https://app.shop.example{path}")))
+        };
+        assert_eq!(then("a=2; Path=/login", "/login"), "a=1");
+        assert_eq!(then("a=2; Path=/login/en", "/login/en"), "a=1");
+        assert_eq!(then("a=2; Path=/login; Domain=shop.example", "/login"), "a=1");
+        assert_eq!(then("a=2; Path=/", "/login"), "a=1; a=2");
+        assert_eq!(then("a=2; Path=/foo", "/foo"), "a=2");
+        assert_eq!(then("b=2; Path=/login", "/login"), "a=1; b=2");
+    }
+
+    #[test]
+    fn scripts_see_and_touch_nothing_that_is_http_only() {
+        let page = Page::at(url(SHOP));
+        let mut browser = Browser::new(Profile::STANDARD)
+            .gets(&Ask::at(SHOP), &["a=1; HttpOnly", "b=2"])
+            .writes(&page, "a=3")
+            .writes(&page, "b=4; Path=/")
+            .writes(&page, "c=5; HttpOnly")
+            .writes(&page, "d=6; Secure; SameSite=Strict");
+        assert_eq!(browser.reads(&page), "b=4; d=6");
+        assert_eq!(browser.sends(&Ask::at(SHOP)), "a=1; b=4; d=6");
+    }
+
+    #[test]
+    fn a_sandboxed_page_has_no_cookies() {
+        let page = Page { origin: PageOrigin::Opaque, ..Page::at(url(SHOP)) };
+        let browser =
+            Browser::new(Profile::STANDARD).gets(&Ask::at(SHOP), &["a=1"]).writes(&page, "b=2");
+        assert_eq!(browser.reads(&page), "");
+        assert_eq!(browser.jar.iter().count(), 1);
+    }
+
+    /// All four kinds of `SameSite`.
+    const KINDS: [&str; 4] = [
+        "strict=1; Secure; SameSite=Strict",
+        "lax=1; Secure; SameSite=Lax",
+        "none=1; Secure; SameSite=None",
+        "default=1; Secure",
+    ];
+    const EVIL: &str = "https://evil.test/";
+
+    fn with_kinds(profile: Profile) -> Browser {
+        Browser::new(profile).gets(&Ask::at(SHOP), &KINDS)
+    }
+
+    #[test]
+    fn same_site_keeps_cookies_from_other_sites() {
+        let all = "strict=1; lax=1; none=1; default=1";
+        for (ask, expected) in [
+            (Ask::at(SHOP), all),
+            (Ask::from("https://app.shop.example/", SHOP), all),
+            (Ask { method: Method::POST, ..Ask::from(SHOP, SHOP) }, all),
+            (Ask::leaving(SHOP, Method::POST, SHOP), all),
+            (Ask::from(EVIL, SHOP), "none=1"),
+            (Ask::leaving(EVIL, Method::GET, SHOP), "lax=1; none=1; default=1"),
+            (Ask::leaving(EVIL, Method::POST, SHOP), "none=1"),
+            (Ask::leaving("http://shop.example", Method::POST, SHOP), "none=1"),
+        ] {
+            assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), expected, "{:?}", ask.context());
+        }
+    }
+
+    #[test]
+    fn a_frame_within_another_site_is_of_another_site() {
+        let page =
+            Page { top_level: url(EVIL), has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
+        let ask = Ask { page: Some(page.clone()), ..Ask::from(SHOP, SHOP) };
+        assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
+        assert_eq!(with_kinds(Profile::STANDARD).reads(&page), "none=1");
+        let sandwiched = Page { has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
+        assert_eq!(with_kinds(Profile::STANDARD).reads(&sandwiched), "none=1");
+    }
+
+    #[test]
+    fn an_answer_to_another_site_sets_what_it_may_send_there() {
+        let set =
+            |ask: &Ask| Browser::new(Profile::STANDARD).gets(ask, &KINDS).sends(&Ask::at(SHOP));
+        assert_eq!(set(&Ask::from(EVIL, SHOP)), "none=1");
+        assert_eq!(
+            set(&Ask::leaving(EVIL, Method::POST, SHOP)),
+            "strict=1; lax=1; none=1; default=1",
+        );
+    }
+
+    #[test]
+    fn without_lax_by_default_the_default_is_none() {
+        for profile in [Profile::FIREFOX, Profile::WEBKIT] {
+            let profile = profile.third_party(ThirdParty::Sent);
+            assert_eq!(with_kinds(profile).sends(&Ask::from(EVIL, SHOP)), "none=1; default=1");
+        }
+    }
+
+    #[test]
+    fn a_new_cookie_goes_with_posts_for_two_minutes_in_chromium() {
+        let ask = Ask::leaving(EVIL, Method::POST, SHOP);
+        let young = Duration::from_secs(119);
+        assert_eq!(with_kinds(Profile::CHROMIUM).waits(young).sends(&ask), "none=1; default=1");
+        let old = Duration::from_secs(120);
+        assert_eq!(with_kinds(Profile::CHROMIUM).waits(old).sends(&ask), "none=1");
+        assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
+    }
+
+    #[test]
+    fn a_redirect_by_another_site_counts_where_the_profile_says_so() {
+        let ask = Ask { was_elsewhere: true, ..Ask::from(SHOP, SHOP) };
+        let counting = Profile { redirects_count: true, ..Profile::STANDARD };
+        assert_eq!(with_kinds(counting).sends(&ask), "none=1");
+        assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "strict=1; lax=1; none=1; default=1",);
+    }
+
+    #[test]
+    fn none_without_secure_is_refused() {
+        let set = |profile| {
+            Browser::new(profile)
+                .gets(&Ask::at(SHOP), &["a=1; SameSite=None"])
+                .sends(&Ask::at(SHOP))
+        };
+        assert_eq!(set(Profile::STANDARD), "");
+        let lenient = Profile { none_requires_secure: false, ..Profile::STANDARD };
+        assert_eq!(set(lenient), "a=1");
+    }
+
+    #[test]
+    fn a_prefix_is_a_promise() {
+        for (line, is_kept) in [
+            ("__Secure-a=1", false),
+            ("__Secure-a=1; Secure", true),
+            ("__Secure-a=1; Secure; Domain=shop.example", true),
+            ("__Host-a=1; Secure; Path=/", true),
+            ("__Host-a=1; Path=/", false),
+            ("__Host-a=1; Secure", false),
+            ("__Host-a=1; Secure; Path=/x", false),
+            ("__Host-a=1; Secure; Path=/; Domain=shop.example", false),
+            ("__Http-a=1; Secure; HttpOnly", true),
+            ("__Http-a=1; Secure", false),
+            ("__Host-Http-a=1; Secure; HttpOnly; Path=/", true),
+            ("__Host-Http-a=1; Secure; Path=/", false),
+            ("__Host-Http-a=1; Secure; HttpOnly", false),
+            ("__hOsT-a=1", false),
+            ("__Host-a; Secure; Path=/", false),
+            ("=__Secure-a=1; Secure", false),
+            ("__Hosta=1", true),
+        ] {
+            let sent = back(SHOP, line, SHOP);
+            assert_eq!(!sent.is_empty(), is_kept, "{line}");
+        }
+    }
+
+    #[test]
+    fn prefixes_are_read_exactly_where_the_profile_says_so() {
+        let set = |profile: Profile, line| {
+            !Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP)).is_empty()
+        };
+        assert!(set(Profile::FIREFOX, "__host-a=1"));
+        assert!(!set(Profile::FIREFOX, "__Host-a=1"));
+        assert!(!set(Profile::CHROMIUM, "__host-a=1"));
+        assert!(!set(Profile::STANDARD, "__Http-a=1"));
+        let older = Profile { has_http_prefixes: false, ..Profile::STANDARD };
+        assert!(set(older, "__Http-a=1"));
+    }
+
+    #[test]
+    fn a_cookie_without_name_is_sent_as_the_engine_sees_it() {
+        let set = |profile, line| {
+            Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP))
+        };
+        for profile in [Profile::STANDARD, Profile::CHROMIUM, Profile::WEBKIT] {
+            assert_eq!(set(profile, "foo"), "foo");
+            assert_eq!(set(profile, "=v"), "v");
+        }
+        assert_eq!(set(Profile::FIREFOX, "foo"), "foo=");
+        assert_eq!(set(Profile::FIREFOX, "=v"), "");
+    }
+
+    const FRAMED: &str = "https://widget.test/";
+
+    /// What is set in the window of one site and sent in those of three, a fourth being its own.
+    fn framed(profile: Profile, line: &str) -> [String; 3] {
+        let mut browser = Browser::new(profile).gets(&Ask::from(SHOP, FRAMED), &[line]);
+        [
+            browser.sends(&Ask::from(SHOP, FRAMED)),
+            browser.sends(&Ask::from(EVIL, FRAMED)),
+            browser.sends(&Ask::at(FRAMED)),
+        ]
+    }
+
+    #[test]
+    fn third_parties_have_their_cookies_as_the_setting_says() {
+        let line = "a=1; Secure; SameSite=None";
+        let with = |third_party| framed(Profile::STANDARD.third_party(third_party), line);
+        assert_eq!(with(ThirdParty::Sent), ["a=1", "a=1", "a=1"]);
+        assert_eq!(with(ThirdParty::Partitioned), ["a=1", "", ""]);
+        assert_eq!(with(ThirdParty::Blocked), ["", "", ""]);
+    }
+
+    #[test]
+    fn partitioned_ones_are_for_one_site_of_windows_in_any_setting() {
+        let line = "a=1; Secure; SameSite=None; Partitioned";
+        for third_party in [ThirdParty::Sent, ThirdParty::Partitioned, ThirdParty::Blocked] {
+            let profile = Profile::STANDARD.third_party(third_party);
+            assert_eq!(framed(profile, line), ["a=1", "", ""]);
+        }
+        assert_eq!(framed(Profile::STANDARD, "a=1; SameSite=None; Partitioned"), ["", "", ""]);
+    }
+
+    #[test]
+    fn what_is_set_in_its_own_window_stays_out_of_others() {
+        let line = "a=1; Secure; SameSite=None";
+        for third_party in [ThirdParty::Partitioned, ThirdParty::Blocked] {
+            let profile = Profile::STANDARD.third_party(third_party);
+            let mut browser = Browser::new(profile).gets(&Ask::at(FRAMED), &[line]);
+            assert_eq!(browser.sends(&Ask::from(SHOP, FRAMED)), "");
+            assert_eq!(browser.sends(&Ask::leaving(SHOP, Method::GET, FRAMED)), "a=1");
+        }
+    }
+
+    #[test]
+    fn a_frame_of_the_windows_own_site_has_its_own_partition_behind_another_site() {
+        let line = "a=1; Secure; SameSite=None; Partitioned";
+        let behind = Page { has_same_site_ancestors: false, ..Page::at(url(SHOP)) };
+        let ask = Ask { page: Some(behind), ..Ask::from(SHOP, SHOP) };
+        let mut browser = Browser::new(Profile::CHROMIUM).gets(&Ask::from(SHOP, SHOP), &[line]);
+        assert_eq!(browser.sends(&ask), "");
+        assert_eq!(browser.sends(&Ask::at(SHOP)), "a=1");
+    }
+
+    #[test]
+    fn one_owner_has_180_cookies_at_the_most_and_secure_ones_stay() {
+        let mut browser = Browser::new(Profile::CHROMIUM);
+        for number in 0..180 {
+            let host = if number % 2 == 0 { SHOP } else { "https://app.shop.example/" };
+            let secure = if number < 100 { "; Secure" } else { "" };
+            browser = browser.gets(&Ask::at(host), &[&format!("a{number}=1{secure}")]);
+        }
+        let other = Ask::at("https://other.example/");
+        let mut browser = browser.gets(&other, &["b=1"]);
+        assert_eq!(browser.jar.iter().count(), 181);
+        browser.sends(&Ask::at("http://app.shop.example/"));
+        let browser = browser.gets(&Ask::at(SHOP), &["c=1"]);
+        assert_eq!(browser.jar.iter().count(), 151);
+        let is_left = |name: &str| browser.jar.iter().any(|cookie| cookie.name() == name);
+        assert!(is_left("a0") && is_left("a99"), "those with Secure");
+        assert!(!is_left("a100") && is_left("a101"), "the one that was asked for");
+        assert!(is_left("b") && is_left("c"));
+    }
+
+    #[test]
+    fn there_are_3300_cookies_at_the_most() {
+        let mut browser = Browser::new(Profile::STANDARD);
+        for number in 0..=MOST {
+            let ask = Ask::at(&format!("https://shop{number}.example/"));
+            browser = browser.gets(&ask, &["a=1"]);
+        }
+        assert_eq!(browser.jar.iter().count(), KEPT);
+        assert!(browser.jar.iter().all(|cookie| cookie.domain() != "shop0.example"));
+    }
+
+    #[test]
+    fn a_cookie_says_what_it_is() {
+        let line = "a=1; Domain=shop.example; Path=/x; Max-Age=60; Secure; HttpOnly; SameSite=Lax";
+        let browser = Browser::new(Profile::STANDARD).gets(&Ask::at(SHOP), &[line]);
+        let cookie = browser.jar.iter().next().unwrap();
+        assert_eq!((cookie.name(), cookie.value()), ("a".into(), "1".into()));
+        assert_eq!((cookie.domain(), cookie.is_host_only()), ("shop.example", false));
+        assert_eq!(cookie.path(), "/x");
+        assert_eq!(cookie.expires(), Some(NOW + Duration::from_secs(60)));
+        assert!(cookie.is_secure() && cookie.is_http_only());
+        assert_eq!(cookie.same_site(), Some(SameSite::Lax));
+        assert_eq!(cookie.partition(), None);
+    }
 }

@@ -4,7 +4,7 @@ use super::{
     Answer, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
     cors_check::cors_check,
     document, filter,
-    network::{self, Network},
+    network::{self, Asked, Network},
     preflight, redirect,
     request::{Request, Tainting},
     resource_policy, script,
@@ -22,7 +22,9 @@ enum Waiting {
     /// The answer to a preflight that asked for these names.
     Preflight(Vec<String>),
     /// The answer to the request itself.
-    Response,
+    Response(Asked),
+    /// The answer that the cache is to have, for which nobody waits.
+    Refresh(Asked),
 }
 
 /// What a load does next.
@@ -30,6 +32,8 @@ enum Waiting {
 pub(super) enum Next {
     Send(Box<Load>, Sent),
     Done(Outcome),
+    /// Nobody has waited for it.
+    Kept,
 }
 
 enum Step {
@@ -46,6 +50,11 @@ pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next
 }
 
 impl Load {
+    /// What the browser asks for itself, to have it in its cache.
+    pub(super) fn refresh(request: Request, asked: Asked) -> Self {
+        Self { request, waits_for: Waiting::Refresh(asked) }
+    }
+
     /// A server has answered.
     pub(super) fn answered(self, state: &mut State, answer: Answer) -> Next {
         let request = self.request;
@@ -61,16 +70,24 @@ impl Load {
                     Err(reason) => fail(state, &request, true, reason),
                 }
             }
-            Waiting::Response => proceed(state, request, |state, request| {
-                let answer = network::received(state, request, answer);
+            Waiting::Response(asked) => proceed(state, request, |state, request| {
+                let answer = network::received(state, request, &asked, answer);
                 respond(state, request, answer, false)
             }),
+            Waiting::Refresh(asked) => {
+                network::received(state, &request, &asked, answer);
+                Next::Kept
+            }
         }
     }
 
     /// No server has.
     pub(super) fn unreachable(self, state: &mut State) -> Next {
-        let in_preflight = matches!(self.waits_for, Waiting::Preflight(_));
+        let in_preflight = match self.waits_for {
+            Waiting::Preflight(_) => true,
+            Waiting::Response(_) => false,
+            Waiting::Refresh(_) => return Next::Kept,
+        };
         fail(state, &self.request, in_preflight, Reason::Unreachable)
     }
 }
@@ -131,7 +148,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
 
 fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     match network::send(state, request) {
-        Network::Send(sent) => Ok(Step::Send(Waiting::Response, sent)),
+        Network::Send(sent, asked) => Ok(Step::Send(Waiting::Response(asked), sent)),
+        Network::Cached(answer) => respond(state, request, answer, true),
     }
 }
 
@@ -174,4 +192,124 @@ fn respond(
         _ => Outcome::Response(filter::filter(request, answer, is_cached)),
     };
     Ok(Step::Done(outcome))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Credentials, Event, LoadId, Output, PageOrigin, step,
+        trial::{answer, app, browser, load, load_in},
+    };
+
+    const URL: &str = "https://api.test/";
+
+    #[test]
+    fn without_asking_nobody_reads_another_origin() {
+        let trial = load(&app(), Fetch::get(URL), &[answer(200, &[])]);
+        assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
+        assert!(!trial.outcome.blocked().unwrap().in_preflight);
+    }
+
+    #[test]
+    fn a_refused_preflight_keeps_the_request_at_home() {
+        let trial = load(&app(), Fetch::new("DELETE", URL), &[answer(403, &[])]);
+        assert!(trial.outcome.blocked().unwrap().in_preflight);
+        assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
+    }
+
+    #[test]
+    fn mode_same_origin_asks_nobody_else() {
+        let fetch = |url| Fetch::get(url).mode(Mode::SameOrigin);
+        assert_eq!(*load(&app(), fetch(URL), &[]).reason(), Reason::Mode);
+        let away = answer(302, &[("location", URL)]);
+        assert_eq!(*load(&app(), fetch("/"), &[away]).reason(), Reason::Mode);
+    }
+
+    #[test]
+    fn without_cors_redirects_are_followed_or_nothing_is_sent() {
+        let fetch = Fetch::get(URL).mode(Mode::NoCors).redirect(Redirect::Manual);
+        assert_eq!(*load(&app(), fetch, &[]).reason(), Reason::Mode);
+    }
+
+    #[test]
+    fn what_pages_may_not_ask_for_is_not_sent() {
+        for (fetch, reason) in [
+            (Fetch::new("trace", URL), Reason::Method),
+            (Fetch::new("a b", URL), Reason::Method),
+            (Fetch::put(URL).mode(Mode::NoCors), Reason::Method),
+            (Fetch::get(URL).body("x"), Reason::Content),
+            (Fetch::get("https://u:p@api.test/"), Reason::Address),
+            (Fetch::get("https://"), Reason::Address),
+            (Fetch::get("ftp://api.test/"), Reason::Scheme),
+            (Fetch::websocket("ftp://api.test/"), Reason::Scheme),
+            (Fetch::get(URL).header("a b", "1"), Reason::Header("a b: 1".into())),
+        ] {
+            assert_eq!(*load(&app(), fetch, &[]).reason(), reason);
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_own_origin_stays_shared_after_it_went_abroad() {
+        let grant = [("access-control-allow-origin", "*"), ("location", "https://app.test/b")];
+        let answers = [answer(302, &grant), answer(200, &[])];
+        let trial = load(&app(), Fetch::get(URL), &answers);
+        assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
+        assert_eq!(trial.outcome.blocked().unwrap().origin, PageOrigin::Opaque);
+    }
+
+    #[test]
+    fn the_address_bar_is_of_no_page() {
+        let trial = load_in(browser(), None, Fetch::navigate(URL), &[answer(200, &[])]);
+        assert_eq!(trial.outcome.page().unwrap().url.as_str(), URL);
+        assert_eq!([trial.last("origin"), trial.last("referer")], [None, None]);
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_reached_shows_nothing() {
+        let (id, page) = (LoadId(7), Some(app()));
+        let (state, _) = step(browser(), Event::Start { id, page, fetch: Fetch::put(URL) });
+        let (_, outputs) = step(state, Event::Unreachable { id });
+        let [Output::Done { outcome, .. }] = &outputs[..] else { panic!("{outputs:?}") };
+        let blocked = outcome.blocked().unwrap();
+        assert_eq!((blocked.in_preflight, &blocked.reason), (true, &Reason::Unreachable));
+    }
+
+    #[test]
+    fn loads_run_side_by_side() {
+        let mut state = browser();
+        for (id, url) in [(1, "/a"), (2, "/b")] {
+            let event = Event::Start { id: LoadId(id), page: Some(app()), fetch: Fetch::get(url) };
+            (state, _) = step(state, event);
+        }
+        for (id, status) in [(2, 404), (1, 200)] {
+            let event = Event::Answer { id: LoadId(id), answer: answer(status, &[]) };
+            let outputs;
+            (state, outputs) = step(state, event);
+            let [Output::Done { outcome, .. }] = &outputs[..] else { panic!("{outputs:?}") };
+            assert_eq!(outcome.response().unwrap().status, status);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_is_ignored() {
+        let id = LoadId(3);
+        let events = [Event::Answer { id, answer: answer(200, &[]) }, Event::Unreachable { id }];
+        for event in events {
+            assert!(step(browser(), event).1.is_empty());
+        }
+    }
+
+    #[test]
+    fn credentials_need_a_grant_by_name_and_in_words() {
+        let fetch = || Fetch::get(URL).credentials(Credentials::Include);
+        let origin = |value| ("access-control-allow-origin", value);
+        let trial = load(&app(), fetch(), &[answer(200, &[origin("*")])]);
+        assert_eq!(*trial.reason(), Reason::AnyOriginWithCredentials);
+        let trial = load(&app(), fetch(), &[answer(200, &[origin("https://app.test")])]);
+        assert_eq!(*trial.reason(), Reason::AllowCredentials(None));
+        let fields = [origin("https://app.test"), ("access-control-allow-credentials", "True")];
+        let trial = load(&app(), fetch(), &[answer(200, &fields)]);
+        assert_eq!(*trial.reason(), Reason::AllowCredentials(Some("True".into())));
+    }
 }

@@ -11,9 +11,15 @@
 //! - [`Output::Done`]: what the page got: an [`Outcome`]
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
+//!
+//! Left out are: what a page forbids itself (its Content Security Policy, COEP), service workers,
+//! HTTP authentication by dialog or by the address, HSTS, the blocking of opaque responses by their
+//! content, ports and networks that browsers keep pages from, and all that is not `http`, `https`
+//! or their WebSockets.
 
 mod console;
 mod cookie;
+mod cookie_context;
 mod cookie_date;
 mod cors_check;
 mod document;
@@ -21,6 +27,7 @@ mod event;
 mod fetch;
 mod filter;
 mod framing;
+mod freshness;
 mod headers;
 mod jar;
 mod main_fetch;
@@ -37,15 +44,20 @@ mod referrer;
 mod request;
 mod resource_policy;
 mod script;
+mod set_cookie;
 mod site;
 mod state;
+mod store;
+#[cfg(test)]
+mod trial;
 
-pub use cookie::SameSite;
+pub use cookie::Cookie;
 pub use event::{Answer, Event, LoadId, Output, Sent};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
-pub use jar::{Cookie, Jar};
+pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{Nameless, Profile, ThirdParty};
+pub use profile::{Nameless, Pragma, Profile, ThirdParty, Variants};
+pub use set_cookie::SameSite;
 pub use state::{State, run, step};
 pub use url::Url;

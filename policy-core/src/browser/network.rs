@@ -5,18 +5,40 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, Credentials, Destination, Mode, Sent, State,
-    jar::CookieContext,
+    Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cookie_context::CookieContext,
     metadata, preflight,
     referrer::{origin_allowed, referrer},
     request::{Request, Tainting},
     site::is_trustworthy,
+    store::{Lookup, Partition},
 };
 
 /// Where the answer comes from.
+#[expect(clippy::large_enum_variant, reason = "taken apart at once")]
 pub(super) enum Network {
     /// A server has to be asked.
-    Send(Sent),
+    Send(Sent, Asked),
+    /// It was there.
+    Cached(Answer),
+}
+
+/// A request that is on its way, as the HTTP cache looks at it.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Without content and without conditions of the cache.
+    request: Sent,
+    key: Partition,
+    /// Whether the cache asks if what it has still holds.
+    is_conditional: bool,
+}
+
+/// A stored answer that was used at once is asked for anew, for the next time.
+#[derive(Clone, Debug)]
+pub(super) struct Refresh {
+    pub(super) request: Request,
+    pub(super) sent: Sent,
+    pub(super) asked: Asked,
 }
 
 /// A request on its way.
@@ -29,15 +51,31 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
         upgrade(&mut headers);
     }
     describe(&mut headers, request);
+    ask_caches(&mut headers, request.fetch.cache);
     let mut sent = sent(request, request.method.clone(), headers);
-    sent.body = request.body.clone();
     if includes_credentials(request)
         && let Some(value) =
             state.cookies.header(&state.profile, state.now, &cookie_context(request))
     {
         sent.headers.insert(header::COOKIE, value);
     }
-    Network::Send(sent)
+    let key = partition(&state.profile, request);
+    let lookup = match request.fetch.mode {
+        Mode::WebSocket => Lookup::Miss,
+        _ => state.store.lookup(&state.profile, state.now, &key, request.fetch.cache, &sent),
+    };
+    let (cached, conditions) = match lookup {
+        Lookup::Fresh(answer) => return Network::Cached(answer),
+        Lookup::Refresh(answer, conditions) => (Some(answer), conditions),
+        Lookup::Stale(conditions) => (None, conditions),
+        Lookup::Miss => (None, HeaderMap::new()),
+    };
+    let asked = Asked { request: sent.clone(), key, is_conditional: !conditions.is_empty() };
+    sent.headers.extend(conditions);
+    sent.body.clone_from(&request.body);
+    let Some(answer) = cached else { return Network::Send(sent, asked) };
+    state.refreshes.push(Refresh { request: request.clone(), sent, asked });
+    Network::Cached(answer)
 }
 
 /// A preflight: without credentials, and past all caches.
@@ -47,15 +85,32 @@ pub(super) fn preflight(request: &Request, unsafe_names: &[String]) -> Sent {
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
-/// What the browser keeps of an answer before anybody looks at it.
-pub(super) fn received(state: &mut State, request: &Request, answer: Answer) -> Answer {
+/// What the browser keeps of an answer before anybody looks at it, and what it takes for the
+/// answer: where the server says that the stored one still holds, that.
+pub(super) fn received(
+    state: &mut State,
+    request: &Request,
+    asked: &Asked,
+    answer: Answer,
+) -> Answer {
     if includes_credentials(request) {
         for line in answer.headers.get_all(header::SET_COOKIE) {
             let context = cookie_context(request);
             state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
         }
     }
-    answer
+    let State { profile, now, store, .. } = state;
+    let Asked { request: sent, key, is_conditional } = asked;
+    match request.fetch.mode {
+        Mode::WebSocket => answer,
+        _ if *is_conditional && answer.status == 304 => {
+            store.revalidated(profile, *now, key, sent, &answer).unwrap_or(answer)
+        }
+        _ => {
+            store.keep(profile, *now, key, request.fetch.cache, sent, &answer);
+            answer
+        }
+    }
 }
 
 /// Whether a page of `https` would load something that others can change on its way (Mixed
@@ -120,6 +175,25 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
     }
 }
 
+/// What the cache modes tell the caches on the way.
+fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
+    let control = match mode {
+        CacheMode::NoStore | CacheMode::Reload => "no-cache",
+        CacheMode::NoCache => "max-age=0",
+        CacheMode::Default | CacheMode::ForceCache => return,
+    };
+    if control == "no-cache" {
+        headers.entry(header::PRAGMA).or_insert(HeaderValue::from_static(control));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static(control));
+}
+
+fn partition(profile: &Profile, request: &Request) -> Partition {
+    let page = request.page.as_ref().filter(|_| !request.is_top_level_navigation());
+    let is_frame = request.fetch.destination == Destination::Frame;
+    Partition::of(profile, page, is_frame, &request.url, includes_credentials(request))
+}
+
 fn accepted(request: &Request) -> &'static str {
     match request.fetch.destination {
         Destination::Document | Destination::Frame => {
@@ -146,5 +220,185 @@ fn upgrade(headers: &mut HeaderMap) {
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch, Page, PageOrigin, Reason, ReferrerPolicy,
+        trial::{Trial, answer, app, browser, load, load_in, page},
+    };
+
+    #[test]
+    fn cookies_go_as_the_credentials_mode_says() {
+        let cookie = ("set-cookie", "a=1; Secure; SameSite=None");
+        let granted = [("access-control-allow-origin", "https://app.test")];
+        let granted = [granted[0], ("access-control-allow-credentials", "true")];
+        let bar = |url| Fetch::navigate(url);
+        let state = load_in(browser(), None, bar("https://app.test/"), &[answer(200, &[cookie])]);
+        let state =
+            load_in(state.state, None, bar("https://api.test/"), &[answer(200, &[cookie])]).state;
+        let cookie = |url: &str, credentials| {
+            let fetch = Fetch::get(url).credentials(credentials);
+            let trial = load_in(state.clone(), Some(&app()), fetch, &[answer(200, &granted)]);
+            trial.last("cookie").map(str::to_owned)
+        };
+        for (credentials, own, other) in [
+            (Credentials::Omit, None, None),
+            (Credentials::SameOrigin, Some("a=1"), None),
+            (Credentials::Include, Some("a=1"), Some("a=1")),
+        ] {
+            assert_eq!(cookie("/", credentials).as_deref(), own, "{credentials:?}");
+            assert_eq!(
+                cookie("https://api.test/", credentials).as_deref(),
+                other,
+                "{credentials:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn cookies_are_kept_even_of_an_answer_that_nobody_may_read() {
+        let fetch = |credentials| Fetch::get("https://api.test/").credentials(credentials);
+        let fields = [("set-cookie", "a=1; Secure; SameSite=None")];
+        let kept = |credentials| {
+            let trial = load(&app(), fetch(credentials), &[answer(200, &fields)]);
+            assert!(trial.outcome.blocked().is_some());
+            trial.state.cookies().iter().count()
+        };
+        assert_eq!(kept(Credentials::Include), 1);
+        assert_eq!(kept(Credentials::Omit), 0);
+    }
+
+    #[test]
+    fn a_preflight_has_no_credentials_and_keeps_no_cookies() {
+        let fetch = Fetch::put("https://api.test/").credentials(Credentials::Include);
+        let trial = load(&app(), fetch, &[answer(401, &[("set-cookie", "a=1")])]);
+        assert_eq!(trial.last("cookie"), None);
+        assert_eq!(trial.state.cookies().iter().count(), 0);
+        assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
+    }
+
+    #[test]
+    fn a_protected_page_loads_nothing_that_others_can_change() {
+        for fetch in [Fetch::get, Fetch::image, Fetch::frame, Fetch::websocket] {
+            let trial = load(&app(), fetch("http://api.test/".to_owned()), &[]);
+            assert_eq!(*trial.reason(), Reason::MixedContent);
+        }
+        for url in ["http://localhost/", "http://127.0.0.1/"] {
+            load(&app(), Fetch::image(url), &[answer(200, &[])]);
+        }
+        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
+        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
+        let redirect = answer(302, &[("location", "http://api.test/")]);
+        assert_eq!(*load(&app(), Fetch::image("/"), &[redirect]).reason(), Reason::MixedContent);
+    }
+
+    #[test]
+    fn origin_is_told_to_others_and_with_unsafe_methods() {
+        let origin =
+            |fetch| load(&app(), fetch, &[answer(200, &[])]).last("origin").map(str::to_owned);
+        let app = Some("https://app.test");
+        assert_eq!(origin(Fetch::get("/")), None);
+        assert_eq!(origin(Fetch::post("/")).as_deref(), app);
+        assert_eq!(origin(Fetch::get("https://api.test/")).as_deref(), app);
+        assert_eq!(origin(Fetch::image("https://api.test/")), None);
+        assert_eq!(origin(Fetch::post("https://api.test/").mode(Mode::NoCors)).as_deref(), app);
+    }
+
+    #[test]
+    fn the_referrer_policy_hides_the_origin_where_cors_is_not_used() {
+        let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
+        let form = Fetch::form("https://api.test/", [("a", "b")]);
+        assert_eq!(load(&page, form, &[answer(200, &[])]).last("origin"), Some("null"));
+        let fetch = Fetch::post("https://api.test/");
+        let trial = load(&page, fetch, &[answer(200, &[])]);
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("referer"), None);
+    }
+
+    #[test]
+    fn a_sandboxed_page_is_null_even_at_home() {
+        let page = Page { origin: PageOrigin::Opaque, ..app() };
+        assert_eq!(load(&page, Fetch::get("/"), &[answer(200, &[])]).last("origin"), Some("null"));
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_with_origin_and_upgrade() {
+        let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(101, &[])]);
+        assert!(matches!(trial.outcome, crate::browser::Outcome::Open));
+        assert_eq!(trial.sent[0].url.as_str(), "https://api.test/live");
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("upgrade"), Some("websocket"));
+        let refused = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(403, &[])]);
+        assert_eq!(*refused.reason(), Reason::NoUpgrade(403));
+    }
+
+    /// What `/` says at first, and how a second fetch of it goes, which is answered `again`.
+    fn twice(fields: &[(&str, &str)], again: &[Answer]) -> (Trial, u16) {
+        let state = load_in(browser(), Some(&app()), Fetch::get("/"), &[answer(200, fields)]).state;
+        let trial = load_in(state, Some(&app()), Fetch::get("/"), again);
+        let status = trial.outcome.response().unwrap().status;
+        (trial, status)
+    }
+
+    #[test]
+    fn what_is_fresh_is_not_asked_for() {
+        let (trial, _) = twice(&[("cache-control", "max-age=60")], &[]);
+        let response = trial.outcome.response().unwrap();
+        assert!(response.is_cached && response.body == b"content");
+    }
+
+    #[test]
+    fn what_is_stale_is_asked_for_with_conditions() {
+        let (trial, status) =
+            twice(&[("etag", "\"1\""), ("cache-control", "no-cache")], &[answer(304, &[])]);
+        assert_eq!(trial.last("if-none-match"), Some("\"1\""));
+        assert_eq!(status, 200);
+        assert!(!trial.outcome.response().unwrap().is_cached);
+    }
+
+    #[test]
+    fn a_script_that_asks_with_conditions_sees_the_answer_to_them() {
+        let fetch = Fetch::get("/").header("if-none-match", "\"1\"");
+        let trial = load(&app(), fetch, &[answer(304, &[])]);
+        assert_eq!(trial.outcome.response().unwrap().status, 304);
+    }
+
+    #[test]
+    fn what_may_be_used_while_it_is_refreshed_is_used_and_refreshed() {
+        let fields = [("etag", "\"1\""), ("cache-control", "max-age=0, stale-while-revalidate=60")];
+        let new = answer(200, &[("cache-control", "max-age=60"), ("x-new", "1")]);
+        let (trial, _) = twice(&fields, &[new]);
+        assert!(trial.outcome.response().unwrap().is_cached);
+        assert_eq!(trial.last("if-none-match"), Some("\"1\""));
+        let third = load_in(trial.state, Some(&app()), Fetch::get("/"), &[]);
+        assert!(third.outcome.response().unwrap().headers.contains_key("x-new"));
+    }
+
+    #[test]
+    fn what_was_cached_for_one_origin_is_checked_for_the_next() {
+        let fields =
+            [("cache-control", "max-age=60"), ("access-control-allow-origin", "https://app.test")];
+        let fetch = || Fetch::get("https://api.test/");
+        let state = load_in(browser(), Some(&app()), fetch(), &[answer(200, &fields)]).state;
+        let sister = Page { top_level: app().url, ..page("https://www.app.test/") };
+        let trial = load_in(state, Some(&sister), fetch(), &[]);
+        assert_eq!(*trial.reason(), Reason::AllowOrigin("https://app.test".into()));
+    }
+
+    #[test]
+    fn the_cache_mode_is_told_to_caches() {
+        for (mode, control, pragma) in [
+            (CacheMode::Default, None, None),
+            (CacheMode::NoCache, Some("max-age=0"), None),
+            (CacheMode::Reload, Some("no-cache"), Some("no-cache")),
+            (CacheMode::NoStore, Some("no-cache"), Some("no-cache")),
+        ] {
+            let trial = load(&app(), Fetch::get("/").cache(mode), &[answer(200, &[])]);
+            assert_eq!([trial.last("cache-control"), trial.last("pragma")], [control, pragma]);
+        }
     }
 }

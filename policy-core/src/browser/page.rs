@@ -4,6 +4,8 @@ use std::fmt;
 
 use url::Url;
 
+use super::site::is_same_site;
+
 /// A document that loads things: its address, its origin, and what it stands in (HTML,
 /// environment settings object).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,16 @@ impl Page {
             has_same_site_ancestors: true,
             referrer_policy: ReferrerPolicy::default(),
             url,
+        }
+    }
+
+    /// A page in a frame of this one.
+    pub fn framed(&self, url: Url) -> Self {
+        Self {
+            top_level: self.top_level.clone(),
+            has_same_site_ancestors: self.has_same_site_ancestors
+                && is_same_site(&self.origin, &url),
+            ..Self::at(url)
         }
     }
 }

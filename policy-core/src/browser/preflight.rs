@@ -100,7 +100,7 @@ pub(super) const METHOD: Method = Method::OPTIONS;
 
 /// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
 fn is_forced(request: &Request) -> bool {
-    request.fetch.watches_upload || (request.fetch.streams_body && request.body.is_some())
+    request.fetch.watches_upload || request.fetch.streams_body
 }
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.
@@ -110,4 +110,120 @@ fn covers(profile: &Profile, name: &str) -> bool {
 
 fn is_number(digits: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch,
+        trial::{Trial, answer, app, load},
+    };
+
+    const URL: &str = "https://api.test/";
+
+    /// A preflight that is answered with these fields beside a grant, and refused.
+    fn refused(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Reason {
+        let trial = preflighted(fetch, status, fields, &[]);
+        assert!(trial.outcome.blocked().unwrap().in_preflight, "{:?}", trial.outcome);
+        trial.reason().clone()
+    }
+
+    /// And one that is granted.
+    fn granted(fetch: Fetch, fields: &[(&str, &str)]) -> Trial {
+        let trial = preflighted(fetch, 204, fields, &[grant()]);
+        assert!(trial.outcome.is_readable(), "{:?}", trial.outcome);
+        trial
+    }
+
+    fn preflighted(fetch: Fetch, status: u16, fields: &[(&str, &str)], rest: &[Answer]) -> Trial {
+        let mut first = answer(status, fields);
+        first.headers.extend(grant().headers);
+        load(&app(), fetch, &[&[first], rest].concat())
+    }
+
+    fn grant() -> Answer {
+        let origin = ("access-control-allow-origin", "https://app.test");
+        answer(200, &[origin, ("access-control-allow-credentials", "true")])
+    }
+
+    const METHODS: &str = "access-control-allow-methods";
+    const HEADERS: &str = "access-control-allow-headers";
+
+    #[test]
+    fn the_status_is_one_of_success() {
+        for status in [199, 300, 302, 401, 404, 500] {
+            let reason = refused(Fetch::put(URL), status, &[(METHODS, "PUT")]);
+            assert_eq!(reason, Reason::PreflightStatus(status));
+        }
+    }
+
+    #[test]
+    fn a_list_that_breaks_the_grammar_allows_nothing() {
+        for field in [METHODS, HEADERS] {
+            let reason = refused(Fetch::put(URL), 204, &[(METHODS, "PUT"), (field, "PUT, a b")]);
+            assert_eq!(reason, Reason::PreflightSyntax(field));
+        }
+    }
+
+    #[test]
+    fn methods_are_compared_letter_by_letter() {
+        let reason = refused(Fetch::patch(URL), 204, &[(METHODS, "patch")]);
+        assert_eq!(reason, Reason::AllowMethods("PATCH".into()));
+        granted(Fetch::new("put", URL), &[(METHODS, "PUT")]);
+    }
+
+    #[test]
+    fn names_are_compared_without_regard_to_case() {
+        granted(Fetch::get(URL).header("x-A", "1"), &[(HEADERS, "X-a")]);
+        let reason = refused(Fetch::get(URL).header("X-B", "1"), 204, &[(HEADERS, "x-a")]);
+        assert_eq!(reason, Reason::AllowHeaders("x-b".into()));
+    }
+
+    #[test]
+    fn a_star_is_a_name_with_credentials() {
+        let star = [(METHODS, "*"), (HEADERS, "*")];
+        let fetch = |credentials| Fetch::put(URL).header("x-a", "1").credentials(credentials);
+        granted(fetch(Credentials::Omit), &star);
+        let reason = refused(fetch(Credentials::Include), 204, &star);
+        assert_eq!(reason, Reason::AllowMethods("PUT".into()));
+    }
+
+    #[test]
+    fn a_star_stands_for_authorization_in_engines_and_not_in_the_standard() {
+        use crate::browser::{Page, State, run};
+        let fetch = || Fetch::get(URL).header("authorization", "Bearer x");
+        let reason = refused(fetch(), 204, &[(HEADERS, "*")]);
+        assert_eq!(reason, Reason::AllowHeaders("authorization".into()));
+        for engine in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
+            let page: Page = app();
+            let state = State::new(engine, std::time::Duration::ZERO);
+            let (_, outcome) = run(state, Some(&page), fetch(), |_| {
+                let mut answer = grant();
+                answer.headers.insert(HEADERS, HeaderValue::from_static("*"));
+                answer
+            });
+            assert!(outcome.is_readable(), "{}: {outcome:?}", engine.name);
+        }
+    }
+
+    #[test]
+    fn who_listens_to_an_upload_needs_no_list_of_methods() {
+        let trial = granted(Fetch::post(URL).watch_upload(), &[]);
+        assert!(trial.sent[0].is_preflight);
+        let stream = granted(Fetch::post(URL).body("x").stream_body(), &[]);
+        assert!(stream.sent[0].is_preflight && stream.sent[0].body.is_none());
+    }
+
+    #[test]
+    fn it_asks_for_the_method_and_for_sorted_names() {
+        let fetch = Fetch::put(URL).header("x-b", "1").header("X-A", "1").header("accept", "*/*");
+        let trial = granted(fetch, &[(METHODS, "PUT"), (HEADERS, "x-a,x-b")]);
+        let preflight = &trial.sent[0];
+        assert_eq!(preflight.method, "OPTIONS");
+        assert_eq!(preflight.headers["access-control-request-method"], "PUT");
+        assert_eq!(preflight.headers["access-control-request-headers"], "x-a,x-b");
+        assert_eq!(preflight.headers["origin"], "https://app.test");
+        assert_eq!(preflight.headers["accept"], "*/*");
+    }
 }

@@ -123,3 +123,82 @@ impl Matching<'_> {
         self.0.iter().any(|item| matches!(item, Item::Name(one) if allows(one)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::browser::{
+        Event, Fetch, Page, State, Url, step,
+        trial::{answer, app, browser, load_in},
+    };
+    use std::time::Duration;
+
+    const URL: &str = "https://api.test/";
+
+    /// Whether a fetch asks again; then it is allowed for `age` seconds.
+    fn asks(state: State, page: &Page, url: &str, age: &str) -> (State, bool) {
+        let fetch = || Fetch::put(url);
+        let (_, outputs) = step(
+            state.clone(),
+            Event::Start {
+                id: crate::browser::LoadId(0),
+                page: Some(page.clone()),
+                fetch: fetch(),
+            },
+        );
+        let asks = format!("{outputs:?}").contains("is_preflight: true");
+        let allowed = answer(
+            200,
+            &[
+                ("access-control-allow-origin", "*"),
+                ("access-control-allow-methods", "PUT"),
+                ("access-control-max-age", age),
+            ],
+        );
+        let answers = if asks { vec![allowed.clone(), allowed] } else { vec![allowed] };
+        (load_in(state, Some(page), fetch(), &answers).state, asks)
+    }
+
+    #[test]
+    fn each_window_origin_and_address_is_asked_for_itself() {
+        let (state, first) = asks(browser(), &app(), URL, "60");
+        let (state, again) = asks(state, &app(), URL, "60");
+        let framed = Page { top_level: Url::parse("https://other.test").unwrap(), ..app() };
+        let (state, in_frame) = asks(state, &framed, URL, "60");
+        let (state, elsewhere) = asks(state, &app(), "https://api.test/b", "60");
+        let (_, once_more) = asks(state, &app(), URL, "60");
+        assert_eq!(
+            [first, again, in_frame, elsewhere, once_more],
+            [true, false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn it_is_over_to_the_second() {
+        let (state, _) = asks(browser(), &app(), URL, "60");
+        let (state, _) = step(state, Event::Elapse(Duration::from_secs(59)));
+        let (state, young) = asks(state, &app(), URL, "60");
+        let (state, _) = step(state, Event::Elapse(Duration::from_secs(1)));
+        assert_eq!([young, asks(state, &app(), URL, "60").1], [false, true]);
+    }
+
+    #[test]
+    fn what_is_no_number_of_seconds_is_five() {
+        for age in ["-1", "1.5", "", "1, 2"] {
+            let (state, _) = asks(browser(), &app(), URL, age);
+            let (state, _) = step(state, Event::Elapse(Duration::from_secs(4)));
+            let (state, young) = asks(state, &app(), URL, age);
+            let (state, _) = step(state, Event::Elapse(Duration::from_secs(1)));
+            assert_eq!([young, asks(state, &app(), URL, age).1], [false, true], "{age}");
+        }
+    }
+
+    #[test]
+    fn an_error_makes_it_forget_that_address_only() {
+        let (state, _) = asks(browser(), &app(), URL, "60");
+        let (state, _) = asks(state, &app(), "https://api.test/b", "60");
+        let refused = answer(200, &[]);
+        let state = load_in(state, Some(&app()), Fetch::put(URL), &[refused]).state;
+        let (state, forgotten) = asks(state, &app(), URL, "60");
+        assert_eq!([forgotten, asks(state, &app(), "https://api.test/b", "60").1], [true, false]);
+    }
+}

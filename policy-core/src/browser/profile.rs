@@ -42,6 +42,47 @@ pub struct Profile {
     pub cookies_per_domain: usize,
     /// How many of them stay when there are more.
     pub cookies_kept_per_domain: usize,
+    /// Whether the site of a frame parts what is cached, besides the site of the window.
+    pub caches_by_frame: bool,
+    /// Whether what was loaded without credentials is cached apart.
+    pub caches_by_credentials: bool,
+    /// How the cache obeys `Vary`.
+    pub variants: Variants,
+    /// What `Pragma: no-cache` of an answer means.
+    pub pragma: Pragma,
+    /// The statuses that are used without asking, if not all.
+    pub fresh_statuses: Option<&'static [u16]>,
+    /// The statuses that are fresh for a tenth of their age, if they do not say how long.
+    pub heuristic_statuses: &'static [u16],
+    /// The longest that they are.
+    pub heuristic_cap: Duration,
+    /// The statuses that are fresh for ever, if they do not say how long.
+    pub permanent_statuses: &'static [u16],
+    /// The fields of a stored answer that a status of 304 does not replace.
+    pub kept_by_304: &'static [&'static str],
+}
+
+/// What a cache does about `Vary`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variants {
+    /// It stores all variants of an address (RFC 9111, 4.1).
+    Kept,
+    /// It stores one, and asks for another with the `ETag` of that.
+    AskedByTag,
+    /// It stores one.
+    Replaced,
+}
+
+/// What `Pragma: no-cache` means in an answer, where no standard gives it a meaning (RFC 9111,
+/// 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pragma {
+    /// Nothing.
+    Ignored,
+    /// The same as in `Cache-Control`, if there is none.
+    WithoutCacheControl,
+    /// The same as in `Cache-Control`.
+    Obeyed,
 }
 
 /// What becomes of a cookie whose pair has no `=`.
@@ -84,6 +125,27 @@ impl Profile {
         cookie_lifetime_cap: Duration::from_secs(400 * 86_400),
         cookies_per_domain: 180,
         cookies_kept_per_domain: 150,
+        caches_by_frame: false,
+        caches_by_credentials: false,
+        variants: Variants::Kept,
+        pragma: Pragma::Ignored,
+        fresh_statuses: None,
+        heuristic_statuses: &[200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501],
+        heuristic_cap: Duration::MAX,
+        permanent_statuses: &[],
+        kept_by_304: &[
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-range",
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authentication-info",
+            "proxy-authorization",
+            "te",
+            "transfer-encoding",
+            "upgrade",
+        ],
     };
     /// Chromium as it is installed.
     pub const CHROMIUM: Self = Self {
@@ -92,6 +154,34 @@ impl Profile {
         star_allows_authorization: true,
         third_party: ThirdParty::Blocked,
         lax_allows_unsafe_for: Duration::from_secs(120),
+        caches_by_frame: true,
+        variants: Variants::AskedByTag,
+        pragma: Pragma::Obeyed,
+        heuristic_statuses: &[200, 203],
+        permanent_statuses: &[300, 301, 308, 410],
+        kept_by_304: &[
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-location",
+            "content-md5",
+            "content-range",
+            "content-type",
+            "etag",
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+            "www-authenticate",
+            "x-content-",
+            "x-frame-options",
+            "x-webkit-",
+            "x-xss-protection",
+        ],
         ..Self::STANDARD
     };
     /// Firefox as it is installed.
@@ -103,6 +193,31 @@ impl Profile {
         lax_by_default: false,
         nameless: Nameless::Name,
         prefixes_ignore_case: false,
+        caches_by_credentials: true,
+        variants: Variants::AskedByTag,
+        pragma: Pragma::WithoutCacheControl,
+        fresh_statuses: Some(&[200, 203, 204, 300, 301, 302, 307, 308, 410]),
+        heuristic_statuses: &[200, 203, 204, 300, 301, 302, 307, 308, 410],
+        heuristic_cap: Duration::from_secs(7 * 86_400),
+        permanent_statuses: &[300, 301, 308, 410],
+        kept_by_304: &[
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-location",
+            "content-md5",
+            "content-range",
+            "content-type",
+            "etag",
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+        ],
         ..Self::STANDARD
     };
     /// WebKit as it is installed.
@@ -112,6 +227,27 @@ impl Profile {
         star_allows_authorization: true,
         third_party: ThirdParty::Blocked,
         lax_by_default: false,
+        variants: Variants::Replaced,
+        pragma: Pragma::WithoutCacheControl,
+        permanent_statuses: &[301, 410],
+        kept_by_304: &[
+            "allow",
+            "connection",
+            "content-",
+            "etag",
+            "keep-alive",
+            "last-modified",
+            "proxy-authenticate",
+            "proxy-connection",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+            "www-authenticate",
+            "x-content-",
+            "x-frame-options",
+            "x-webkit-",
+            "x-xss-protection",
+        ],
         ..Self::STANDARD
     };
 

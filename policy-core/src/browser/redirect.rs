@@ -71,3 +71,163 @@ pub(super) fn follow(request: &mut Request, answer: &Answer, url: Url) -> Result
     request.target = target;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType,
+        trial::{answer, app, browser, load, load_in, page},
+    };
+
+    const STAR: (&str, &str) = ("access-control-allow-origin", "*");
+
+    fn to(status: u16, location: &str) -> Answer {
+        answer(status, &[STAR, ("location", location), ("access-control-allow-headers", "*")])
+    }
+
+    fn end() -> Answer {
+        answer(200, &[STAR])
+    }
+
+    /// The method, and whether content and its type went along, after a redirect.
+    fn after(status: u16, method: &str) -> (String, bool, bool) {
+        let mut fetch = Fetch::new(method, "/a").header("content-type", "text/plain");
+        if method != "GET" {
+            fetch = fetch.body("x");
+        }
+        let trial = load(&app(), fetch, &[to(status, "/b"), end()]);
+        let last = trial.sent.last().unwrap();
+        let has_type = last.headers.contains_key("content-type");
+        (last.method.to_string(), last.body.is_some(), has_type)
+    }
+
+    #[test]
+    fn a_post_becomes_a_get_where_the_web_expects_it() {
+        for status in [301, 302] {
+            assert_eq!(after(status, "POST"), ("GET".into(), false, false), "{status}");
+            assert_eq!(after(status, "PUT"), ("PUT".into(), true, true), "{status}");
+        }
+        for method in ["POST", "PUT", "DELETE"] {
+            assert_eq!(after(303, method), ("GET".into(), false, false));
+        }
+        for (status, method) in [(307, "POST"), (308, "POST"), (307, "PUT")] {
+            assert_eq!(after(status, method), (method.into(), true, true));
+        }
+        assert_eq!(after(303, "GET"), ("GET".into(), false, true));
+    }
+
+    #[test]
+    fn authorization_stays_with_the_origin_that_it_was_for() {
+        let fetch = || Fetch::get("/a").header("authorization", "Bearer x");
+        let own = load(&app(), fetch(), &[to(302, "/b"), end()]);
+        assert_eq!(own.last("authorization"), Some("Bearer x"));
+        let other = load(&app(), fetch(), &[to(302, "https://api.test/"), end()]);
+        assert_eq!(other.last("authorization"), None);
+    }
+
+    #[test]
+    fn twenty_redirects_are_followed() {
+        let mut answers = vec![to(302, "/a"); 20];
+        answers.push(end());
+        assert!(load(&app(), Fetch::get("/a"), &answers).outcome.is_readable());
+        let trial = load(&app(), Fetch::get("/a"), &vec![to(302, "/a"); 21]);
+        assert_eq!(*trial.reason(), Reason::TooManyRedirects);
+    }
+
+    #[test]
+    fn a_stream_is_not_sent_twice() {
+        let fetch = || Fetch::post("/a").body("x").stream_body();
+        let trial = load(&app(), fetch(), &[to(307, "/b")]);
+        assert_eq!(*trial.reason(), Reason::RedirectedStream);
+        assert!(load(&app(), fetch(), &[to(303, "/b"), end()]).outcome.is_readable());
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_fetched_is_an_error() {
+        for target in ["data:,x", "https://", "file:///etc/passwd"] {
+            let trial = load(&app(), Fetch::get("/a"), &[to(302, target)]);
+            assert_eq!(*trial.reason(), Reason::RedirectTarget(target.into()));
+        }
+    }
+
+    #[test]
+    fn two_targets_are_none() {
+        let answer = answer(302, &[("location", "/b"), ("location", "/b")]);
+        let trial = load(&app(), Fetch::get("/a"), &[answer]);
+        assert_eq!(*trial.reason(), Reason::RedirectTarget("/b".into()));
+    }
+
+    #[test]
+    fn a_redirect_to_nowhere_is_a_response() {
+        let trial = load(&app(), Fetch::get("/a"), &[answer(302, &[])]);
+        assert_eq!(trial.outcome.response().unwrap().status, 302);
+    }
+
+    #[test]
+    fn a_password_in_the_target_is_for_the_own_origin_only() {
+        let own = load(&app(), Fetch::get("/a"), &[to(302, "https://u:p@app.test/b"), end()]);
+        assert_eq!(own.sent[1].url.as_str(), "https://app.test/b");
+        let target = "https://u:p@api.test/b";
+        let other = load(&app(), Fetch::get("/a"), &[to(302, target)]);
+        assert_eq!(*other.reason(), Reason::RedirectTarget(target.into()));
+    }
+
+    #[test]
+    fn the_redirect_mode_decides_whether_it_is_followed() {
+        let fetch = |mode| Fetch::get("https://api.test/a").redirect(mode);
+        let error = load(&app(), fetch(Redirect::Error), &[to(302, "/b")]);
+        assert_eq!(*error.reason(), Reason::Redirect);
+        let manual = load(&app(), fetch(Redirect::Manual), &[to(302, "/b")]);
+        let response = manual.outcome.response().unwrap();
+        assert_eq!((response.kind, response.status), (ResponseType::OpaqueRedirect, 0));
+        assert!(response.headers.is_empty() && !manual.outcome.is_readable());
+    }
+
+    #[test]
+    fn an_origin_that_redirects_elsewhere_speaks_for_nobody() {
+        let origins = |targets: &[&str]| {
+            let mut answers: Vec<_> = targets.iter().map(|target| to(302, target)).collect();
+            answers.push(end());
+            let trial = load(&app(), Fetch::get("https://api.test/a"), &answers);
+            trial.last("origin").map(str::to_owned)
+        };
+        assert_eq!(origins(&["/b"]).as_deref(), Some("https://app.test"));
+        assert_eq!(origins(&["https://app.test/b"]).as_deref(), Some("null"));
+        assert_eq!(
+            origins(&["https://other.test/b", "https://api.test/"]).as_deref(),
+            Some("null")
+        );
+    }
+
+    #[test]
+    fn an_answer_changes_the_referrer_policy_for_the_next_request() {
+        let answer = answer(302, &[("location", "/b"), ("referrer-policy", "no-referrer")]);
+        let trial = load(&app(), Fetch::get("/a"), &[answer, end()]);
+        assert_eq!(trial.sent[0].headers["referer"], "https://app.test/");
+        assert_eq!(trial.last("referer"), None);
+        assert_eq!(ReferrerPolicy::default(), app().referrer_policy);
+    }
+
+    #[test]
+    fn the_fragment_of_the_start_stays_if_the_target_has_none() {
+        for (target, fragment) in [("/b", "top"), ("/b#end", "end")] {
+            let trial = load(&app(), Fetch::navigate("/a#top"), &[to(302, target), end()]);
+            let Outcome::Page(page, _) = trial.outcome else { panic!("{:?}", trial.outcome) };
+            assert_eq!(page.url.fragment(), Some(fragment));
+            assert!(trial.sent.iter().all(|sent| sent.url.fragment().is_none()));
+        }
+    }
+
+    #[test]
+    fn a_login_page_of_another_site_may_redirect_back_with_lax_cookies() {
+        let bar = Fetch::navigate("https://app.test/");
+        let cookies =
+            [("set-cookie", "lax=1; SameSite=Lax"), ("set-cookie", "s=1; SameSite=Strict")];
+        let state = load_in(browser(), None, bar, &[answer(200, &cookies)]).state;
+        let back = Fetch::navigate("https://login.example/");
+        let login = page("https://login.example/");
+        let trial = load_in(state, Some(&login), back, &[to(302, "https://app.test/"), end()]);
+        assert_eq!(trial.last("cookie"), Some("lax=1"));
+    }
+}

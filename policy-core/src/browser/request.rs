@@ -60,6 +60,7 @@ impl Request {
         let fields = Fields::fill(&fetch.headers, fetch.mode == Mode::NoCors)
             .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
         let target = PageOrigin::of(&url);
+        fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),

@@ -1,9 +1,13 @@
 //! Cross-origin resource policy check (Fetch, 3.7).
 
 use http::HeaderMap;
-use url::Url;
 
-use super::{PageOrigin, Reason, headers::text, request::Request, site::registrable};
+use super::{
+    PageOrigin, Reason,
+    headers::text,
+    request::Request,
+    site::{origin_parts, registrable},
+};
 
 /// Whether a response of another origin may be used without having been asked for by CORS.
 pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
@@ -19,8 +23,56 @@ pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason>
 /// Of one site, whatever the scheme; but what came over TLS is not for a page that did not.
 fn is_same_site(request: &Request) -> bool {
     let PageOrigin::Tuple(origin) = &request.origin else { return false };
-    let Ok(origin) = Url::parse(origin) else { return false };
-    let owner = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
-    owner(&origin) == owner(&request.url)
-        && (origin.scheme() == "https" || request.url.scheme() != "https")
+    let (Some((scheme, host)), Some(own)) = (origin_parts(origin), request.url.host_str()) else {
+        return false;
+    };
+    registrable(host) == registrable(own) && (scheme == "https" || request.url.scheme() != "https")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::browser::{
+        Credentials, Fetch, Mode,
+        trial::{answer, load, page},
+    };
+
+    fn is_shown(from: &str, url: &str, policy: &str) -> bool {
+        let fields = [("cross-origin-resource-policy", policy)];
+        load(&page(from), Fetch::image(url), &[answer(200, &fields)]).outcome.blocked().is_none()
+    }
+
+    #[test]
+    fn a_policy_keeps_other_origins_or_other_sites_away() {
+        const URL: &str = "https://api.shop.test/";
+        for (policy, sister, other) in [
+            ("same-origin", false, false),
+            ("same-site", true, false),
+            ("cross-origin", true, true),
+        ] {
+            assert!(is_shown("https://api.shop.test/", URL, policy));
+            assert_eq!(is_shown("https://app.shop.test/", URL, policy), sister, "{policy}");
+            assert_eq!(is_shown("https://evil.test/", URL, policy), other, "{policy}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_policy_keeps_nobody_away() {
+        assert!(is_shown("https://evil.test/", "https://api.test/", "Same-Origin"));
+    }
+
+    #[test]
+    fn what_came_over_tls_is_not_for_a_page_that_did_not() {
+        assert!(!is_shown("http://app.shop.test/", "https://api.shop.test/", "same-site"));
+    }
+
+    #[test]
+    fn a_page_that_was_granted_it_reads_it() {
+        let fields =
+            [("cross-origin-resource-policy", "same-origin"), ("access-control-allow-origin", "*")];
+        let fetch =
+            Fetch::image("https://api.test/").mode(Mode::Cors).credentials(Credentials::Omit);
+        assert!(
+            load(&page("https://a.test"), fetch, &[answer(200, &fields)]).outcome.is_readable()
+        );
+    }
 }

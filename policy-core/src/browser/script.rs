@@ -31,3 +31,50 @@ fn is_nosniff(headers: &HeaderMap) -> bool {
     let first = first.and_then(|line| line.split(|byte| *byte == b',').next());
     first.is_some_and(|value| trim(value).eq_ignore_ascii_case(b"nosniff"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::{
+        Fetch,
+        trial::{answer, app, load},
+    };
+
+    fn run(status: u16, fields: &[(&str, &str)]) -> Outcome {
+        load(&app(), Fetch::script("https://api.test/s"), &[answer(status, fields)]).outcome
+    }
+
+    const NOSNIFF: (&str, &str) = ("x-content-type-options", "NoSniff, x");
+
+    #[test]
+    fn an_answer_of_another_origin_runs_without_a_grant() {
+        let Outcome::Script(text) = run(200, &[]) else { panic!("it runs") };
+        assert_eq!(text, b"content");
+        assert!(matches!(run(200, &[("content-type", "application/json")]), Outcome::Script(_)));
+    }
+
+    #[test]
+    fn with_nosniff_the_type_must_be_that_of_a_script() {
+        for (mime, runs) in [
+            ("text/javascript; charset=utf-8", true),
+            ("application/json", false),
+            ("text/html", false),
+        ] {
+            let outcome = run(200, &[("content-type", mime), NOSNIFF]);
+            assert_eq!(matches!(outcome, Outcome::Script(_)), runs, "{mime}");
+        }
+        let refused = run(200, &[NOSNIFF]);
+        assert_eq!(refused.blocked().unwrap().reason, Reason::ScriptType(String::new()));
+    }
+
+    #[test]
+    fn an_image_never_runs() {
+        assert!(run(200, &[("content-type", "image/png")]).blocked().is_some());
+    }
+
+    #[test]
+    fn an_error_does_not_run() {
+        let outcome = run(404, &[("content-type", "text/javascript")]);
+        assert_eq!(outcome.response().unwrap().status, 0);
+    }
+}

@@ -10,20 +10,34 @@ use super::PageOrigin;
 /// An IP address, a public suffix and a name of the local machine are sites by themselves. The
 /// schemes of WebSocket are those of HTTP (WebSockets, "establish a WebSocket connection").
 pub(super) fn site(url: &Url) -> String {
+    let (scheme, owner) = parts(url);
+    format!("{scheme}://{owner}")
+}
+
+/// Whether an address is of the site of an origin; an opaque one has no site.
+pub(super) fn is_same_site(origin: &PageOrigin, url: &Url) -> bool {
+    let PageOrigin::Tuple(origin) = origin else { return false };
+    origin_parts(origin).is_some_and(|(scheme, host)| (scheme, registrable(host)) == parts(url))
+}
+
+/// Scheme and host of an origin that is serialised.
+pub(super) fn origin_parts(origin: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = origin.split_once("://")?;
+    let host = match rest.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => host,
+        _ => rest,
+    };
+    Some((scheme, host))
+}
+
+/// Scheme and owner of an address.
+fn parts(url: &Url) -> (&str, &str) {
     let scheme = match url.scheme() {
         "ws" => "http",
         "wss" => "https",
         scheme => scheme,
     };
-    format!("{scheme}://{}", registrable(url.host_str().unwrap_or_default()))
-}
-
-/// Whether an address is of the site of an origin; an opaque one has no site.
-pub(super) fn is_same_site(origin: &PageOrigin, url: &Url) -> bool {
-    match origin {
-        PageOrigin::Tuple(origin) => Url::parse(origin).is_ok_and(|own| site(&own) == site(url)),
-        PageOrigin::Opaque => false,
-    }
+    (scheme, registrable(url.host_str().unwrap_or_default()))
 }
 
 /// Whether what comes from an address cannot have been changed on its way (Secure Contexts, 3.1

@@ -1,11 +1,13 @@
 //! All that a browser knows, and its next step.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, mem, time::Duration};
 
 use super::{
     Answer, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent,
     main_fetch::{self, Load, Next},
+    network::Refresh,
     preflight_cache::PreflightCache,
+    store::Store,
 };
 
 /// All that a browser knows: its cookies, what it has cached, the preflights that it need not
@@ -17,7 +19,10 @@ pub struct State {
     pub(super) now: Duration,
     pub(super) cookies: Jar,
     pub(super) preflights: PreflightCache,
+    pub(super) store: Store,
     loads: BTreeMap<LoadId, Load>,
+    /// What a step will ask for beside the load that it is about.
+    pub(super) refreshes: Vec<Refresh>,
 }
 
 impl State {
@@ -28,7 +33,9 @@ impl State {
             now,
             cookies: Jar::default(),
             preflights: PreflightCache::default(),
+            store: Store::default(),
             loads: BTreeMap::new(),
+            refreshes: Vec::new(),
         }
     }
 
@@ -52,14 +59,26 @@ impl State {
         self.cookies.read(&self.profile, self.now, page)
     }
 
-    fn settle(&mut self, id: LoadId, next: Next) -> Output {
+    /// What the browser does about a load, after what it asks for beside it.
+    fn settle(&mut self, id: LoadId, next: Next) -> Vec<Output> {
+        let mut outputs = Vec::with_capacity(1);
+        for Refresh { request, sent, asked } in mem::take(&mut self.refreshes) {
+            let mut own = LoadId(u64::MAX);
+            while own == id || self.loads.contains_key(&own) {
+                own.0 -= 1;
+            }
+            self.loads.insert(own, Load::refresh(request, asked));
+            outputs.push(Output::Send { id: own, request: sent });
+        }
         match next {
             Next::Send(load, request) => {
                 self.loads.insert(id, *load);
-                Output::Send { id, request }
+                outputs.push(Output::Send { id, request });
             }
-            Next::Done(outcome) => Output::Done { id, outcome },
+            Next::Done(outcome) => outputs.push(Output::Done { id, outcome }),
+            Next::Kept => {}
         }
+        outputs
     }
 }
 
@@ -67,6 +86,10 @@ impl State {
 ///
 /// A load that starts under a name in use takes its place, as if the page had aborted the first.
 /// Answers to loads that are not under way are ignored.
+///
+/// What the browser does about the load comes last. Before it may stand requests of the browser's
+/// own, whose names count down from the highest one: what it has used out of its cache and asks
+/// for anew (RFC 5861, `stale-while-revalidate`).
 ///
 /// ```
 /// use std::time::Duration;
@@ -86,31 +109,32 @@ impl State {
 /// # Ok::<(), url::ParseError>(())
 /// ```
 pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
-    let output = match event {
+    let (id, next) = match event {
         Event::Start { id, page, fetch } => {
             state.loads.remove(&id);
-            let next = main_fetch::start(&mut state, page, fetch);
-            Some(state.settle(id, next))
+            (id, Some(main_fetch::start(&mut state, page, fetch)))
         }
-        Event::Answer { id, answer } => state.loads.remove(&id).map(|load| {
-            let next = load.answered(&mut state, answer);
-            state.settle(id, next)
-        }),
-        Event::Unreachable { id } => state.loads.remove(&id).map(|load| {
-            let next = load.unreachable(&mut state);
-            state.settle(id, next)
-        }),
+        Event::Answer { id, answer } => {
+            let load = state.loads.remove(&id);
+            (id, load.map(|load| load.answered(&mut state, answer)))
+        }
+        Event::Unreachable { id } => {
+            let load = state.loads.remove(&id);
+            (id, load.map(|load| load.unreachable(&mut state)))
+        }
         Event::WriteCookie { page, text } => {
             state.cookies.write(&state.profile, state.now, &page, &text);
-            None
+            return (state, Vec::new());
         }
         Event::Elapse(time) => {
             state.now += time;
             state.preflights.expire(state.now);
-            None
+            state.cookies.drop_expired(state.now);
+            return (state, Vec::new());
         }
     };
-    (state, output.into_iter().collect())
+    let outputs = next.map(|next| state.settle(id, next)).unwrap_or_default();
+    (state, outputs)
 }
 
 /// A whole load against a server that always answers: [`step`] until it is done.
@@ -127,6 +151,7 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
 /// assert!(!outcome.is_readable(), "nobody granted it");
 /// # Ok::<(), url::ParseError>(())
 /// ```
+#[expect(clippy::panic, reason = "a load that never ends would be worse")]
 pub fn run(
     state: State,
     page: Option<&Page>,
@@ -134,17 +159,65 @@ pub fn run(
     mut server: impl FnMut(&Sent) -> Answer,
 ) -> (State, Outcome) {
     // A name that nobody else has.
-    let id = LoadId(state.loads.keys().next_back().map_or(0, |last| last.0.wrapping_add(1)));
+    let id = LoadId((0..).find(|id| !state.loads.contains_key(&LoadId(*id))).unwrap_or_default());
     let mut event = Event::Start { id, page: page.cloned(), fetch };
     let mut state = state;
     loop {
-        let (next, outputs) = step(state, event);
+        let (next, mut outputs) = step(state, event);
         state = next;
-        event = match outputs.into_iter().next() {
+        let last = outputs.pop();
+        for output in outputs {
+            if let Output::Send { id, request } = output {
+                (state, _) = step(state, Event::Answer { id, answer: server(&request) });
+            }
+        }
+        event = match last {
             Some(Output::Send { request, .. }) => Event::Answer { id, answer: server(&request) },
             Some(Output::Done { outcome, .. }) => return (state, outcome),
-            // INVARIANT: a load that starts or is answered sends or is done.
-            None => Event::Unreachable { id },
+            None => panic!("a load neither asks nor ends"),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::browser::trial::{answer, app, browser, load_in};
+
+    /// Otherwise it would be no witness against the engine.
+    #[test]
+    fn the_model_takes_nothing_of_the_engine() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/browser");
+        let files: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        assert!(files.len() > 20, "{files:?}");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let away = [concat!("crate", "::"), concat!("super::", "super::")];
+            for rest in away.iter().flat_map(|path| text.split(path).skip(1)) {
+                assert!(rest.starts_with("browser"), "{}: {rest:.40}", file.display());
+            }
+        }
+    }
+
+    #[test]
+    fn time_takes_cookies_away() {
+        let text = "a=1; Max-Age=60".to_owned();
+        let (mut state, _) = step(browser(), Event::WriteCookie { page: app(), text });
+        for (seconds, left) in [(59, 1), (1, 0)] {
+            (state, _) = step(state, Event::Elapse(Duration::from_secs(seconds)));
+            assert_eq!(state.cookies().iter().count(), left);
+        }
+    }
+
+    #[test]
+    fn what_a_script_writes_is_sent_and_read() {
+        let text = "a=1".to_owned();
+        let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
+        assert_eq!(state.read_cookies(&app()), "a=1");
+        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[answer(200, &[])]);
+        assert_eq!(trial.last("cookie"), Some("a=1"));
     }
 }

@@ -132,15 +132,22 @@ impl Cors {
     /// Who may read, in words for a person: `*`, the origins, or the name of their list.
     pub fn audience(&self) -> String {
         let credentials = if self.credentials { ", with credentials" } else { "" };
-        let origins = match (&self.audience, &self.run_time) {
-            (Audience::Any, _) => "*".to_owned(),
-            (_, Some((name, _))) => format!("list `{name}`"),
-            (Audience::Listed(set), None) => {
-                set.patterns().map(|pattern| pattern.to_string()).collect::<Vec<_>>().join(" ")
-            }
-            (Audience::Shared(_), None) => String::new(),
+        let origins = match &self.run_time {
+            Some((name, _)) => format!("list `{name}`"),
+            None => self.origins().join(" "),
         };
         origins + credentials
+    }
+
+    /// Who may read, as it is written: `*` alone, or origins and patterns; those that a list has
+    /// now.
+    pub fn origins(&self) -> Vec<String> {
+        let texts = |set: &OriginSet| set.patterns().map(|pattern| pattern.to_string()).collect();
+        match &self.audience {
+            Audience::Any => vec!["*".to_owned()],
+            Audience::Listed(set) => texts(set),
+            Audience::Shared(list) => texts(&list.load()),
+        }
     }
 
     /// Whether the listed origins have one on this machine, which only developers need.

@@ -59,14 +59,13 @@ pub(crate) struct Assembled<S> {
 /// One route of an app that passed every check.
 pub(crate) struct AssembledRoute<S> {
     path: Arc<str>,
-    handler: &'static str,
+    /// What its attributes say; nothing for a mounted service.
+    pub(crate) description: Option<Description>,
     pub(crate) methods: Vec<Method>,
     pub(crate) rules: Arc<Rules>,
     /// Who said what `rules` has of CORS.
     pub(crate) level: Option<Level>,
     pub(crate) guard: RouteGuard,
-    /// Whether the handler may ask who calls.
-    extracts: bool,
     pub(crate) target: Target<S>,
 }
 
@@ -88,7 +87,8 @@ impl<S> Assembled<S> {
     /// What a route asks of its callers, if there is anybody to ask.
     pub(crate) fn guard_of(&self, route: usize) -> Option<&RouteGuard> {
         let route = self.routes.get(route)?;
-        let may_ask = route.extracts && self.guard.is_needed();
+        let extracts = route.description.as_ref().is_some_and(|handler| handler.extracts);
+        let may_ask = extracts && self.guard.is_needed();
         (route.guard.auth != AuthPolicy::Public || may_ask).then_some(&route.guard)
     }
 
@@ -121,7 +121,7 @@ impl<S> AssembledRoute<S> {
 
     /// The path of the handler's function; empty for a mounted service.
     pub(crate) fn handler(&self) -> &'static str {
-        self.handler
+        self.description.as_ref().map_or("", |handler| handler.handler)
     }
 
     /// The name of a parameter.
@@ -296,8 +296,12 @@ impl Assembler<'_> {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match routes.get(taken) {
-                Some(AssembledRoute { path, handler: "", .. }) => format!("the mount at `{path}`"),
-                Some(AssembledRoute { path, handler, .. }) => format!("`{path}` of {handler}"),
+                Some(AssembledRoute { path, description: None, .. }) => {
+                    format!("the mount at `{path}`")
+                }
+                Some(AssembledRoute { path, description: Some(other), .. }) => {
+                    format!("`{path}` of {}", other.handler)
+                }
                 None => "itself".to_owned(),
             },
         };
@@ -376,12 +380,11 @@ impl Assembler<'_> {
             }
             routes.push(AssembledRoute {
                 path: path.into(),
-                handler: description.handler,
+                description: Some(description),
                 methods,
                 rules: Arc::clone(&rules),
                 level,
                 guard: guard.clone(),
-                extracts: description.extracts,
                 target: Target::Handler(route.call),
             });
         }
@@ -463,12 +466,11 @@ impl Assembler<'_> {
         }
         routes.push(AssembledRoute {
             path: below.into(),
-            handler: "",
+            description: None,
             methods: mount.methods,
             rules,
             level,
             guard: RouteGuard::public(),
-            extracts: false,
             target: Target::Service(mount.service),
         });
     }

@@ -1,13 +1,25 @@
-//! Tests of policies: a browser that needs no sockets, and laws that hold for an app (feature
-//! `testing`, for `[dev-dependencies]`).
-//!
-//! - `Network`, `Browser` and `Tab`: what a page at some origin may do with an app
-//! - `policy_tests!`: the laws of policies, on every combination that
-//!   makes a difference to an app
+#![doc = include_str!("../../docs/testing.md")]
 
+mod browser;
+mod console;
+mod explain;
+mod fetched;
+mod network;
 pub(crate) mod prove;
+#[cfg(feature = "proptest")]
+pub mod strategies;
+mod tab;
+mod upgrade;
 
+pub use browser::Browser;
+pub(crate) use explain::Question;
+pub use fetched::Fetched;
+pub use network::Network;
 pub use policy_core::browser::{
-    CacheMode, Credentials, Destination, Fetch, Mode, Profile, Redirect, ThirdParty,
+    Blocked, CacheMode, Cookie, Credentials,
+    Credentials::{Include, Omit},
+    Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
+    ThirdParty,
 };
 pub use prove::{Conduct, Exchange, every_exchange};
+pub use tab::Tab;

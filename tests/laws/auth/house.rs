@@ -52,7 +52,7 @@ impl House {
     pub(crate) fn new(app: App<()>) -> Self {
         let clock = Clock::at(START);
         let app = app.public_origin(OWN).clock(clock.clone());
-        let service = within(|| app.build().expect("an app without problems"));
+        let service = within(|| app.into_service());
         Self { service, clock }
     }
 

@@ -155,7 +155,7 @@ impl Site {
         let app = stated!(app, world.app);
         let service = RUNTIME.with(|runtime| {
             let _entered = runtime.enter();
-            app.build().expect("an app without problems")
+            app.into_service()
         });
         Self { service, clock }
     }

@@ -1,8 +1,22 @@
-//! Origins that are near a pattern: the ones it stands for, and those that only look so.
+//! Origins that are near a pattern: those it stands for, and those that only look so.
 
-/// An origin that a pattern stands for, with one thing changed.
-pub(crate) fn near(pattern: impl AsRef<str>, variation: usize) -> Vec<u8> {
-    let pattern = pattern.as_ref();
+/// An origin that `pattern` stands for, and behind it what differs from that in one thing: near
+/// misses, and some hits. All of it can stand in an `Origin` field; browsers write little of it.
+///
+/// ```
+/// use policy_core::testing::origins_near;
+///
+/// let near: Vec<_> = origins_near("https://*.shop.example").collect();
+/// assert_eq!(near[0], b"https://x.shop.example");
+/// assert!(near.contains(&b"https://evilx.shop.example".to_vec()));
+/// assert!(near.contains(&b"https://evilshop.example".to_vec()));
+/// ```
+pub fn origins_near(pattern: &str) -> impl Iterator<Item = Vec<u8>> {
+    (0..VARIATIONS.len()).map(move |variation| near(pattern, variation))
+}
+
+/// One of them by its number.
+pub(super) fn near(pattern: &str, variation: usize) -> Vec<u8> {
     let concrete = pattern.replace("*.", "x.").replace(":*", ":8443");
     let (scheme, rest) = concrete.split_once("://").unwrap_or(("https", &concrete));
     let (host, port) = match rest.rsplit_once(':') {
@@ -13,7 +27,7 @@ pub(crate) fn near(pattern: impl AsRef<str>, variation: usize) -> Vec<u8> {
     vary(&Concrete { pattern, scheme, host, port: &port })
 }
 
-pub(crate) struct Concrete<'a> {
+pub(super) struct Concrete<'a> {
     pattern: &'a str,
     scheme: &'a str,
     host: &'a str,
@@ -32,6 +46,12 @@ impl Concrete<'_> {
     fn with_scheme(&self, scheme: &str) -> Vec<u8> {
         format!("{scheme}://{}{}", self.host, self.port).into()
     }
+
+    /// Filled up with one label to a host of this length.
+    fn as_long_as(&self, len: usize) -> Vec<u8> {
+        let label = "l".repeat(len.saturating_sub(self.host.len()));
+        self.with_host(&format!("{label}.{}", self.host))
+    }
 }
 
 fn exact(origin: &Concrete<'_>) -> Vec<u8> {
@@ -39,7 +59,7 @@ fn exact(origin: &Concrete<'_>) -> Vec<u8> {
 }
 
 /// The first is the origin itself; those after it are near misses, and some hits.
-pub(crate) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 37] = [
+pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 38] = [
     exact,
     |origin| origin.with_host(&format!("y.{}", origin.host)),
     |origin| origin.with_host(&format!("y.{}", origin.host).replace("y.x.", "z.y.x.")),
@@ -52,6 +72,8 @@ pub(crate) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 37] = [
     |origin| origin.with_host(&format!(".{}", origin.host)),
     |origin| origin.with_host(&origin.host.replacen("x.", ".", 1)),
     |origin| origin.with_host(&origin.host.replacen('.', "..", 1)),
+    // A dot that was meant as one and stands for any sign.
+    |origin| origin.with_host(&origin.host.replacen('.', "-", 1)),
     |origin| origin.with_host(&format!("{}.", origin.host)),
     |origin| origin.with_host(&origin.host.to_uppercase()),
     |origin| origin.with_host(&format!("evil.test?.{}", origin.host)),
@@ -59,8 +81,8 @@ pub(crate) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 37] = [
     |origin| origin.with_host(&format!("evil.test\\.{}", origin.host)),
     |origin| origin.with_host(&format!("ä.{}", origin.host)),
     // Around the longest origin that is one.
-    |origin| origin.with_host(&format!("{}.{}", "l".repeat(310 - origin.host.len()), origin.host)),
-    |origin| origin.with_host(&format!("{}.{}", "l".repeat(330 - origin.host.len()), origin.host)),
+    |origin| origin.as_long_as(310),
+    |origin| origin.as_long_as(330),
     |origin| origin.with_scheme("http"),
     |origin| origin.with_scheme("https"),
     |origin| origin.with_scheme("HTTPS"),

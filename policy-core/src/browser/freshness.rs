@@ -1,0 +1,288 @@
+//! How long a stored answer may be used without asking (RFC 9111, 4.2).
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use http::{
+    HeaderMap, HeaderName,
+    header::{AGE, CACHE_CONTROL, DATE, EXPIRES, LAST_MODIFIED, PRAGMA},
+};
+
+use super::{Answer, Pragma, Profile};
+
+/// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache obeys it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CacheControl {
+    pub(super) no_store: bool,
+    pub(super) no_cache: bool,
+    pub(super) must_revalidate: bool,
+    /// `public` or `private`: it may be stored, whatever its status.
+    pub(super) allows_storing: bool,
+    /// The first one; what is no number is none at all.
+    pub(super) max_age: Option<Duration>,
+    pub(super) stale_while_revalidate: Option<Duration>,
+}
+
+impl CacheControl {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut control = Self::default();
+        for directive in elements(headers, &CACHE_CONTROL) {
+            let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+            let seconds = || delta_seconds(value.trim_matches('"'));
+            match name.trim_end().to_ascii_lowercase().as_str() {
+                "no-store" => control.no_store = true,
+                "no-cache" => control.no_cache = true,
+                "must-revalidate" => control.must_revalidate = true,
+                "public" | "private" => control.allows_storing = true,
+                "max-age" => control.max_age = control.max_age.or_else(seconds),
+                "stale-while-revalidate" => {
+                    control.stale_while_revalidate =
+                        control.stale_while_revalidate.or_else(seconds);
+                }
+                _ => {}
+            }
+        }
+        control
+    }
+}
+
+/// How an answer came to be stored, and what follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Freshness {
+    /// When it was received.
+    received: Duration,
+    /// How old it was then.
+    age: Duration,
+    lifetime: Duration,
+    /// How long it may be used after that, while it is asked for anew.
+    grace: Duration,
+}
+
+impl Freshness {
+    /// Of an answer that is received now.
+    pub(super) fn of(profile: &Profile, now: Duration, answer: &Answer) -> Self {
+        let control = CacheControl::of(&answer.headers);
+        let age = single(&answer.headers, &AGE).and_then(delta_seconds).unwrap_or_default();
+        let apparent = now.saturating_sub(date(answer, now));
+        let must_ask = control.no_cache
+            || has_pragma(profile, &answer.headers)
+            || profile.fresh_statuses.is_some_and(|fresh| !fresh.contains(&answer.status));
+        let grace = control.stale_while_revalidate.filter(|_| !control.must_revalidate);
+        let (lifetime, grace) = if must_ask {
+            (Duration::ZERO, Duration::ZERO)
+        } else {
+            (lifetime(profile, now, answer, control), grace.unwrap_or_default())
+        };
+        Self { received: now, age: age.max(apparent), lifetime, grace }
+    }
+
+    pub(super) fn received(&self) -> Duration {
+        self.received
+    }
+
+    pub(super) fn age(&self, now: Duration) -> Duration {
+        self.age.saturating_add(now.saturating_sub(self.received))
+    }
+
+    pub(super) fn is_fresh(&self, now: Duration) -> bool {
+        self.age(now) < self.lifetime
+    }
+
+    /// Whether it may be used while it is asked for anew (RFC 5861, 3).
+    pub(super) fn is_in_grace(&self, now: Duration) -> bool {
+        self.age(now) < self.lifetime.saturating_add(self.grace)
+    }
+}
+
+/// Whether the answer says itself how long it is fresh.
+pub(super) fn is_explicit(answer: &Answer) -> bool {
+    CacheControl::of(&answer.headers).max_age.is_some() || answer.headers.contains_key(EXPIRES)
+}
+
+/// 4.2.1, and 4.2.2 where the answer says nothing.
+fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheControl) -> Duration {
+    if let Some(max_age) = control.max_age {
+        return max_age;
+    }
+    let date = date(answer, now);
+    if answer.headers.contains_key(EXPIRES) {
+        return http_date(&answer.headers, &EXPIRES).unwrap_or_default().saturating_sub(date);
+    }
+    let modified = http_date(&answer.headers, &LAST_MODIFIED).filter(|modified| *modified <= date);
+    if let Some(modified) = modified
+        && profile.heuristic_statuses.contains(&answer.status)
+        && !control.must_revalidate
+    {
+        return ((date - modified) / 10).min(profile.heuristic_cap);
+    }
+    if profile.permanent_statuses.contains(&answer.status) { Duration::MAX } else { Duration::ZERO }
+}
+
+fn has_pragma(profile: &Profile, headers: &HeaderMap) -> bool {
+    let is_obeyed = match profile.pragma {
+        Pragma::Ignored => false,
+        Pragma::WithoutCacheControl => !headers.contains_key(CACHE_CONTROL),
+        Pragma::Obeyed => true,
+    };
+    is_obeyed && elements(headers, &PRAGMA).any(|element| element.eq_ignore_ascii_case("no-cache"))
+}
+
+/// When the answer was made.
+fn date(answer: &Answer, now: Duration) -> Duration {
+    http_date(&answer.headers, &DATE).unwrap_or(now)
+}
+
+fn http_date(headers: &HeaderMap, name: &HeaderName) -> Option<Duration> {
+    httpdate::parse_http_date(single(headers, name)?).ok()?.duration_since(UNIX_EPOCH).ok()
+}
+
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// 1.2.2: one that is too large is as large as can be.
+fn delta_seconds(text: &str) -> Option<Duration> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| Duration::from_secs(text.parse().unwrap_or(u64::from(u32::MAX))))
+}
+
+/// The elements of a list, over all lines of a field.
+pub(super) fn elements<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a str> {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .map(|element| element.trim_matches([' ', '\t']))
+        .filter(|element| !element.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(784_111_777);
+    const DATE_OF_NOW: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
+
+    fn answer(status: u16, fields: &[(&'static str, &str)]) -> Answer {
+        let mut answer = Answer { status, ..Answer::default() };
+        for (name, value) in fields {
+            answer.headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        answer
+    }
+
+    /// For how many seconds it is fresh, from now on.
+    fn fresh_for(profile: &Profile, status: u16, fields: &[(&'static str, &str)]) -> u64 {
+        let freshness = Freshness::of(profile, NOW, &answer(status, fields));
+        freshness.lifetime.saturating_sub(freshness.age(NOW)).as_secs()
+    }
+
+    fn standard(fields: &[(&'static str, &str)]) -> u64 {
+        fresh_for(&Profile::STANDARD, 200, fields)
+    }
+
+    #[test]
+    fn directives_are_read_in_any_case_over_all_lines() {
+        let answer = answer(
+            200,
+            &[
+                ("cache-control", "Private , No-Cache=\"set-cookie\",, max-age=\"60\""),
+                ("cache-control", "MUST-REVALIDATE, no-store, x=\"1"),
+                ("cache-control", "stale-while-revalidate=7"),
+            ],
+        );
+        assert_eq!(
+            CacheControl::of(&answer.headers),
+            CacheControl {
+                no_store: true,
+                no_cache: true,
+                must_revalidate: true,
+                allows_storing: true,
+                max_age: Some(Duration::from_secs(60)),
+                stale_while_revalidate: Some(Duration::from_secs(7)),
+            }
+        );
+    }
+
+    #[test]
+    fn max_age_goes_before_expires() {
+        let expires = ("expires", "Sun, 06 Nov 1994 08:50:37 GMT");
+        assert_eq!(standard(&[DATE_OF_NOW, expires]), 60);
+        assert_eq!(standard(&[DATE_OF_NOW, expires, ("cache-control", "max-age=10")]), 10);
+        assert_eq!(standard(&[DATE_OF_NOW, expires, ("cache-control", "max-age=x")]), 60);
+    }
+
+    #[test]
+    fn the_first_max_age_counts_and_a_large_one_is_large() {
+        assert_eq!(standard(&[("cache-control", "max-age=10, max-age=20")]), 10);
+        assert_eq!(
+            standard(&[("cache-control", "max-age=99999999999999999999")]),
+            u64::from(u32::MAX)
+        );
+    }
+
+    #[test]
+    fn an_expiry_that_is_no_date_is_over() {
+        for expires in ["0", "-1", "soon", "Sat, 05 Nov 1994 08:49:37 GMT"] {
+            assert_eq!(standard(&[DATE_OF_NOW, ("expires", expires)]), 0, "{expires}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_as_old_as_it_says_or_its_date_says() {
+        let max_age = ("cache-control", "max-age=100");
+        assert_eq!(standard(&[max_age, ("age", "30")]), 70);
+        assert_eq!(standard(&[max_age, ("date", "Sun, 06 Nov 1994 08:48:57 GMT")]), 60);
+        assert_eq!(
+            standard(&[max_age, ("date", "Sun, 06 Nov 1994 08:48:57 GMT"), ("age", "90")]),
+            10,
+        );
+        assert_eq!(standard(&[max_age, ("age", "x")]), 100);
+        let freshness = Freshness::of(&Profile::STANDARD, NOW, &answer(200, &[max_age]));
+        assert!(freshness.is_fresh(NOW + Duration::from_secs(99)));
+        assert!(!freshness.is_fresh(NOW + Duration::from_secs(100)));
+    }
+
+    #[test]
+    fn without_a_word_it_is_fresh_for_a_tenth_of_its_age() {
+        let modified = ("last-modified", TEN_HOURS_AGO);
+        assert_eq!(standard(&[DATE_OF_NOW, modified]), 3600);
+        assert_eq!(standard(&[DATE_OF_NOW, modified, ("cache-control", "must-revalidate")]), 0);
+        assert_eq!(standard(&[DATE_OF_NOW, modified, ("cache-control", "no-cache")]), 0);
+        assert_eq!(fresh_for(&Profile::STANDARD, 302, &[DATE_OF_NOW, modified]), 0);
+        assert_eq!(standard(&[DATE_OF_NOW, ("last-modified", "Mon, 07 Nov 1994 08:49:37 GMT")]), 0);
+    }
+
+    #[test]
+    fn after_its_life_it_has_a_grace_unless_it_must_be_asked_for() {
+        let freshness = |control| {
+            let answer = answer(200, &[("cache-control", control)]);
+            Freshness::of(&Profile::STANDARD, NOW, &answer)
+        };
+        let after = |seconds| NOW + Duration::from_secs(seconds);
+        let graceful = freshness("max-age=10, stale-while-revalidate=20");
+        assert!(!graceful.is_fresh(after(10)));
+        assert!(graceful.is_in_grace(after(29)));
+        assert!(!graceful.is_in_grace(after(30)));
+        assert!(
+            !freshness("max-age=10, stale-while-revalidate=20, must-revalidate")
+                .is_in_grace(after(10))
+        );
+        assert!(!freshness("no-cache, stale-while-revalidate=20").is_in_grace(NOW));
+    }
+
+    #[test]
+    fn engines_cap_the_guess_differently() {
+        let old = [DATE_OF_NOW, ("last-modified", "Sun, 06 Nov 1904 08:49:37 GMT")];
+        let modified = [DATE_OF_NOW, ("last-modified", "Mon, 06 Nov 1989 08:49:37 GMT")];
+        assert_eq!(standard(&old), 0, "before 1970");
+        assert_eq!(fresh_for(&Profile::CHROMIUM, 200, &modified), 15_776_640);
+        assert_eq!(fresh_for(&Profile::FIREFOX, 200, &modified), 604_800);
+    }
+}

@@ -1,0 +1,772 @@
+//! The HTTP cache of a browser: a private cache (RFC 9111) as Fetch uses it (Fetch, 4.6).
+
+use std::time::Duration;
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{
+        ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
+        LAST_MODIFIED, RANGE, SET_COOKIE, VARY,
+    },
+};
+use url::Url;
+
+use super::{
+    Answer, CacheMode, Page, Profile, Sent, Variants,
+    freshness::{CacheControl, Freshness, elements, is_explicit},
+    site::site,
+};
+
+/// The most answers that are kept; the one that was used the longest ago goes first.
+const MOST: usize = 1000;
+/// The longest content that is kept.
+const LONGEST: usize = 8 << 20;
+
+/// What is cached, the last used at the end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Store {
+    entries: Vec<Entry>,
+}
+
+/// For whom something is cached (Fetch, "network partition key"): nobody can tell by it what
+/// another site's page has loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    top_level: String,
+    frame: Option<String>,
+    has_credentials: bool,
+}
+
+/// What the cache has for a request.
+#[derive(Clone, Debug)]
+pub(super) enum Lookup {
+    /// Nothing of use.
+    Miss,
+    /// An answer that needs no question.
+    Fresh(Answer),
+    /// An answer that may be used now, while it is asked for anew with these conditions.
+    Refresh(Answer, HeaderMap),
+    /// An answer to ask for anew, with these conditions.
+    Stale(HeaderMap),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    partition: Partition,
+    url: Url,
+    /// The fields of the request that its `Vary` names.
+    chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
+    /// Whether its `Vary` is `*`: no request is like another.
+    is_unique: bool,
+    answer: Answer,
+    freshness: Freshness,
+}
+
+impl Partition {
+    /// That of a load. `page` is who asks; a load that leaves the page belongs to `url`.
+    pub(super) fn of(
+        profile: &Profile,
+        page: Option<&Page>,
+        is_frame: bool,
+        url: &Url,
+        has_credentials: bool,
+    ) -> Self {
+        let frame = match page {
+            Some(page) if !is_frame => &page.url,
+            _ => url,
+        };
+        Self {
+            top_level: site(page.map_or(url, |page| &page.top_level)),
+            frame: profile.caches_by_frame.then(|| site(frame)),
+            has_credentials: has_credentials || !profile.caches_by_credentials,
+        }
+    }
+}
+
+impl Store {
+    /// What there is for a request that is about to be sent.
+    pub(super) fn lookup(
+        &mut self,
+        profile: &Profile,
+        now: Duration,
+        key: &Partition,
+        mode: CacheMode,
+        request: &Sent,
+    ) -> Lookup {
+        let mode = effective(mode, request);
+        let is_head = request.method == Method::HEAD;
+        if matches!(mode, CacheMode::NoStore | CacheMode::Reload)
+            || !is_head && request.method != Method::GET
+        {
+            return Lookup::Miss;
+        }
+        let Some((place, is_match)) = self.find(profile, key, request) else {
+            return Lookup::Miss;
+        };
+        let entry = self.entries.remove(place);
+        let conditions = entry.conditions(is_match);
+        let use_of = entry.use_of(now, mode, request).filter(|_| is_match);
+        let mut answer = entry.answer.clone();
+        if is_head {
+            answer.body.clear();
+        }
+        self.entries.push(entry);
+        match use_of {
+            Some(Use::Fresh) => Lookup::Fresh(answer),
+            Some(Use::InGrace) if !is_head => Lookup::Refresh(answer, conditions),
+            _ if is_head || conditions.is_empty() => Lookup::Miss,
+            _ => Lookup::Stale(conditions),
+        }
+    }
+
+    /// Takes an answer that came from a server: stores it if it may, and forgets what it shows to
+    /// be out of date.
+    pub(super) fn keep(
+        &mut self,
+        profile: &Profile,
+        now: Duration,
+        key: &Partition,
+        mode: CacheMode,
+        request: &Sent,
+        answer: &Answer,
+    ) {
+        if !request.method.is_safe() {
+            // RFC 9111, 4.4
+            if (200..400).contains(&answer.status) {
+                self.entries.retain(|entry| !entry.is_of(key, request));
+            }
+            return;
+        }
+        if request.method != Method::GET || effective(mode, request) == CacheMode::NoStore {
+            return;
+        }
+        self.entries.retain(|entry| {
+            let is_other = profile.variants == Variants::Kept && !entry.is_chosen_by(request);
+            is_other || !entry.is_of(key, request)
+        });
+        if is_storable(profile, request, answer) {
+            let mut answer = answer.clone();
+            answer.headers.remove(SET_COOKIE);
+            self.entries.push(Entry::of(profile, now, key, request, answer));
+            let excess = self.entries.len().saturating_sub(MOST);
+            self.entries.drain(..excess);
+        }
+    }
+
+    /// Takes the status 304 to the conditions of [`Lookup::Stale`]: the stored answer, with the
+    /// fields of this one (RFC 9111, 4.3.4). `None` where it is no longer stored.
+    pub(super) fn revalidated(
+        &mut self,
+        profile: &Profile,
+        now: Duration,
+        key: &Partition,
+        request: &Sent,
+        answer: &Answer,
+    ) -> Option<Answer> {
+        let (place, _) = self.find(profile, key, request)?;
+        let mut updated = self.entries.remove(place).answer;
+        let names = answer.headers.keys().filter(|name| is_updated(profile, name));
+        for name in names {
+            updated.headers.remove(name);
+            for value in answer.headers.get_all(name) {
+                updated.headers.append(name, value.clone());
+            }
+        }
+        if !CacheControl::of(&updated.headers).no_store {
+            self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
+        }
+        Some(updated)
+    }
+
+    /// The place of the answer to choose, of several the newest, and whether its `Vary` lets it be
+    /// used (RFC 9111, 4.1).
+    fn find(&self, profile: &Profile, key: &Partition, request: &Sent) -> Option<(usize, bool)> {
+        self.entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.is_of(key, request))
+            .map(|(place, entry)| (entry.is_chosen_by(request), entry.freshness.received(), place))
+            .filter(|(is_match, ..)| *is_match || profile.variants == Variants::AskedByTag)
+            .max()
+            .map(|(is_match, _, place)| (place, is_match))
+    }
+}
+
+/// How a stored answer may be used without waiting.
+#[derive(Clone, Copy)]
+enum Use {
+    Fresh,
+    InGrace,
+}
+
+impl Entry {
+    fn of(
+        profile: &Profile,
+        now: Duration,
+        partition: &Partition,
+        request: &Sent,
+        answer: Answer,
+    ) -> Self {
+        let value = |name| {
+            let name = HeaderName::from_bytes(str::as_bytes(name)).ok()?;
+            let values = request.headers.get_all(&name).iter().cloned().collect();
+            Some((name, values))
+        };
+        let chosen_by = elements(&answer.headers, &VARY).filter_map(value).collect();
+        let is_unique = elements(&answer.headers, &VARY).any(|name| name == "*");
+        Self {
+            partition: partition.clone(),
+            url: request.url.clone(),
+            chosen_by,
+            is_unique,
+            freshness: Freshness::of(profile, now, &answer),
+            answer,
+        }
+    }
+
+    fn is_of(&self, key: &Partition, request: &Sent) -> bool {
+        self.partition == *key && self.url == request.url
+    }
+
+    fn is_chosen_by(&self, request: &Sent) -> bool {
+        let is_same = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
+            request.headers.get_all(name).iter().eq(values)
+        };
+        !self.is_unique && self.chosen_by.iter().all(is_same)
+    }
+
+    fn use_of(&self, now: Duration, mode: CacheMode, request: &Sent) -> Option<Use> {
+        let asked = CacheControl::of(&request.headers);
+        let is_young = asked.max_age.is_none_or(|age| self.freshness.age(now) <= age);
+        match mode {
+            CacheMode::ForceCache => Some(Use::Fresh),
+            CacheMode::Default if asked.no_cache || !is_young => None,
+            CacheMode::Default if self.freshness.is_fresh(now) => Some(Use::Fresh),
+            CacheMode::Default if self.freshness.is_in_grace(now) => Some(Use::InGrace),
+            _ => None,
+        }
+    }
+
+    /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
+    /// variant is asked for.
+    fn conditions(&self, is_match: bool) -> HeaderMap {
+        let mut conditions = HeaderMap::new();
+        if let Some(tag) = self.answer.headers.get(ETAG) {
+            conditions.insert(IF_NONE_MATCH, tag.clone());
+        }
+        if let Some(date) = self.answer.headers.get(LAST_MODIFIED).filter(|_| is_match) {
+            conditions.insert(IF_MODIFIED_SINCE, date.clone());
+        }
+        conditions
+    }
+}
+
+/// A request that has conditions of its own, or wants a part, goes past the cache (Fetch,
+/// "HTTP-network-or-cache fetch", step 8.16).
+fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
+    let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
+    let has_own = own.iter().any(|name| request.headers.contains_key(name));
+    if has_own { CacheMode::NoStore } else { mode }
+}
+
+/// RFC 9111, 3.
+fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
+    let control = CacheControl::of(&answer.headers);
+    let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
+    let is_allowed = control.allows_storing
+        || is_explicit(answer)
+        || profile.heuristic_statuses.contains(&answer.status)
+        || profile.permanent_statuses.contains(&answer.status);
+    is_final
+        && is_allowed
+        && !control.no_store
+        && !CacheControl::of(&request.headers).no_store
+        && answer.body.len() <= LONGEST
+}
+
+/// RFC 9111, 3.2. In the list of a profile, a name that ends with `-` stands for all that begin
+/// with it.
+fn is_updated(profile: &Profile, name: &HeaderName) -> bool {
+    let is_kept = |kept: &&str| match kept.ends_with('-') {
+        true => name.as_str().starts_with(kept),
+        false => name == kept,
+    };
+    name != SET_COOKIE && !profile.kept_by_304.iter().any(is_kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASSET: &str = "https://api.shop.example/asset";
+    const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
+    const DATE: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    const MAX_AGE: (&str, &str) = ("cache-control", "max-age=60");
+    const TAG: (&str, &str) = ("etag", "\"1\"");
+
+    type Fields<'a> = &'a [(&'static str, &'a str)];
+
+    fn fields(fields: Fields<'_>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn answer(status: u16, headers: Fields<'_>) -> Answer {
+        Answer { status, headers: fields(headers), body: b"content".to_vec() }
+    }
+
+    fn request(method: Method, url: &str, headers: Fields<'_>) -> Sent {
+        Sent {
+            method,
+            url: Url::parse(url).unwrap(),
+            headers: fields(headers),
+            body: None,
+            is_preflight: false,
+        }
+    }
+
+    fn get(headers: Fields<'_>) -> Sent {
+        request(Method::GET, ASSET, headers)
+    }
+
+    fn page(url: &str) -> Page {
+        Page::at(Url::parse(url).unwrap())
+    }
+
+    /// A browser with nothing but a cache, and one page.
+    struct Browser {
+        store: Store,
+        profile: Profile,
+        now: Duration,
+        key: Partition,
+    }
+
+    impl Browser {
+        fn new(profile: Profile) -> Self {
+            let page = page("https://app.shop.example/");
+            let key = Partition::of(&profile, Some(&page), false, &page.url, true);
+            Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
+        }
+
+        fn keeps(mut self, request: &Sent, answer: &Answer) -> Self {
+            let mode = CacheMode::Default;
+            self.store.keep(&self.profile, self.now, &self.key, mode, request, answer);
+            self
+        }
+
+        fn waits(mut self, seconds: u64) -> Self {
+            self.now += Duration::from_secs(seconds);
+            self
+        }
+
+        fn looks(&mut self, mode: CacheMode, request: &Sent) -> Lookup {
+            self.store.lookup(&self.profile, self.now, &self.key, mode, request)
+        }
+
+        fn finds(&mut self, request: &Sent) -> &'static str {
+            name(&self.looks(CacheMode::Default, request))
+        }
+    }
+
+    fn name(lookup: &Lookup) -> &'static str {
+        match lookup {
+            Lookup::Miss => "miss",
+            Lookup::Fresh(_) => "fresh",
+            Lookup::Refresh(..) => "refresh",
+            Lookup::Stale(_) => "stale",
+        }
+    }
+
+    /// How a request finds what another one left, in a browser by the standards.
+    fn after(request: &Sent, answer: &Answer, then: &Sent) -> &'static str {
+        Browser::new(Profile::STANDARD).keeps(request, answer).finds(then)
+    }
+
+    #[test]
+    fn an_answer_is_used_while_it_is_fresh() {
+        let mut browser =
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE]));
+        let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
+        assert_eq!((found.status, found.body.as_slice()), (200, &b"content"[..]));
+        assert_eq!(browser.waits(60).finds(&get(&[])), "miss", "nothing to ask with");
+    }
+
+    #[test]
+    fn only_final_answers_to_get_are_stored() {
+        for (method, status, is_stored) in [
+            (Method::GET, 200, true),
+            (Method::GET, 404, true),
+            (Method::GET, 302, true),
+            (Method::GET, 500, true),
+            (Method::GET, 206, false),
+            (Method::GET, 304, false),
+            (Method::GET, 101, false),
+            (Method::HEAD, 200, false),
+            (Method::OPTIONS, 200, false),
+            (Method::POST, 200, false),
+        ] {
+            let found =
+                after(&request(method.clone(), ASSET, &[]), &answer(status, &[MAX_AGE]), &get(&[]));
+            assert_eq!(found == "fresh", is_stored, "{method} {status}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_stored_follows_from_both_sides() {
+        let stored = |status, asked: Fields<'_>, said: Fields<'_>| {
+            let browser = Browser::new(Profile::STANDARD).keeps(&get(asked), &answer(status, said));
+            !browser.store.entries.is_empty()
+        };
+        assert!(stored(200, &[], &[]));
+        assert!(stored(200, &[("authorization", "Bearer x")], &[]));
+        assert!(stored(200, &[], &[("cache-control", "private")]));
+        assert!(!stored(200, &[], &[("cache-control", "max-age=60, no-store")]));
+        assert!(!stored(200, &[("cache-control", "no-store")], &[MAX_AGE]));
+        assert!(!stored(302, &[], &[]));
+        assert!(stored(302, &[], &[("expires", "0")]));
+        assert!(stored(302, &[], &[("cache-control", "public")]));
+    }
+
+    #[test]
+    fn a_large_answer_is_not_stored() {
+        let large = Answer { body: vec![0; LONGEST + 1], ..answer(200, &[MAX_AGE]) };
+        assert_eq!(after(&get(&[]), &large, &get(&[])), "miss");
+    }
+
+    #[test]
+    fn the_one_that_was_used_the_longest_ago_makes_room() {
+        let of = |number| request(Method::GET, &format!("{ASSET}/{number}"), &[]);
+        let mut browser = Browser::new(Profile::STANDARD);
+        for number in 0..MOST {
+            browser = browser.keeps(&of(number), &answer(200, &[MAX_AGE]));
+        }
+        assert_eq!(browser.finds(&of(0)), "fresh");
+        browser = browser.keeps(&of(MOST), &answer(200, &[MAX_AGE]));
+        assert_eq!(browser.store.entries.len(), MOST);
+        assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("fresh", "miss"));
+    }
+
+    #[test]
+    fn cookies_are_not_stored() {
+        let mut browser = Browser::new(Profile::STANDARD)
+            .keeps(&get(&[]), &answer(200, &[MAX_AGE, ("set-cookie", "a=1")]));
+        let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
+        assert!(!found.headers.contains_key(SET_COOKIE));
+    }
+
+    #[test]
+    fn a_stale_answer_is_asked_for_with_what_it_has() {
+        let modified = ("last-modified", TEN_HOURS_AGO);
+        let said = answer(200, &[("cache-control", "no-cache"), TAG, modified]);
+        let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
+        let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &get(&[])) else {
+            panic!()
+        };
+        assert_eq!(
+            conditions,
+            fields(&[("if-none-match", "\"1\""), ("if-modified-since", TEN_HOURS_AGO)])
+        );
+    }
+
+    #[test]
+    fn the_status_304_makes_an_answer_new_again() {
+        let said =
+            [MAX_AGE, TAG, ("x-version", "1"), ("content-length", "7"), ("set-cookie", "a=1")];
+        let mut browser =
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &said)).waits(60);
+        assert_eq!(browser.finds(&get(&[])), "stale");
+        let again = Answer {
+            body: Vec::new(),
+            ..answer(304, &[("x-version", "2"), ("content-length", "0"), ("set-cookie", "b=2")])
+        };
+        let updated = browser
+            .store
+            .revalidated(&browser.profile, browser.now, &browser.key, &get(&[]), &again)
+            .unwrap();
+        assert_eq!((updated.status, updated.body.as_slice()), (200, &b"content"[..]));
+        assert_eq!(
+            updated.headers,
+            fields(&[MAX_AGE, TAG, ("x-version", "2"), ("content-length", "7")])
+        );
+        assert_eq!(browser.finds(&get(&[])), "fresh");
+    }
+
+    #[test]
+    fn engines_keep_other_fields_in_spite_of_304() {
+        for (profile, expected) in [
+            (Profile::STANDARD, [true, true, true]),
+            (Profile::CHROMIUM, [false, false, true]),
+            (Profile::FIREFOX, [false, true, true]),
+            (Profile::WEBKIT, [false, false, false]),
+        ] {
+            let names = ["content-type", "x-frame-options", "content-security-policy"];
+            let said = names.map(|name| (name, "old"));
+            let mut browser = Browser::new(profile).keeps(&get(&[]), &answer(200, &said));
+            let again = answer(304, &names.map(|name| (name, "new")));
+            let updated = browser
+                .store
+                .revalidated(&profile, browser.now, &browser.key, &get(&[]), &again)
+                .unwrap();
+            assert_eq!(
+                names.map(|name| updated.headers[name] == "new"),
+                expected,
+                "{}",
+                profile.name
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_new_that_is_not_stored() {
+        let mut browser = Browser::new(Profile::STANDARD);
+        let (store, key) = (&mut browser.store, &browser.key);
+        let found =
+            store.revalidated(&Profile::STANDARD, browser.now, key, &get(&[]), &answer(304, &[]));
+        assert!(found.is_none());
+    }
+
+    #[test]
+    fn a_newer_answer_takes_the_place_of_an_older_one() {
+        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE]));
+        let forbidden = answer(200, &[("cache-control", "no-store")]);
+        assert_eq!(browser.keeps(&get(&[]), &forbidden).finds(&get(&[])), "miss");
+    }
+
+    #[test]
+    fn an_unsafe_method_makes_the_address_forget() {
+        for (method, status, expected) in [
+            (Method::POST, 200, "miss"),
+            (Method::DELETE, 204, "miss"),
+            (Method::PUT, 303, "miss"),
+            (Method::POST, 400, "fresh"),
+            (Method::POST, 500, "fresh"),
+            (Method::OPTIONS, 200, "fresh"),
+        ] {
+            let mut browser = Browser::new(Profile::STANDARD)
+                .keeps(&get(&[]), &answer(200, &[MAX_AGE]))
+                .keeps(&request(method.clone(), ASSET, &[]), &answer(status, &[]));
+            assert_eq!(browser.finds(&get(&[])), expected, "{method} {status}");
+        }
+        let elsewhere = request(Method::POST, "https://api.shop.example/orders", &[]);
+        let mut browser = Browser::new(Profile::STANDARD)
+            .keeps(&get(&[]), &answer(200, &[MAX_AGE]))
+            .keeps(&elsewhere, &answer(200, &[]));
+        assert_eq!(browser.finds(&get(&[])), "fresh");
+    }
+
+    #[test]
+    fn head_is_answered_from_get_without_content() {
+        let head = request(Method::HEAD, ASSET, &[]);
+        let mut browser =
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE, TAG]));
+        let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &head) else { panic!() };
+        assert!(found.body.is_empty());
+        assert_eq!(browser.waits(60).finds(&head), "miss");
+    }
+
+    #[test]
+    fn other_methods_and_addresses_find_nothing() {
+        let said = answer(200, &[MAX_AGE]);
+        for then in [
+            request(Method::POST, ASSET, &[]),
+            request(Method::OPTIONS, ASSET, &[]),
+            request(Method::GET, "https://api.shop.example/asset?", &[]),
+            request(Method::GET, "https://api.shop.example/Asset", &[]),
+        ] {
+            assert_eq!(after(&get(&[]), &said, &then), "miss", "{} {}", then.method, then.url);
+        }
+    }
+
+    #[test]
+    fn a_page_chooses_how_the_cache_is_used() {
+        use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
+        let said = answer(200, &[MAX_AGE, TAG]);
+        let look = |seconds, mode| {
+            let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
+            name(&browser.waits(seconds).looks(mode, &get(&[])))
+        };
+        assert_eq!(
+            [Default, ForceCache, NoCache, NoStore, Reload].map(|mode| look(0, mode)),
+            ["fresh", "fresh", "stale", "miss", "miss"]
+        );
+        assert_eq!(
+            [Default, ForceCache, NoCache, NoStore, Reload].map(|mode| look(60, mode)),
+            ["stale", "fresh", "stale", "miss", "miss"]
+        );
+    }
+
+    #[test]
+    fn a_page_chooses_what_is_stored() {
+        let stored = |mode| {
+            let mut browser = Browser::new(Profile::STANDARD);
+            let (store, now, said) = (&mut browser.store, browser.now, answer(200, &[MAX_AGE]));
+            store.keep(&browser.profile, now, &browser.key, mode, &get(&[]), &said);
+            !store.entries.is_empty()
+        };
+        assert!(stored(CacheMode::Reload) && stored(CacheMode::NoCache));
+        assert!(stored(CacheMode::ForceCache) && !stored(CacheMode::NoStore));
+    }
+
+    #[test]
+    fn a_request_with_conditions_or_a_range_goes_past_the_cache() {
+        for own in [
+            "if-match",
+            "if-none-match",
+            "if-modified-since",
+            "if-unmodified-since",
+            "if-range",
+            "range",
+        ] {
+            assert_eq!(
+                after(&get(&[]), &answer(200, &[MAX_AGE]), &get(&[(own, "x")])),
+                "miss",
+                "{own}"
+            );
+            assert_eq!(
+                after(&get(&[(own, "x")]), &answer(200, &[MAX_AGE]), &get(&[])),
+                "miss",
+                "{own}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_may_want_a_younger_answer() {
+        let said = answer(200, &[MAX_AGE, TAG, ("age", "10")]);
+        for (wanted, expected) in [
+            ("no-cache", "stale"),
+            ("max-age=0", "stale"),
+            ("max-age=9", "stale"),
+            ("max-age=10", "fresh"),
+        ] {
+            assert_eq!(
+                after(&get(&[]), &said, &get(&[("cache-control", wanted)])),
+                expected,
+                "{wanted}"
+            );
+        }
+    }
+
+    #[test]
+    fn vary_keeps_answers_apart() {
+        let said = answer(200, &[MAX_AGE, ("vary", "Accept-Language, Origin")]);
+        let asked = get(&[("origin", "https://app.shop.example")]);
+        assert_eq!(after(&asked, &said, &asked), "fresh");
+        let more = get(&[("origin", "https://app.shop.example"), ("cookie", "a=1")]);
+        assert_eq!(after(&asked, &said, &more), "fresh");
+        for other in [
+            get(&[("origin", "https://admin.shop.example")]),
+            get(&[]),
+            get(&[("origin", "https://app.shop.example"), ("accept-language", "de")]),
+        ] {
+            assert_eq!(after(&asked, &said, &other), "miss");
+        }
+        let star = answer(200, &[MAX_AGE, ("vary", "*")]);
+        assert_eq!(after(&asked, &star, &asked), "miss");
+    }
+
+    #[test]
+    fn engines_do_differently_with_another_variant() {
+        let (one, other) =
+            (get(&[("origin", "https://a.example")]), get(&[("origin", "https://b.example")]));
+        let said =
+            answer(200, &[MAX_AGE, ("vary", "origin"), TAG, ("last-modified", TEN_HOURS_AGO)]);
+        let finds = |profile| {
+            let mut browser = Browser::new(profile).keeps(&one, &said);
+            let first = browser.looks(CacheMode::Default, &other);
+            let mut browser = browser.keeps(&other, &said);
+            (first, browser.finds(&one))
+        };
+        let (Lookup::Miss, "fresh") = finds(Profile::STANDARD) else { panic!("all are kept") };
+        let (Lookup::Miss, "miss") = finds(Profile::WEBKIT) else { panic!("one is kept") };
+        for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
+            let (Lookup::Stale(conditions), "stale") = finds(profile) else { panic!() };
+            assert_eq!(conditions, fields(&[("if-none-match", "\"1\"")]), "the tag alone");
+        }
+    }
+
+    #[test]
+    fn in_its_grace_an_answer_is_used_and_asked_for() {
+        let said = answer(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
+        let finds = |seconds| {
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &said).waits(seconds).finds(&get(&[]))
+        };
+        assert_eq!([0, 10, 29, 30].map(finds), ["fresh", "refresh", "refresh", "stale"]);
+    }
+
+    #[test]
+    fn pragma_is_obeyed_as_the_engine_does() {
+        let finds = |profile, said: Fields<'_>| {
+            let pragma = [said, &[TAG, ("pragma", "no-cache")]].concat();
+            Browser::new(profile).keeps(&get(&[]), &answer(200, &pragma)).finds(&get(&[]))
+        };
+        let expires = [DATE, ("expires", "Sun, 06 Nov 1994 09:49:37 GMT")];
+        for (profile, alone, beside) in [
+            (Profile::STANDARD, "fresh", "fresh"),
+            (Profile::CHROMIUM, "stale", "stale"),
+            (Profile::FIREFOX, "stale", "fresh"),
+            (Profile::WEBKIT, "stale", "fresh"),
+        ] {
+            assert_eq!(finds(profile, &expires), alone, "{}", profile.name);
+            assert_eq!(finds(profile, &[MAX_AGE]), beside, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn engines_use_other_statuses_without_asking() {
+        let finds = |profile, status, said: Fields<'_>| {
+            Browser::new(profile).keeps(&get(&[]), &answer(status, said)).finds(&get(&[]))
+                == "fresh"
+        };
+        let modified = [DATE, ("last-modified", TEN_HOURS_AGO)];
+        for (profile, error, guess, moved, moved_for_now) in [
+            (Profile::STANDARD, true, true, false, false),
+            (Profile::CHROMIUM, true, false, true, true),
+            (Profile::FIREFOX, false, false, true, true),
+            (Profile::WEBKIT, true, true, true, false),
+        ] {
+            assert_eq!(finds(profile, 404, &[MAX_AGE]), error, "{}", profile.name);
+            assert_eq!(finds(profile, 404, &modified), guess, "{}", profile.name);
+            assert_eq!(finds(profile, 301, &[]), moved, "{}", profile.name);
+            assert_eq!(finds(profile, 308, &[]), moved_for_now, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn windows_of_other_sites_have_their_own() {
+        let of = |profile: &Profile, page: &Page, has_credentials| {
+            let url = Url::parse(ASSET).unwrap();
+            Partition::of(profile, Some(page), false, &url, has_credentials)
+        };
+        let (app, admin) = (page("https://app.shop.example/"), page("https://admin.shop.example/"));
+        let other = page("https://other.example/");
+        let frame = Page { top_level: other.url.clone(), ..app.clone() };
+        for profile in [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX] {
+            let of = |page, has_credentials| of(&profile, page, has_credentials);
+            assert_eq!(of(&app, true), of(&admin, true), "one site");
+            assert_ne!(of(&app, true), of(&other, true));
+            assert_ne!(of(&app, true), of(&frame, true));
+            assert_eq!(of(&frame, true) != of(&other, true), profile.caches_by_frame);
+            assert_eq!(of(&app, true) != of(&app, false), profile.caches_by_credentials);
+        }
+        const { assert!(Profile::CHROMIUM.caches_by_frame && Profile::FIREFOX.caches_by_credentials) };
+    }
+
+    #[test]
+    fn a_navigation_belongs_to_where_it_goes() {
+        let profile = Profile::CHROMIUM;
+        let (app, widget) = (page("https://app.shop.example/"), page("https://widget.test/"));
+        let frame = Page { top_level: app.url.clone(), ..widget.clone() };
+        assert_eq!(
+            Partition::of(&profile, Some(&app), true, &widget.url, true),
+            Partition::of(&profile, Some(&frame), false, &widget.url, true),
+        );
+        assert_eq!(
+            Partition::of(&profile, None, false, &app.url, true),
+            Partition::of(&profile, Some(&app), false, &widget.url, true),
+        );
+    }
+}

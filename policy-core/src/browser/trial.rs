@@ -1,0 +1,69 @@
+//! One load against a list of answers, for the tests of this module.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{Answer, Fetch, Outcome, Page, Profile, Reason, Sent, State, Url, run};
+
+/// A page of `https://app.test`.
+pub(super) fn app() -> Page {
+    page("https://app.test/")
+}
+
+pub(super) fn page(url: &str) -> Page {
+    Page::at(Url::parse(url).unwrap())
+}
+
+pub(super) fn answer(status: u16, fields: &[(&str, &str)]) -> Answer {
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        headers.append(name, HeaderValue::from_str(value).unwrap());
+    }
+    Answer { status, headers, body: b"content".to_vec() }
+}
+
+/// A browser by the standards that knows nothing.
+pub(super) fn browser() -> State {
+    State::new(Profile::STANDARD, Duration::from_secs(1_800_000_000))
+}
+
+/// How a load went.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) state: State,
+    pub(super) outcome: Outcome,
+    pub(super) sent: Vec<Sent>,
+}
+
+/// A load in a new browser; it must ask for as many answers as there are.
+pub(super) fn load(page: &Page, fetch: Fetch, answers: &[Answer]) -> Trial {
+    load_in(browser(), Some(page), fetch, answers)
+}
+
+pub(super) fn load_in(
+    state: State,
+    page: Option<&Page>,
+    fetch: Fetch,
+    answers: &[Answer],
+) -> Trial {
+    let mut sent = Vec::new();
+    let (state, outcome) = run(state, page, fetch, |request| {
+        sent.push(request.clone());
+        answers.get(sent.len() - 1).cloned().unwrap_or_else(|| panic!("not expected: {request:?}"))
+    });
+    assert_eq!(sent.len(), answers.len(), "{outcome:?}");
+    Trial { state, outcome, sent }
+}
+
+impl Trial {
+    /// A field of the last request.
+    pub(super) fn last(&self, name: &str) -> Option<&str> {
+        self.sent.last().unwrap().headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(super) fn reason(&self) -> &Reason {
+        &self.outcome.blocked().unwrap_or_else(|| panic!("{:?}", self.outcome)).reason
+    }
+}

@@ -1,0 +1,40 @@
+//! Generated policies, origins and loads of pages, for property tests (feature `proptest`).
+//!
+//! What is generated is mostly sensible and often close to a boundary: origins that a policy
+//! grants and such that only look so, headers that need a preflight and such that just do not.
+//! Everything shrinks, to the policy of one origin and the plain `GET`.
+//!
+//! - [`any_policy`]: policies that break no rule; [`any_pattern`]: entries of their lists
+//! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: what
+//!   anybody may write into `Origin`; [`NearOrigin`] where the policy is not known yet
+//! - [`any_fetch`]: what a page loads, for [`browser`](crate::browser)
+//!
+//! ```
+//! use policy_core::{
+//!     cors::{Cors, Grant},
+//!     gate::Single,
+//!     testing::{any_origin_value_for, any_policy},
+//! };
+//! use proptest::prelude::*;
+//!
+//! let cases = any_policy()
+//!     .prop_flat_map(|policy| (Just(policy.clone()), any_origin_value_for(&policy)));
+//! proptest!(|((policy, origin) in cases)| {
+//!     let cors = Cors::from_config("a test", &policy).expect("a policy that breaks no rule");
+//!     if let Grant::Origin(named) = cors.grant(Single::One(&origin)) {
+//!         prop_assert_eq!(named, origin);
+//!     }
+//! });
+//! ```
+
+mod fetches;
+mod near;
+mod origins;
+mod policies;
+
+pub use fetches::any_fetch;
+pub use near::origins_near;
+pub use origins::{
+    NearOrigin, any_near_origin, any_origin, any_origin_for, any_origin_value_for, any_pattern,
+};
+pub use policies::any_policy;

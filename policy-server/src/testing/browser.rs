@@ -1,0 +1,183 @@
+//! A browser and what it keeps.
+
+use std::{
+    fmt, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use policy_core::browser::{Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
+
+use super::{
+    Network, Tab,
+    explain::Question,
+    fetched::{Exchange, Fetched},
+    network::start,
+};
+use crate::clock::Clock;
+
+/// A browser: its cookies, its caches, and how its engine decides.
+///
+/// Copies share all of it, and so do its [tabs](Tab). Two browsers share nothing.
+///
+/// ```
+/// use policy_server::testing::Browser;
+///
+/// let browser = Browser::chromium();
+/// let page = browser.open("https://app.shop.example");
+/// page.set_cookie("theme=dark; Secure; SameSite=Strict");
+/// assert_eq!(browser.open("https://app.shop.example/help").cookie(), "theme=dark");
+/// assert_eq!(browser.open("https://evil.example").cookie(), "");
+/// assert_eq!(Browser::chromium().cookies().len(), 0);
+/// ```
+#[derive(Clone)]
+pub struct Browser(Arc<Mutex<Running>>);
+
+struct Running {
+    state: State,
+    loads: u64,
+    /// Of the network that it last loaded something from.
+    clock: Option<Clock>,
+}
+
+impl Browser {
+    /// A new Chromium as it is installed.
+    pub fn chromium() -> Self {
+        Self::new(Profile::CHROMIUM)
+    }
+
+    /// A new Firefox as it is installed.
+    pub fn firefox() -> Self {
+        Self::new(Profile::FIREFOX)
+    }
+
+    /// A new WebKit as it is installed.
+    pub fn webkit() -> Self {
+        Self::new(Profile::WEBKIT)
+    }
+
+    /// A new browser with other settings.
+    ///
+    /// ```
+    /// use policy_server::testing::{Browser, Profile, ThirdParty};
+    ///
+    /// let lenient = Browser::new(Profile::CHROMIUM.third_party(ThirdParty::Sent));
+    /// ```
+    pub fn new(profile: Profile) -> Self {
+        let state = State::new(profile, start());
+        Self(Arc::new(Mutex::new(Running { state, loads: 0, clock: None })))
+    }
+
+    /// A page at an address, in a window of its own. It is just there: nothing is loaded, so the
+    /// address needs no server.
+    ///
+    /// # Panics
+    ///
+    /// If `address` is none.
+    #[track_caller]
+    pub fn open(&self, address: &str) -> Tab {
+        Tab::new(self.clone(), Page::at(address_of(address)))
+    }
+
+    /// Loads a document as if a person had typed its address: no page asks for it.
+    pub async fn visit(&self, net: &Network, address: impl Into<String>) -> Fetched {
+        self.load(net, None, Fetch::navigate(address)).await
+    }
+
+    /// The cookies that it keeps, of all sites.
+    pub fn cookies(&self) -> Vec<Cookie> {
+        self.look(|state| state.cookies().iter().cloned().collect())
+    }
+
+    /// Runs a load to its end.
+    #[expect(clippy::panic, reason = "a load that never ends would be worse")]
+    pub(super) async fn load(&self, net: &Network, page: Option<Page>, fetch: Fetch) -> Fetched {
+        let id = {
+            let mut running = self.running();
+            running.clock = Some(net.clock());
+            running.loads += 1;
+            LoadId(running.loads)
+        };
+        let mut last = None;
+        let mut event = Event::Start { id, page, fetch };
+        loop {
+            match self.step(event) {
+                Some(Output::Send { request, .. }) => {
+                    let question = Question::default();
+                    let answer = net.deliver(&request, &question).await;
+                    event = match &answer {
+                        Some(answer) => Event::Answer { id, answer: answer.clone() },
+                        None => Event::Unreachable { id },
+                    };
+                    last = Some(Exchange { request, answer, decider: question.answer() });
+                }
+                Some(Output::Done { outcome, .. }) => {
+                    return Fetched::new(self.clone(), outcome, last);
+                }
+                None => panic!("the model of browsers forgot a load"),
+            }
+        }
+    }
+
+    /// Tells the model what happened, and gives what it does about this load.
+    fn step(&self, event: Event) -> Option<Output> {
+        let mut running = self.running();
+        running.catch_up();
+        running.step(event).pop()
+    }
+
+    /// `document.cookie = text`
+    pub(super) fn write_cookie(&self, page: Page, text: String) {
+        self.step(Event::WriteCookie { page, text });
+    }
+
+    /// What the model knows, now.
+    pub(super) fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T {
+        let mut running = self.running();
+        running.catch_up();
+        at(&running.state)
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        // A test that panicked while it held the lock has failed already.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Browser").field(&self.running().state.profile().name).finish()
+    }
+}
+
+impl Running {
+    /// Lets the time pass that has passed in the network.
+    fn catch_up(&mut self) {
+        let Some(clock) = &self.clock else { return };
+        let now = Duration::from_millis(clock.now().millis());
+        if let Some(passed) = now.checked_sub(self.state.now()).filter(|time| !time.is_zero()) {
+            self.step(Event::Elapse(passed));
+        }
+    }
+
+    fn step(&mut self, event: Event) -> Vec<Output> {
+        let empty = State::new(*self.state.profile(), Duration::ZERO);
+        let (state, outputs) = step(mem::replace(&mut self.state, empty), event);
+        self.state = state;
+        outputs
+    }
+}
+
+/// An address of a page as a test writes it.
+#[track_caller]
+#[expect(clippy::panic, reason = "a test is told that it is wrong")]
+pub(super) fn address_of(text: &str) -> Url {
+    match Url::parse(text) {
+        // Text before a colon is a scheme to the parser: `localhost:3000`.
+        Ok(url) if url.has_host() || matches!(url.scheme(), "data" | "file") => url,
+        _ => panic!(
+            "`{text}` is no address of a page: write it with its scheme, such as \
+             `https://app.shop.example`"
+        ),
+    }
+}

@@ -1,0 +1,105 @@
+//! What a browser's console says of a load, and what it leaves out.
+
+use std::fmt::Write;
+
+use http::{StatusCode, header::CONTENT_TYPE};
+use policy_core::browser::{Answer, Outcome, Reason};
+use serde_json::Value;
+
+use super::fetched::Exchange;
+
+/// What is said of a load that did not end well.
+pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
+    let problem = last.and_then(|last| Problem::of(last.answer.as_ref()?));
+    let mut text = match outcome {
+        Outcome::Blocked(blocked) => {
+            let mut text = blocked.to_string();
+            if let Some(Exchange { request, answer: Some(answer), .. }) = last {
+                let (status, method, url) = (named(answer.status), &request.method, &request.url);
+                append(&mut text, &format!("the server answered {status} to {method} {url}"));
+            }
+            text
+        }
+        Outcome::Response(response) | Outcome::Page(_, response) if response.status >= 400 => {
+            let request = &last?.request;
+            format!("{} {} {}", request.method, request.url, named(response.status))
+        }
+        _ => return None,
+    };
+    if let Some(Problem { code, title }) = &problem {
+        append(&mut text, &format!("{code}: {title}"));
+    }
+    if let Some(decider) = last.and_then(|last| last.decider.as_ref()) {
+        let code = problem.as_ref().map_or("", |problem| &*problem.code);
+        append(&mut text, &decider.words(attributes(outcome, code)));
+    }
+    Some(text)
+}
+
+/// Writing to a string does not fail.
+fn append(text: &mut String, line: &str) {
+    let _ = write!(text, "\n  {line}");
+}
+
+fn named(status: u16) -> String {
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    match reason {
+        Some(reason) => format!("{status} ({reason})"),
+        None => status.to_string(),
+    }
+}
+
+/// A problem that an app answers with.
+struct Problem {
+    code: String,
+    /// What is wrong, in as many words as there are.
+    title: String,
+}
+
+impl Problem {
+    /// Reads it, in whichever form it was sent: as JSON (RFC 9457 3), or as the page that who
+    /// opens an address gets.
+    fn of(answer: &Answer) -> Option<Self> {
+        let media_type = answer.headers.get(CONTENT_TYPE)?.as_bytes();
+        let body = std::str::from_utf8(&answer.body).ok()?;
+        if media_type.starts_with(b"text/html") {
+            let code = between(body, "<p>Code: <code>", "</code>")?;
+            let detail = between(body, "<p class=\"detail\">", "</p>");
+            let title = detail.or_else(|| between(body, "<h1>", "</h1>"))?;
+            return Some(Self { code: code.to_owned(), title: title.to_owned() });
+        }
+        if !media_type.starts_with(b"application/problem+json") {
+            return None;
+        }
+        let problem: Value = serde_json::from_str(body).ok()?;
+        let member = |name| problem.get(name).and_then(Value::as_str);
+        let code = member("code").or_else(|| member("type"))?.to_owned();
+        let title = member("detail").or_else(|| member("title"))?.to_owned();
+        Some(Self { code, title })
+    }
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    Some(text.split_once(before)?.1.split_once(after)?.0)
+}
+
+/// The attributes that decide such a thing: the code of the app's refusal names them, else what
+/// the browser looked for in vain.
+fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
+    let by_code: &[&str] = match code.split_once('.') {
+        Some(("auth" | "session", _)) => &["auth"],
+        Some(("csrf", _)) => &["csrf", "auth"],
+        Some(("cors", _)) => &["cors"],
+        Some(("isolation", _)) => &["isolation"],
+        Some(("jsonp", _)) => &["jsonp"],
+        Some(("limit", _)) => &["limit"],
+        _ => &[],
+    };
+    match outcome.blocked().map(|blocked| &blocked.reason) {
+        None | Some(Reason::NoUpgrade(_)) => by_code,
+        Some(Reason::ResourcePolicy(_) | Reason::Framing(_) | Reason::ScriptType(_)) => {
+            &["headers"]
+        }
+        Some(_) => &["cors"],
+    }
+}

@@ -1,0 +1,192 @@
+//! What came of a load.
+
+use http::HeaderMap;
+use policy_core::browser::{Answer, Blocked, Outcome, Response, Sent};
+use serde::de::DeserializeOwned;
+
+use super::{Browser, Tab, console, explain::Decider};
+
+/// What came of a load, as the page sees it: what the browser hides is not there.
+///
+/// ```
+/// use policy_server::{prelude::*, testing::{Browser, Fetch, Network}};
+///
+/// #[get("/lamps")]
+/// #[auth(public)]
+/// async fn lamps() -> &'static str {
+///     "12 lamps"
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let app = App::new(()).public_origin("https://api.shop.example").routes(routes![lamps]);
+/// let net = Network::new().host("https://api.shop.example", app.into_service());
+/// let page = Browser::webkit().open("https://app.shop.example");
+/// let lamps = page.fetch(&net, Fetch::get("https://api.shop.example/lamps")).await;
+/// assert!(lamps.is_blocked(), "the route is shared with nobody");
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    browser: Browser,
+    outcome: Outcome,
+    last: Option<Exchange>,
+}
+
+/// The last request of a load, and what became of it.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) request: Sent,
+    pub(super) answer: Option<Answer>,
+    /// What in the app decides about it.
+    pub(super) decider: Option<Decider>,
+}
+
+impl Fetched {
+    pub(super) fn new(browser: Browser, outcome: Outcome, last: Option<Exchange>) -> Self {
+        Self { browser, outcome, last }
+    }
+
+    /// The status code, 0 where it is hidden: of another origin that was not asked (mode
+    /// `no-cors`), and of a redirect that is not followed.
+    ///
+    /// # Panics
+    ///
+    /// As [`response`](Self::response).
+    #[track_caller]
+    pub fn status(&self) -> u16 {
+        self.response().status
+    }
+
+    /// The first field of that name that the page may read and that is visible ASCII.
+    ///
+    /// # Panics
+    ///
+    /// As [`response`](Self::response).
+    #[track_caller]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers().get(name)?.to_str().ok()
+    }
+
+    /// All fields that the page may read.
+    ///
+    /// # Panics
+    ///
+    /// As [`response`](Self::response).
+    #[track_caller]
+    pub fn headers(&self) -> &HeaderMap {
+        &self.response().headers
+    }
+
+    /// The content as text.
+    ///
+    /// # Panics
+    ///
+    /// As [`response`](Self::response), and if it is not UTF-8.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    pub fn text(&self) -> &str {
+        match std::str::from_utf8(&self.response().body) {
+            Ok(text) => text,
+            Err(error) => panic!("the content is not UTF-8: {error}"),
+        }
+    }
+
+    /// The content read as JSON.
+    ///
+    /// # Panics
+    ///
+    /// As [`response`](Self::response), and if it is not JSON, or of another shape.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        let response = self.response();
+        match serde_json::from_slice(&response.body) {
+            Ok(value) => value,
+            Err(error) => {
+                let body = String::from_utf8_lossy(&response.body);
+                panic!("the content is not the expected JSON: {error}\n{body}")
+            }
+        }
+    }
+
+    /// All of the response that the page may see, that of a document as well.
+    ///
+    /// # Panics
+    ///
+    /// If there is none: with the words of the [console](Self::console) where the browser blocked
+    /// it; a script and a WebSocket have none to show.
+    #[track_caller]
+    pub fn response(&self) -> &Response {
+        match &self.outcome {
+            Outcome::Response(response) | Outcome::Page(_, response) => response,
+            _ => self.is_no("response"),
+        }
+    }
+
+    /// The text of the script that ran, as the page obeys it and cannot read it.
+    ///
+    /// # Panics
+    ///
+    /// If none did, or it is not UTF-8.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    pub fn script(&self) -> &str {
+        let Outcome::Script(script) = &self.outcome else { self.is_no("script") };
+        match std::str::from_utf8(script) {
+            Ok(text) => text,
+            Err(error) => panic!("the script is not UTF-8: {error}"),
+        }
+    }
+
+    /// The page that was loaded, by a navigation or into a frame.
+    ///
+    /// # Panics
+    ///
+    /// If none was.
+    #[track_caller]
+    pub fn tab(&self) -> Tab {
+        let Outcome::Page(page, _) = &self.outcome else { self.is_no("document") };
+        Tab::new(self.browser.clone(), page.clone())
+    }
+
+    /// Whether a WebSocket is open.
+    pub fn is_open(&self) -> bool {
+        matches!(self.outcome, Outcome::Open)
+    }
+
+    /// Whether the browser kept it from the page.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked().is_some()
+    }
+
+    /// Why the browser kept it from the page.
+    pub fn blocked(&self) -> Option<&Blocked> {
+        match &self.outcome {
+            Outcome::Blocked(blocked) => Some(blocked),
+            _ => None,
+        }
+    }
+
+    /// What the browser's console says about a load that was blocked, or answered with an error;
+    /// and what consoles do not say: what the server had answered, which route and which of its
+    /// attributes decided, and what the browser would have needed.
+    pub fn console(&self) -> Option<String> {
+        console::text(&self.outcome, self.last.as_ref())
+    }
+
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told what it got")]
+    fn is_no(&self, what: &str) -> ! {
+        let found = match &self.outcome {
+            Outcome::Blocked(_) => {
+                panic!("the browser blocked it\n{}", self.console().unwrap_or_default())
+            }
+            Outcome::Response(response) => format!("a response of status {}", response.status),
+            Outcome::Script(_) => "a script, which ran: ask for `script()`".to_owned(),
+            Outcome::Page(page, _) => format!("a document at {}", page.url),
+            Outcome::Open => "an open WebSocket: ask for `is_open()`".to_owned(),
+        };
+        panic!("the page got no {what} but {found}")
+    }
+}

@@ -1,0 +1,180 @@
+//! The servers that a browser can reach.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    fmt,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum_core::{body::Body, extract::Request, response::Response};
+use http::{
+    HeaderValue,
+    header::{CONTENT_LENGTH, HOST, UPGRADE},
+};
+use http_body_util::BodyExt;
+use policy_core::browser::{Answer, Sent, Url};
+use tower_service::Service;
+
+use super::{explain::Question, upgrade};
+use crate::{clock::Clock, mount::SharedService};
+
+/// The servers that browsers can reach in a test, and the time that they share with them. No
+/// socket is opened.
+///
+/// Copies of a network share its log and its clock.
+///
+/// ```
+/// use policy_server::{prelude::*, testing::{Browser, Fetch, Network}};
+///
+/// #[get("/lamps")]
+/// #[cors(origins = ["https://app.shop.example"])]
+/// #[auth(public)]
+/// async fn lamps() -> &'static str {
+///     "12 lamps"
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let app = App::new(()).public_origin("https://api.shop.example").routes(routes![lamps]);
+/// let net = Network::new().host("https://api.shop.example", app.into_service());
+/// let page = Browser::firefox().open("https://app.shop.example");
+/// let lamps = page.fetch(&net, Fetch::get("https://api.shop.example/lamps")).await;
+/// assert_eq!(lamps.text(), "12 lamps");
+/// assert_eq!(net.requests().len(), 1, "a simple request has no preflight");
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Network {
+    /// By the origins that they serve.
+    hosts: BTreeMap<String, SharedService>,
+    clock: Clock,
+    log: Arc<Mutex<Vec<Sent>>>,
+}
+
+impl Network {
+    /// A network of nobody. Its clock stands, at about the time of the system.
+    #[expect(clippy::new_without_default, reason = "a network of nobody is no default of anything")]
+    pub fn new() -> Self {
+        let clock = Clock::at(start().as_secs());
+        Self { hosts: BTreeMap::new(), clock, log: Arc::default() }
+    }
+
+    /// Adds a server: an [`AppService`](crate::AppService), an axum router, or any other such
+    /// service, which gets the requests for `origin`.
+    ///
+    /// # Panics
+    ///
+    /// If `origin` is none, or has a server already.
+    #[must_use]
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    pub fn host<T>(mut self, origin: &str, service: T) -> Self
+    where
+        T: Service<Request, Response = Response, Error = Infallible, Future: Send>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+    {
+        let url = Url::parse(origin).ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.path() == "/"
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none()
+        });
+        let Some(url) = url else {
+            panic!(
+                "`{origin}` is no origin of a server: write its scheme and its host, such as \
+                 `https://api.shop.example`"
+            )
+        };
+        if self.hosts.insert(origin_of(&url), SharedService::new(service)).is_some() {
+            panic!("`{origin}` has a server already: one origin is one host of the network")
+        }
+        self
+    }
+
+    /// The time of the network, which apps share by [`App::clock`](crate::App::clock), and
+    /// browsers by what they load from it.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Lets time pass, for the browsers and for the apps that have the
+    /// [clock](Self::clock).
+    pub fn elapse(&self, duration: Duration) {
+        self.clock.advance(duration);
+    }
+
+    /// Everything that browsers have sent so far, in order: preflights too, and what was for
+    /// hosts that nobody has.
+    pub fn requests(&self) -> Vec<Sent> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Brings a request to its server. `None` where there is none, or where its answer breaks
+    /// off.
+    pub(super) async fn deliver(&self, sent: &Sent, question: &Question) -> Option<Answer> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
+        let service = self.hosts.get(&origin_of(&sent.url))?.clone();
+        let request = request_of(sent)?;
+        let response = if request.headers().contains_key(UPGRADE) {
+            upgrade::open(service, request, question).await?
+        } else {
+            service.run(question.put_into(request)).await
+        };
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.ok()?.to_bytes().to_vec();
+        Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("hosts", &self.hosts).finish_non_exhaustive()
+    }
+}
+
+/// When networks and browsers begin. It is one point in time for a whole run of tests, so that no
+/// two clocks differ by the moment at which they were made.
+pub(super) fn start() -> Duration {
+    static START: LazyLock<Duration> =
+        LazyLock::new(|| Duration::from_secs(Clock::system().now().seconds()));
+    *START
+}
+
+/// The origin of a server; that of a WebSocket is the one of its handshake.
+fn origin_of(url: &Url) -> String {
+    let origin = url.origin().ascii_serialization();
+    match origin.strip_prefix("ws") {
+        Some(rest) => format!("http{rest}"),
+        None => origin,
+    }
+}
+
+/// The request as HTTP/1.1 writes it.
+fn request_of(sent: &Sent) -> Option<Request> {
+    let url = &sent.url;
+    let target = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let host = match (url.host_str()?, url.port()) {
+        (host, Some(port)) => format!("{host}:{port}"),
+        (host, None) => host.to_owned(),
+    };
+    let mut request = Request::new(Body::from(sent.body.clone().unwrap_or_default()));
+    *request.method_mut() = sent.method.clone();
+    *request.uri_mut() = target.parse().ok()?;
+    let headers = request.headers_mut();
+    *headers = sent.headers.clone();
+    headers.insert(HOST, HeaderValue::from_str(&host).ok()?);
+    if let Some(body) = &sent.body {
+        headers.insert(CONTENT_LENGTH, body.len().into());
+    }
+    Some(request)
+}

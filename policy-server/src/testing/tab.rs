@@ -1,0 +1,90 @@
+//! A page and what it can load.
+
+use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy};
+
+use super::{Browser, Fetched, Network, browser::address_of};
+
+/// A page that is open in a [`Browser`], in a window or in a frame.
+///
+/// It is a page, not the window: what [leaves](Fetch::navigate) it gives
+/// [another one](Fetched::tab), and the old one is still there to ask.
+///
+/// ```
+/// use policy_server::testing::{Browser, Fetch, Network};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let router = axum::Router::new().route("/help", axum::routing::get(async || "help"));
+/// let net = Network::new().host("https://shop.example", router);
+/// let page = Browser::firefox().open("https://shop.example");
+/// let help = page.fetch(&net, Fetch::navigate("/help")).await;
+/// assert_eq!(help.text(), "help");
+/// assert_eq!(help.tab().page().url.as_str(), "https://shop.example/help");
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tab {
+    browser: Browser,
+    page: Page,
+}
+
+impl Tab {
+    pub(super) fn new(browser: Browser, page: Page) -> Self {
+        Self { browser, page }
+    }
+
+    /// Loads something, as a script of the page does it, its markup, or a click of the person in
+    /// front of it: each constructor of [`Fetch`] is one of these.
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `fetch()` | [`Fetch::get`], [`post`](Fetch::post), [`put`](Fetch::put), [`patch`](Fetch::patch), [`delete`](Fetch::delete), [`new`](Fetch::new) |
+    /// | elements | [`Fetch::script`], [`image`](Fetch::image), [`frame`](Fetch::frame) |
+    /// | navigations | [`Fetch::navigate`], [`form`](Fetch::form) |
+    /// | WebSockets | [`Fetch::websocket`] |
+    pub async fn fetch(&self, net: &Network, fetch: Fetch) -> Fetched {
+        self.browser.load(net, Some(self.page.clone()), fetch).await
+    }
+
+    /// A page in a frame of this one. It is just there, as with [`Browser::open`];
+    /// [`Fetch::frame`] loads one.
+    ///
+    /// # Panics
+    ///
+    /// If `address` is none.
+    #[track_caller]
+    pub fn frame(&self, address: &str) -> Self {
+        let page = self.page.framed(address_of(address));
+        Self { browser: self.browser.clone(), page }
+    }
+
+    /// The same page with an opaque origin: in a frame with `sandbox`, or with
+    /// `Content-Security-Policy: sandbox`. Servers see `Origin: null`.
+    #[must_use]
+    pub fn sandboxed(mut self) -> Self {
+        self.page.origin = PageOrigin::Opaque;
+        self
+    }
+
+    /// The same page with a `Referrer-Policy`.
+    #[must_use]
+    pub fn referrer_policy(mut self, policy: ReferrerPolicy) -> Self {
+        self.page.referrer_policy = policy;
+        self
+    }
+
+    /// `document.cookie`: those that scripts of this page see.
+    pub fn cookie(&self) -> String {
+        self.browser.look(|state| state.read_cookies(&self.page))
+    }
+
+    /// `document.cookie = text`: what a browser would not store is not stored.
+    pub fn set_cookie(&self, text: impl Into<String>) {
+        self.browser.write_cookie(self.page.clone(), text.into());
+    }
+
+    /// Where it is.
+    pub fn page(&self) -> &Page {
+        &self.page
+    }
+}

@@ -1,0 +1,30 @@
+//! The opening handshake of a WebSocket, over a connection in memory: a server takes over what
+//! is below its request, so there has to be something.
+
+use axum_core::{body::Body, extract::Request, response::Response};
+use hyper::{client, server, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tower_service::Service;
+
+use super::Question;
+use crate::mount::SharedService;
+
+/// What the server says to the handshake. A connection that it opens is closed again.
+pub(super) async fn open(
+    service: SharedService,
+    request: Request,
+    question: &Question,
+) -> Option<Response> {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let question = question.clone();
+    let service = service_fn(move |request: http::Request<hyper::body::Incoming>| {
+        service.clone().call(question.put_into(request.map(Body::new)))
+    });
+    let connection = server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(far), service)
+        .with_upgrades();
+    tokio::spawn(connection);
+    let (mut sender, connection) = client::conn::http1::handshake(TokioIo::new(near)).await.ok()?;
+    tokio::spawn(connection);
+    Some(sender.send_request(request).await.ok()?.map(Body::new))
+}

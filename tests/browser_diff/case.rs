@@ -1,0 +1,299 @@
+//! A case: a page, what it loads one after the other, and what the servers answer.
+//!
+//! Texts have places to fill, so that a case is the same in each run: `{P}` is the port, `{ID}`
+//! the case, and `{T+60}` the date in 60 seconds. All hosts are at one port, which speaks both
+//! HTTP and HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, ..: what one case leaves in a browser's
+//! caches and cookies is of no other's business.
+
+use std::{
+    collections::HashMap,
+    fmt::{self, Write as _},
+    time::{Duration, SystemTime},
+};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use policy_core::browser::{Answer, Fetch, Page, PageOrigin, ReferrerPolicy, Url};
+
+/// What one page loads.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) place: Place,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) routes: Vec<Route>,
+}
+
+/// Where the page stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The origin of the window, and of each frame within; the last one is the page.
+    pub(crate) origins: Vec<String>,
+    /// Whether the page is a frame with `sandbox`, without `allow-same-origin`.
+    pub(crate) is_sandboxed: bool,
+    pub(crate) referrer_policy: ReferrerPolicy,
+}
+
+/// What the page does.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Load(Fetch),
+    WriteCookie(String),
+    ReadCookies,
+}
+
+/// What all hosts answer at one path.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    pub(crate) path: &'static str,
+    /// To the first preflight, the second, ..; the last one counts from then on.
+    pub(crate) preflights: Vec<Canned>,
+    /// To all else.
+    pub(crate) answers: Vec<Canned>,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Canned {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Body,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// A script that says that it ran.
+    Script,
+    /// A document that says to whom has opened it that it is there.
+    Document,
+    Image,
+}
+
+/// What is filled in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filling<'a> {
+    pub(crate) port: u16,
+    pub(crate) id: &'a str,
+    pub(crate) now: SystemTime,
+}
+
+impl Filling<'_> {
+    pub(crate) fn fill(&self, text: &str) -> String {
+        let text = text.replace("{P}", &self.port.to_string()).replace("{ID}", self.id);
+        let mut rest = &*text;
+        let mut filled = String::new();
+        while let Some((before, after)) = rest.split_once("{T") {
+            let (seconds, after) = after.split_once('}').expect("a date has an end");
+            let seconds: i64 = seconds.parse().expect("a date has a number");
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            let date = if seconds < 0 { self.now - distance } else { self.now + distance };
+            filled.push_str(before);
+            filled.push_str(&httpdate::fmt_http_date(date));
+            rest = after;
+        }
+        filled + rest
+    }
+}
+
+impl Case {
+    pub(crate) fn filled(&self, filling: &Filling<'_>) -> Self {
+        let fill = |text: &str| filling.fill(text);
+        let canned = |canned: &Canned| Canned {
+            headers: canned.headers.iter().map(|(name, value)| (*name, fill(value))).collect(),
+            ..canned.clone()
+        };
+        Self {
+            place: self.place.filled(filling),
+            steps: self
+                .steps
+                .iter()
+                .map(|step| match step {
+                    Step::Load(fetch) => {
+                        Step::Load(Fetch { url: fill(&fetch.url), ..fetch.clone() })
+                    }
+                    Step::WriteCookie(text) => Step::WriteCookie(fill(text)),
+                    Step::ReadCookies => Step::ReadCookies,
+                })
+                .collect(),
+            routes: self
+                .routes
+                .iter()
+                .map(|route| Route {
+                    path: route.path,
+                    preflights: route.preflights.iter().map(canned).collect(),
+                    answers: route.answers.iter().map(canned).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The loads of the case.
+    pub(crate) fn loads(&self) -> impl Iterator<Item = &Fetch> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Load(fetch) => Some(fetch),
+            _ => None,
+        })
+    }
+}
+
+impl Place {
+    pub(crate) fn filled(&self, filling: &Filling<'_>) -> Self {
+        let origins = self.origins.iter().map(|origin| filling.fill(origin)).collect();
+        Self { origins, ..self.clone() }
+    }
+
+    /// The addresses of the window's page and of the frames in it, of a filled place.
+    pub(crate) fn urls(&self) -> Vec<Url> {
+        let mut urls: Vec<Url> = Vec::new();
+        for (index, origin) in self.origins.iter().enumerate().rev() {
+            let mut url = Url::parse(origin).expect("an origin is an address").join("/page");
+            let url = url.as_mut().expect("a path");
+            let mut query = url.query_pairs_mut();
+            if let Some(inner) = urls.first() {
+                query.append_pair("frame", inner.as_str());
+                if self.is_sandboxed && index + 2 == self.origins.len() {
+                    query.append_pair("sandbox", "");
+                }
+            } else {
+                query.append_pair("policy", policy_name(self.referrer_policy));
+            }
+            drop(query);
+            urls.insert(0, url.clone());
+        }
+        urls
+    }
+
+    /// The page to the model, of a filled place.
+    pub(crate) fn page(&self) -> Page {
+        let urls = self.urls();
+        let (top_level, url) = (urls.first().expect("a window"), urls.last().expect("a page"));
+        Page {
+            url: url.clone(),
+            origin: if self.is_sandboxed { PageOrigin::Opaque } else { PageOrigin::of(url) },
+            top_level: top_level.clone(),
+            has_same_site_ancestors: !self.is_sandboxed
+                && urls.iter().all(|one| site(one) == site(url)),
+            referrer_policy: self.referrer_policy,
+        }
+    }
+}
+
+/// Scheme and registrable domain, of the hosts here.
+fn site(url: &Url) -> String {
+    let host = url.host_str().expect("a host");
+    let labels: Vec<&str> = host.split('.').collect();
+    let kept = if host.ends_with(".co.uk") { 3 } else { 2 };
+    let domain = labels[labels.len().saturating_sub(kept)..].join(".");
+    format!("{}://{domain}", url.scheme())
+}
+
+pub(crate) fn policy_name(policy: ReferrerPolicy) -> &'static str {
+    match policy {
+        ReferrerPolicy::NoReferrer => "no-referrer",
+        ReferrerPolicy::NoReferrerWhenDowngrade => "no-referrer-when-downgrade",
+        ReferrerPolicy::Origin => "origin",
+        ReferrerPolicy::OriginWhenCrossOrigin => "origin-when-cross-origin",
+        ReferrerPolicy::SameOrigin => "same-origin",
+        ReferrerPolicy::StrictOrigin => "strict-origin",
+        ReferrerPolicy::StrictOriginWhenCrossOrigin => "strict-origin-when-cross-origin",
+        ReferrerPolicy::UnsafeUrl => "unsafe-url",
+    }
+}
+
+/// The servers of a filled case: the same for the model and for browsers.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    routes: Vec<Route>,
+    id: String,
+    /// How many requests there were of each kind.
+    counts: HashMap<(&'static str, bool), usize>,
+}
+
+impl Servers {
+    pub(crate) fn new(case: &Case, id: &str) -> Self {
+        Self { routes: case.routes.clone(), id: id.into(), counts: HashMap::new() }
+    }
+
+    /// Answers a request for a path. One with conditions that hold is told so.
+    pub(crate) fn answer(&mut self, method: &Method, path: &str, headers: &HeaderMap) -> Answer {
+        let Some(route) = self.routes.iter().find(|route| {
+            path.strip_prefix(&format!("/{}/", self.id)).is_some_and(|rest| rest == route.path)
+        }) else {
+            return Answer { status: 404, ..Answer::default() };
+        };
+        let is_preflight =
+            method == Method::OPTIONS && headers.contains_key("access-control-request-method");
+        let all = if is_preflight { &route.preflights } else { &route.answers };
+        let count = self.counts.entry((route.path, is_preflight)).or_default();
+        let canned = all.get(*count).or(all.last()).expect("an answer");
+        let number = *count;
+        *count += 1;
+        let mut answer = Answer { status: canned.status, ..Answer::default() };
+        for (name, value) in &canned.headers {
+            let bytes: Vec<u8> = value.chars().map(|sign| sign as u8).collect();
+            let value = HeaderValue::from_bytes(&bytes).expect("a field value");
+            answer.headers.append(HeaderName::from_static(name), value);
+        }
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        let holds = |condition: &HeaderName, validator: &HeaderName| {
+            let stated = headers.get(condition);
+            stated.is_some() && stated == answer.headers.get(validator)
+        };
+        if is_read
+            && answer.status == 200
+            && (holds(&header::IF_NONE_MATCH, &header::ETAG)
+                || (!headers.contains_key(header::IF_NONE_MATCH)
+                    && holds(&header::IF_MODIFIED_SINCE, &header::LAST_MODIFIED)))
+        {
+            answer.status = 304;
+        }
+        if matches!(answer.status, 101 | 204 | 304) {
+            return answer;
+        }
+        let what = format!("{}-{number}", route.path);
+        answer.body = match canned.body {
+            Body::Script => format!("ran({:?}, {what:?})", self.id).into_bytes(),
+            Body::Document => format!(
+                "<!doctype html><script>(window.opener ?? parent).postMessage(\
+                 {{ arrived: {what:?} }}, '*')</script>"
+            )
+            .into_bytes(),
+            Body::Image => PIXEL.to_vec(),
+        };
+        answer.headers.insert(header::CONTENT_LENGTH, answer.body.len().into());
+        if *method == Method::HEAD {
+            answer.body.clear();
+        }
+        answer
+    }
+}
+
+/// A GIF of one pixel.
+const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\
+\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+/// As a person reads it who wants to repeat it by hand.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        let sandbox = if self.place.is_sandboxed { " sandboxed" } else { "" };
+        let policy = policy_name(self.place.referrer_policy);
+        writeln!(text, "page{sandbox} {} with {policy}", self.place.origins.join(" > "))?;
+        for step in &self.steps {
+            match step {
+                Step::Load(fetch) => writeln!(text, "load {fetch:?}")?,
+                Step::WriteCookie(cookie) => writeln!(text, "document.cookie = {cookie:?}")?,
+                Step::ReadCookies => writeln!(text, "document.cookie")?,
+            }
+        }
+        for route in &self.routes {
+            let preflights = route.preflights.iter().map(|canned| ("preflight", canned));
+            for (what, canned) in preflights.chain(route.answers.iter().map(|one| ("answer", one)))
+            {
+                writeln!(text, "{what} at {}: {} {:?}", route.path, canned.status, canned.body)?;
+                for (name, value) in &canned.headers {
+                    writeln!(text, "    {name}: {value:?}")?;
+                }
+            }
+        }
+        f.write_str(&text)
+    }
+}

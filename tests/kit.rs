@@ -1,0 +1,35 @@
+//! The test kit as users of the framework write it: pages of a model of browsers, and apps.
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+#[path = "kit/caches.rs"]
+mod caches;
+#[path = "kit/consoles.rs"]
+mod consoles;
+#[path = "kit/forgery.rs"]
+mod forgery;
+#[path = "kit/frames.rs"]
+mod frames;
+#[path = "kit/login.rs"]
+mod login;
+#[path = "kit/misuse.rs"]
+mod misuse;
+#[path = "kit/parallel.rs"]
+mod parallel;
+#[path = "kit/redirects.rs"]
+mod redirects;
+#[path = "kit/scripts.rs"]
+mod scripts;
+#[path = "kit/shop.rs"]
+mod shop;
+#[path = "kit/time.rs"]
+mod time;
+#[path = "kit/websockets.rs"]
+mod websockets;
+
+use policy_server::testing::Network;
+use shop::{ALICE, app};
+
+/// Who lives at `https://api.shop.example`.
+fn net() -> Network {
+    Network::new().host("https://api.shop.example", app().into_service())
+}

@@ -1,0 +1,110 @@
+//! What is said of loads that were blocked.
+
+use policy_server::testing::*;
+
+use super::net;
+
+/// What the console says, without the numbers of lines.
+fn words(fetched: &Fetched) -> String {
+    let console = fetched.console().expect("words");
+    let mut parts = console.split("shop.rs:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    rest.fold(first, |text, part| format!("{text}shop.rs:_{part}"))
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_granted_learns_nothing_and_its_console_says_why() {
+    let net = net();
+    let partner = Browser::chromium().open("https://partner.example");
+    let me = Fetch::get("https://api.shop.example/me").credentials(Include);
+    let fetched = partner.fetch(&net, me).await;
+    assert_eq!(fetched.blocked().map(|it| &it.reason), Some(&Reason::NoAllowOrigin));
+    let expected = "\
+Access to fetch at 'https://api.shop.example/me' from origin 'https://partner.example' has been \
+blocked by CORS policy: No 'Access-Control-Allow-Origin' header is present on the requested resource.
+  the answer has no `Access-Control-Allow-Origin`; it would have to say `Access-Control-Allow-Origin: \
+https://partner.example`
+  the server answered 401 (Unauthorized) to GET https://api.shop.example/me
+  auth.credentials-missing: Credentials are needed
+  GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
+https://app.shop.example, with credentials
+  #[cors] stands at tests/kit/shop.rs:_";
+    assert_eq!(words(&fetched), expected);
+}
+
+#[tokio::test]
+async fn a_preflight_that_is_refused_names_the_code() {
+    let net = net();
+    let partner = Browser::firefox().open("https://partner.example");
+    let order = Fetch::put("https://api.shop.example/orders/7").json(&1);
+    let fetched = partner.fetch(&net, order).await;
+    assert!(fetched.blocked().is_some_and(|it| it.in_preflight));
+    let expected = "\
+Access to fetch at 'https://api.shop.example/orders/7' from origin 'https://partner.example' has \
+been blocked by CORS policy: Response to preflight request doesn't pass access control check: No \
+'Access-Control-Allow-Origin' header is present on the requested resource.
+  the answer to the preflight has no `Access-Control-Allow-Origin`; it would have to say \
+`Access-Control-Allow-Origin: https://partner.example`
+  the server answered 403 (Forbidden) to OPTIONS https://api.shop.example/orders/7
+  cors.origin-not-granted: The policy of this route does not grant the origin
+  PUT /orders/{id} is `kit::shop::order` (tests/kit/shop.rs:_), shared by the `cors` of the route \
+with https://app.shop.example, with credentials
+  #[cors] stands at tests/kit/shop.rs:_";
+    assert_eq!(words(&fetched), expected);
+    assert_eq!(net.requests().len(), 1, "the request itself was never sent");
+}
+
+#[tokio::test]
+async fn an_error_that_the_page_may_read_is_explained_too() {
+    let net = net();
+    let page = Browser::webkit().open("https://app.shop.example");
+    let me = page.fetch(&net, Fetch::get("https://api.shop.example/me").credentials(Include)).await;
+    let expected = "\
+GET https://api.shop.example/me 401 (Unauthorized)
+  auth.credentials-missing: Credentials are needed
+  GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
+https://app.shop.example, with credentials
+  #[auth] stands at tests/kit/shop.rs:_";
+    assert_eq!(words(&me), expected);
+    let fine = page.fetch(&net, Fetch::get("https://api.shop.example/catalogue")).await;
+    assert_eq!(fine.console(), None);
+}
+
+#[tokio::test]
+async fn hosts_paths_and_methods_that_are_not_there_are_named() {
+    let page = Browser::chromium().open("https://app.shop.example");
+    let net = Network::new()
+        .host("https://other.example", super::app().into_service())
+        .host("https://api.shop.example", super::app().into_service());
+    for (fetch, words) in [
+        (
+            Fetch::get("https://other.example/me"),
+            "the app does not answer for this host: its `App::public_origin` is \
+             https://api.shop.example",
+        ),
+        (Fetch::get("https://api.shop.example/nobody"), "the app has no route for /nobody"),
+        (Fetch::delete("https://api.shop.example/me"), "the app has no DELETE /me, but GET"),
+    ] {
+        let console = page.fetch(&net, fetch).await.console().expect("words");
+        assert!(console.ends_with(words), "{console}");
+    }
+    let nobody = page.fetch(&net, Fetch::get("https://nobody.example")).await;
+    assert_eq!(nobody.blocked().map(|it| &it.reason), Some(&Reason::Unreachable));
+    let expected = "Failed to load 'https://nobody.example/': net::ERR_CONNECTION_FAILED\n  \
+                    no server answered, or what it said is no HTTP";
+    assert_eq!(words(&nobody), expected);
+}
+
+/// An app in another router, and inside of a layer, is still the one that decides.
+#[tokio::test]
+async fn an_app_that_something_is_around_explains_itself() {
+    let layered = super::app().layer(tower::layer::layer_fn(|inner| inner)).into_service();
+    let router = axum::Router::new().fallback_service(layered);
+    let net = Network::new().host("https://api.shop.example", router);
+    let partner = Browser::chromium().open("https://blog.example");
+    let report = partner.fetch(&net, Fetch::get("https://api.shop.example/report")).await;
+    let console = words(&report);
+    assert!(console.ends_with("  #[cors] stands at tests/kit/shop.rs:_"), "{console}");
+    assert!(console.contains("the server answered 200 (OK)"), "{console}");
+}

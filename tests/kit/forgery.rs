@@ -1,0 +1,79 @@
+//! Requests that pages of others send in the name of their visitors.
+
+use policy_server::{http::StatusCode, testing::*};
+
+use super::{ALICE, net};
+
+/// A browser whose person is logged in.
+async fn logged_in(net: &Network, profile: Profile) -> Browser {
+    let browser = Browser::new(profile);
+    let page = browser.open("https://app.shop.example");
+    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
+    assert_eq!(page.fetch(net, login).await.status(), 204);
+    browser
+}
+
+const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
+
+#[tokio::test]
+async fn a_form_of_another_site_changes_nothing() {
+    for profile in PROFILES {
+        let net = net();
+        let browser = logged_in(&net, profile).await;
+        let evil = browser.open("https://evil.example");
+        let form = Fetch::form("https://api.shop.example/transfer", [("amount", "1000")]);
+        let answer = evil.fetch(&net, form).await;
+        // SameSite=Lax keeps the cookie back: to the app it is nobody.
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{}", profile.name);
+        let sent = net.requests();
+        let arrived = sent.last().expect("the form");
+        assert_eq!(arrived.headers["origin"], "https://evil.example");
+        assert!(!arrived.headers.contains_key("cookie"), "{}", profile.name);
+    }
+}
+
+/// The cookie is sent from pages of the same site: then the origin and the token decide.
+#[tokio::test]
+async fn a_form_of_the_same_site_without_the_token_changes_nothing() {
+    let net = net();
+    let browser = logged_in(&net, Profile::CHROMIUM).await;
+    for (page, code) in
+        [("https://blog.shop.example", "csrf.origin"), ("https://app.shop.example", "csrf.token")]
+    {
+        let form = Fetch::form("https://api.shop.example/transfer", [("amount", "1000")]);
+        let answer = browser.open(page).fetch(&net, form).await;
+        assert_eq!(answer.status(), 403);
+        assert!(net.requests().last().is_some_and(|sent| sent.headers.contains_key("cookie")));
+        let console = answer.console().expect("words");
+        assert!(console.contains(code), "{console}");
+    }
+}
+
+#[tokio::test]
+async fn a_sandboxed_frame_is_of_no_origin() {
+    let net = net();
+    let browser = logged_in(&net, Profile::CHROMIUM).await;
+    let frame = browser.open("https://app.shop.example").frame("https://app.shop.example/ad");
+    let me = Fetch::get("https://api.shop.example/me").credentials(Include);
+    assert!(frame.sandboxed().fetch(&net, me).await.is_blocked());
+    assert_eq!(net.requests().last().map(|sent| &sent.headers["origin"] == "null"), Some(true));
+}
+
+/// What the page of the shop does in earnest.
+#[tokio::test]
+async fn the_page_of_the_shop_brings_the_token_back() {
+    let net = net();
+    let browser = logged_in(&net, Profile::FIREFOX).await;
+    let page = browser.open("https://app.shop.example");
+    let csrf = page
+        .fetch(&net, Fetch::get("https://api.shop.example/csrf").credentials(Include))
+        .await
+        .json::<std::collections::HashMap<String, String>>();
+    let order = Fetch::put("https://api.shop.example/orders/7")
+        .credentials(Include)
+        .header("x-csrf-token", &csrf["token"]);
+    let answer = page.fetch(&net, order.clone()).await;
+    assert_eq!(answer.text(), "7");
+    let form = Fetch::form("https://api.shop.example/transfer", [("csrf_token", &csrf["token"])]);
+    assert_eq!(page.fetch(&net, form).await.text(), "transferred");
+}

@@ -1,0 +1,53 @@
+//! Pages in pages of others.
+
+use policy_server::testing::*;
+
+use super::{ALICE, net};
+
+#[tokio::test]
+async fn a_page_that_says_nothing_of_frames_is_kept_out_of_those_of_others() {
+    let net = net();
+    for (page, is_blocked) in
+        [("https://evil.example", true), ("https://api.shop.example/page", false)]
+    {
+        let page = Browser::chromium().open(page);
+        let frame = page.fetch(&net, Fetch::frame("https://api.shop.example/page")).await;
+        assert_eq!(frame.is_blocked(), is_blocked, "{frame:?}");
+    }
+}
+
+/// Third-party cookies: each engine has its own way, and a setting.
+#[tokio::test]
+async fn whether_a_widget_knows_its_visitor_is_decided_by_the_browser() {
+    for (profile, name) in [
+        (Profile::CHROMIUM, "nobody"),
+        (Profile::FIREFOX, "nobody"),
+        (Profile::WEBKIT, "nobody"),
+        // `SameSite=Lax` keeps it out of frames of other sites in any case.
+        (Profile::CHROMIUM.third_party(ThirdParty::Sent), "nobody"),
+    ] {
+        let net = net();
+        let browser = Browser::new(profile);
+        let login = Fetch::post("https://api.shop.example/login").credentials(Include);
+        browser.open("https://app.shop.example").fetch(&net, login.json(&ALICE)).await;
+        let widget = || Fetch::frame("https://api.shop.example/widget");
+        let news = browser.open("https://news.example").fetch(&net, widget()).await;
+        assert_eq!(news.text(), name, "{profile:?}");
+        assert!(!news.tab().page().has_same_site_ancestors);
+        let own = browser.open("https://app.shop.example").fetch(&net, widget()).await;
+        assert_eq!(own.text(), "alice", "{profile:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_of_another_site_is_a_third_party() {
+    let top = Browser::chromium().open("https://news.example");
+    let frame = top.frame("https://app.shop.example");
+    assert_eq!(frame.page().top_level.as_str(), "https://news.example/");
+    assert!(!frame.page().has_same_site_ancestors);
+    let inner = frame.frame("https://news.example/inner");
+    assert!(!inner.page().has_same_site_ancestors, "one of them is of another site");
+    assert!(top.frame("https://ads.news.example").page().has_same_site_ancestors);
+    frame.set_cookie("seen=1; Secure; SameSite=None");
+    assert_eq!(frame.cookie(), "", "Chromium blocks it");
+}

@@ -1,0 +1,1 @@
+//! What caches do with answers.

@@ -1,0 +1,213 @@
+//! A browser of either engine that a test drives by one protocol: WebDriver BiDi. Firefox speaks
+//! it itself, Chromium through chromedriver.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
+
+use crate::webdriver::{Driver, FLAGS, Failure, Profile, binary};
+
+/// No command takes longer than this, so that a browser that hangs ends the test with a sentence.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running browser. Dropping it ends the browser.
+pub(crate) struct Bidi {
+    socket: WebSocket<MaybeTlsStream<TcpStream>>,
+    commands: u64,
+    /// The tab that is driven.
+    tab: Option<String>,
+    /// The container of cookies and caches that the tab stands in, where the engine has them.
+    container: Option<String>,
+    version: String,
+    /// Ended in this order.
+    _process: Process,
+    _profile: Profile,
+}
+
+/// What has to end when the test does.
+enum Process {
+    /// Chromium is a child of its driver and ends with the session.
+    Chromium {
+        driver: Driver,
+        session: String,
+    },
+    Firefox(Child),
+}
+
+impl Bidi {
+    /// Chromium through chromedriver.
+    pub(crate) fn chromium(more: &[String], preferences: &Value) -> Result<Self, Failure> {
+        let driver = Driver::start()?;
+        let profile = Profile::fresh()?;
+        let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+        flags.push(format!("--user-data-dir={}", profile.0.display()));
+        flags.extend_from_slice(more);
+        let mut options = json!({ "args": flags, "prefs": preferences });
+        if let Some(binary) = binary("CHROMIUM", &["chromium", "chromium-browser", "google-chrome"])
+        {
+            options["binary"] = json!(binary);
+        }
+        let capabilities = json!({ "goog:chromeOptions": options, "webSocketUrl": true });
+        let body = json!({ "capabilities": { "alwaysMatch": capabilities } });
+        let answer = driver.call("POST", "/session", Some(&body))?;
+        let session = answer["sessionId"].as_str().ok_or("no session")?.to_owned();
+        let capabilities = &answer["capabilities"];
+        let address = capabilities["webSocketUrl"].as_str().ok_or("no address for BiDi")?;
+        let version = format!("Chromium {}", capabilities["browserVersion"]);
+        let process = Process::Chromium { driver, session };
+        let mut browser = Self::connect(address, process, profile, version)?;
+        browser.reopen()?;
+        Ok(browser)
+    }
+
+    /// Firefox, by itself.
+    pub(crate) fn firefox(preferences: &[(&str, Value)]) -> Result<Self, Failure> {
+        let program =
+            binary("FIREFOX", &["firefox-esr", "firefox"]).ok_or("firefox-esr is not installed")?;
+        let profile = Profile::fresh()?;
+        let lines =
+            preferences.iter().map(|(name, value)| format!("user_pref({name:?}, {value});\n"));
+        std::fs::write(profile.0.join("user.js"), lines.collect::<String>())?;
+        let child = Command::new(&program)
+            .args(["--headless", "--remote-debugging-port", "0", "--profile"])
+            .arg(&profile.0)
+            .env("HOME", &profile.0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        // From here on the process is ended whatever happens.
+        let mut process = Process::Firefox(child);
+        let Process::Firefox(child) = &mut process else { return Err("no child".into()) };
+        let stderr = child.stderr.take().ok_or("no output")?;
+        let (sender, receiver) = mpsc::channel();
+        // Read to its end, or Firefox would wait for a reader one day.
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if let Some((_, address)) = line.split_once("BiDi listening on ") {
+                    let _gone = sender.send(address.trim().to_owned());
+                }
+            }
+        });
+        let address = receiver
+            .recv_timeout(LIMIT)
+            .map_err(|_| format!("{} did not start within {LIMIT:?}", program.display()))?;
+        let mut browser =
+            Self::connect(&format!("{address}/session"), process, profile, String::new())?;
+        let capabilities = json!({ "alwaysMatch": { "acceptInsecureCerts": true } });
+        let session = browser.call("session.new", &json!({ "capabilities": capabilities }))?;
+        browser.version = format!("Firefox {}", session["capabilities"]["browserVersion"]);
+        browser.reopen()?;
+        Ok(browser)
+    }
+
+    fn connect(
+        address: &str,
+        process: Process,
+        profile: Profile,
+        version: String,
+    ) -> Result<Self, Failure> {
+        let (socket, _answer) = tungstenite::connect(address)?;
+        if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
+            stream.set_read_timeout(Some(LIMIT))?;
+        }
+        Ok(Self {
+            socket,
+            commands: 0,
+            tab: None,
+            container: None,
+            version,
+            _process: process,
+            _profile: profile,
+        })
+    }
+
+    /// Name and version of the engine.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// A browser that has seen nothing yet: a tab with cookies and caches of its own.
+    pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
+        if let Some(container) = self.container.take() {
+            self.call("browser.removeUserContext", &json!({ "userContext": container }))?;
+        }
+        let container = self.call("browser.createUserContext", &json!({}))?;
+        let container = container["userContext"].as_str().ok_or("no user context")?.to_owned();
+        let create = json!({ "type": "tab", "userContext": container });
+        let tab = self.call("browsingContext.create", &create)?;
+        self.tab = Some(tab["context"].as_str().ok_or("no tab")?.to_owned());
+        self.container = Some(container);
+        Ok(())
+    }
+
+    /// Loads a page and waits until it is complete.
+    pub(crate) fn goto(&mut self, url: &str) -> Result<(), Failure> {
+        let navigate = json!({ "context": self.tab, "url": url, "wait": "complete" });
+        self.call("browsingContext.navigate", &navigate).map(drop)
+    }
+
+    /// Calls an `async` function of the page with one argument and waits for what it returns; both
+    /// cross the wire as JSON.
+    pub(crate) fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure> {
+        let declaration =
+            format!("async input => JSON.stringify(await ({function})(JSON.parse(input)) ?? null)");
+        let call = json!({
+            "functionDeclaration": declaration,
+            "arguments": [{ "type": "string", "value": input.to_string() }],
+            "awaitPromise": true,
+            "target": { "context": self.tab },
+        });
+        let answer = self.call("script.callFunction", &call)?;
+        match answer["result"]["value"].as_str() {
+            Some(text) => Ok(serde_json::from_str(text)?),
+            None => Err(format!("the page threw {}", answer["exceptionDetails"]["text"]).into()),
+        }
+    }
+
+    fn call(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
+        self.commands += 1;
+        let command = json!({ "id": self.commands, "method": method, "params": params });
+        self.socket.send(Message::text(command.to_string()))?;
+        let began = Instant::now();
+        loop {
+            let hangs = || format!("{} did not answer `{method}` within {LIMIT:?}", self.version);
+            if began.elapsed() > LIMIT {
+                return Err(hangs().into());
+            }
+            let message = self.socket.read().map_err(|error| format!("{}: {error}", hangs()))?;
+            let Message::Text(text) = message else { continue };
+            let mut answer: Value = serde_json::from_str(&text)?;
+            if answer["id"] != json!(self.commands) {
+                continue;
+            }
+            return match answer["error"].as_str() {
+                Some(error) => Err(format!("{method}: {error}: {}", answer["message"]).into()),
+                None => Ok(answer["result"].take()),
+            };
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        match self {
+            Self::Chromium { driver, session } => {
+                // What fails here cannot be mended, and the driver is killed in any case.
+                let _ended = driver.call("DELETE", &format!("/session/{session}"), None);
+            }
+            Self::Firefox(child) => {
+                let _gone = child.kill();
+                let _reaped = child.wait();
+            }
+        }
+    }
+}
