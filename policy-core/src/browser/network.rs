@@ -6,12 +6,13 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
     referrer::origin_allowed,
     request::{Request, Tainting},
     site::{is_trustworthy, site},
-    store::{Lookup, Partition, Place},
+    store::Lookup,
 };
 
 /// Where the answer comes from.
