@@ -67,6 +67,7 @@ pub struct App<S> {
 }
 
 /// Where a run-time list of origins comes from.
+#[derive(Clone)]
 pub(crate) enum OriginsFrom {
     Code(Vec<String>),
     Handle(SharedOrigins),

@@ -251,6 +251,8 @@ pub mod __private {
     pub use http;
     pub use policy_core;
 
+    #[cfg(feature = "testing")]
+    pub use crate::testing::prove::{Law, Proof, prove};
     pub use crate::{
         arguments::{Arguments, Extract, ExtractParts},
         handler::{BoxFuture, Call, Description, Endpoint, Respond, invoke},
@@ -261,6 +263,6 @@ pub mod __private {
 }
 
 /// The examples of the README are tested as those of the documentation are.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

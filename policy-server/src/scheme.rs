@@ -141,6 +141,11 @@ impl Schemes {
 }
 
 impl SharedScheme {
+    #[cfg(feature = "testing")]
+    pub(crate) fn new(scheme: impl Scheme) -> Self {
+        Self { scheme: Arc::new(scheme) }
+    }
+
     pub(crate) fn challenge(&self) -> Option<HeaderValue> {
         self.scheme.challenge()
     }

@@ -51,6 +51,13 @@ impl<S: Send + Sync + 'static> AppService<S> {
         &self.app
     }
 
+    /// The same without its layers, if it has any.
+    #[cfg(feature = "testing")]
+    pub(crate) fn without_layers(&self) -> Option<Self> {
+        self.layered.as_ref()?;
+        Some(Self { app: Arc::clone(&self.app), layered: None })
+    }
+
     /// The host of the public origin.
     pub(crate) fn authority(&self) -> Option<&str> {
         match &self.app.own_origin {

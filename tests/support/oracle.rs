@@ -3,10 +3,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use http::{HeaderMap, Method};
+use http::HeaderMap;
 
 use crate::{
-    exchange::{App, Policy},
+    exchange::Policy,
     fetch::{SAFELISTED_METHODS, is_token},
 };
 
@@ -60,34 +60,68 @@ pub(crate) fn is_serialized_origin(text: &str) -> bool {
     Parts::of(text).is_some_and(|parts| parts.is_serialized())
 }
 
-/// Whether the page of a script may read what its fetch of the app's route answers.
-pub(crate) fn grants(policy: &Policy, app: &App, wanted: &Wanted<'_>) -> bool {
-    if !grants_origin(policy, wanted.origin.as_bytes())
-        || (wanted.includes_credentials && !policy.credentials)
-    {
-        return false;
-    }
-    if !wanted.is_preflighted {
-        return true;
-    }
-    let allows_method = SAFELISTED_METHODS.contains(&wanted.method)
-        || match &policy.methods {
-            None => wanted.method.parse().is_ok_and(|method| app.serves(&method)),
-            Some(list) => {
-                list.iter().any(|entry| entry == "*" || normalized(entry) == wanted.method)
-            }
-        };
-    // A route that takes bodies takes their type, unless its policy says all by itself.
-    let takes_bodies = ["POST", "PUT", "PATCH", "DELETE"]
-        .iter()
-        .any(|method| app.methods.iter().any(|served| served == method));
-    let derived = policy.methods.is_none() && takes_bodies;
-    let allows_header = |name: &String| {
-        let listed = policy.headers.iter().any(|entry| entry.eq_ignore_ascii_case(name));
-        let star = policy.headers.iter().any(|entry| entry == "*") && name != "authorization";
-        listed || star || (derived && name == "content-type")
+/// Whether two policies may answer preflights for each other.
+pub(crate) fn declare_alike(one: &Policy, two: &Policy) -> bool {
+    let set = |list: &[String]| {
+        let mut list: Vec<String> = list.iter().map(|name| name.to_lowercase()).collect();
+        list.sort();
+        list.dedup();
+        list
     };
-    allows_method && wanted.unsafe_names.iter().all(allows_header)
+    let methods = |policy: &Policy| {
+        let mut list: Vec<_> =
+            policy.methods.as_ref()?.iter().map(|name| normalized(name)).collect();
+        list.sort();
+        list.dedup();
+        Some(list)
+    };
+    set(&one.origins) == set(&two.origins)
+        && one.credentials == two.credentials
+        && set(&one.headers) == set(&two.headers)
+        && methods(one) == methods(two)
+}
+
+/// Whether the page of a script may read what its fetch of a route answers, where these methods
+/// are served under this declaration.
+pub(crate) fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
+    let grants_page = grants_origin(policy, wanted.origin.as_bytes())
+        && (!wanted.includes_credentials || policy.credentials);
+    let may_ask = || {
+        allows_method(policy, served, wanted.method)
+            && wanted
+                .unsafe_names
+                .iter()
+                .all(|name| allows_header(policy, served, name, wanted.star_allows_authorization))
+    };
+    grants_page && (!wanted.is_preflighted || may_ask())
+}
+
+/// Whether a preflight allows a method.
+pub(crate) fn allows_method(policy: &Policy, served: &[&str], method: &str) -> bool {
+    let is_served = |name: &str| served.contains(&name);
+    SAFELISTED_METHODS.contains(&method)
+        || match &policy.methods {
+            None => is_served(method) || (method == "HEAD" && is_served("GET")),
+            Some(list) => list.iter().any(|entry| entry == "*" || normalized(entry) == method),
+        }
+}
+
+/// Whether a preflight allows the name of a header. A route that takes bodies takes their type,
+/// unless its policy says all by itself.
+pub(crate) fn allows_header(
+    policy: &Policy,
+    served: &[&str],
+    name: &str,
+    star_allows_authorization: bool,
+) -> bool {
+    let takes_bodies =
+        ["POST", "PUT", "PATCH", "DELETE"].iter().any(|method| served.contains(method));
+    let derived = policy.methods.is_none() && takes_bodies;
+    let listed = policy.headers.iter().any(|entry| entry.eq_ignore_ascii_case(name));
+    let star = policy.headers.iter().any(|entry| entry == "*");
+    listed
+        || (star && (name != "authorization" || star_allows_authorization))
+        || (derived && name == "content-type")
 }
 
 /// What a page's fetch needs of a policy.
@@ -100,6 +134,67 @@ pub(crate) struct Wanted<'a> {
     /// CORS-unsafe request-header names, lower case.
     pub(crate) unsafe_names: &'a [String],
     pub(crate) is_preflighted: bool,
+    /// As engines have it and the standard does not.
+    pub(crate) star_allows_authorization: bool,
+}
+
+/// Fetch, 2.2.2: CORS-unsafe request-header names, of those headers that a script can set.
+pub(crate) fn unsafe_names<'a>(
+    headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Vec<String> {
+    let sent = headers.into_iter().filter(|(name, _)| !is_forbidden(name));
+    let (safe, mut names): (Vec<_>, Vec<_>) =
+        sent.partition(|(name, value)| is_safelisted(name, value));
+    if safe.iter().map(|(_, value)| value.len()).sum::<usize>() > 1024 {
+        names.extend(safe);
+    }
+    let mut names: Vec<String> = names.iter().map(|(name, _)| name.to_lowercase()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn is_forbidden(name: &str) -> bool {
+    const NAMES: &str = "accept-charset accept-encoding access-control-request-headers \
+        access-control-request-method connection content-length cookie cookie2 date dnt expect \
+        host keep-alive origin referer set-cookie te trailer transfer-encoding upgrade via";
+    let name = name.to_lowercase();
+    NAMES.split_whitespace().any(|forbidden| forbidden == name)
+        || name.starts_with("proxy-")
+        || name.starts_with("sec-")
+}
+
+/// Fetch, 2.2.2: CORS-safelisted request-header.
+fn is_safelisted(name: &str, value: &str) -> bool {
+    let is_unsafe = |byte: u8| {
+        (byte < 0x20 && byte != b'\t') || b"\"():<>?@[\\]{}".contains(&byte) || byte == 0x7f
+    };
+    let in_language = |byte: u8| byte.is_ascii_alphanumeric() || b" *,-.;=".contains(&byte);
+    let clean = !value.bytes().any(is_unsafe);
+    value.len() <= 128
+        && match &*name.to_lowercase() {
+            "accept" => clean,
+            "accept-language" | "content-language" => value.bytes().all(in_language),
+            "content-type" => clean && is_form_type(value),
+            "range" => is_simple_range(value),
+            _ => false,
+        }
+}
+
+fn is_form_type(value: &str) -> bool {
+    let essence = value.split(';').next().unwrap_or_default().trim().to_lowercase();
+    let forms = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+    forms.contains(&&*essence)
+}
+
+/// Fetch, 2.2.2: parse a single range header value; a start must be there.
+fn is_simple_range(value: &str) -> bool {
+    let Some((start, end)) = value.strip_prefix("bytes=").and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    let (Ok(start), true) = (start.parse::<u64>(), is_token(start)) else { return false };
+    end.is_empty() || end.parse::<u64>().is_ok_and(|end| start <= end)
 }
 
 /// Fetch, 2.2.1: normalize a method.
@@ -263,9 +358,4 @@ fn are_labels(labels: &[&str]) -> bool {
     let sign =
         |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || "-_".contains(sign);
     !labels.is_empty() && labels.iter().all(|label| !label.is_empty() && label.chars().all(sign))
-}
-
-/// Whether a browser sends this method for a page at all.
-pub(crate) fn is_sent(method: &str) -> bool {
-    is_method_for_pages(method) && method.parse::<Method>().is_ok()
 }

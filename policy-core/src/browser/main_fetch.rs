@@ -3,7 +3,7 @@
 use super::{
     Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
     cors_check::cors_check,
-    document, filter,
+    document, filter, mixed_content,
     network::{self, Asked, Network},
     preflight, redirect, referrer,
     request::{Request, Tainting},
@@ -120,7 +120,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if !matches!(request.url.scheme(), "http" | "https") {
         return Err(Reason::Scheme);
     }
-    if network::is_mixed_content(request) {
+    mixed_content::upgrade_image(request);
+    if mixed_content::is_blocked(request) {
         return Err(Reason::MixedContent);
     }
     request.referrer = request.referrer.take().and_then(|source| {

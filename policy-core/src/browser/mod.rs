@@ -17,10 +17,13 @@
 //! content, ports and networks that browsers keep pages from, and all that is not `http`, `https`
 //! or their WebSockets.
 
+mod cache_partition;
 mod console;
 mod cookie;
 mod cookie_context;
 mod cookie_date;
+#[cfg(test)]
+mod cookie_trial;
 mod cors_check;
 mod document;
 mod engines;
@@ -34,6 +37,7 @@ mod jar;
 mod main_fetch;
 mod metadata;
 mod mime;
+mod mixed_content;
 mod network;
 mod outcome;
 mod page;
@@ -49,6 +53,7 @@ mod set_cookie;
 mod site;
 mod state;
 mod store;
+mod stored;
 #[cfg(test)]
 mod trial;
 

@@ -6,12 +6,13 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
     referrer::origin_allowed,
     request::{Request, Tainting},
     site::{is_trustworthy, site},
-    store::{Lookup, Partition, Place},
+    store::Lookup,
 };
 
 /// Where the answer comes from.
@@ -115,14 +116,6 @@ pub(super) fn received(
             answer
         }
     }
-}
-
-/// Whether a page of `https` would load something that others can change on its way (Mixed
-/// Content, 4.4). Browsers look at the scheme: a page of `http://localhost` may load anything.
-pub(super) fn is_mixed_content(request: &Request) -> bool {
-    let Some(page) = &request.page else { return false };
-    let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
-    is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
 }
 
 fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
@@ -336,21 +329,6 @@ mod tests {
         assert_eq!(trial.last("cookie"), None);
         assert_eq!(trial.state.cookies().iter().count(), 0);
         assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
-    }
-
-    #[test]
-    fn a_protected_page_loads_nothing_that_others_can_change() {
-        for fetch in [Fetch::get, Fetch::image, Fetch::frame, Fetch::websocket] {
-            let trial = load(&app(), fetch("http://api.test/".to_owned()), &[]);
-            assert_eq!(*trial.reason(), Reason::MixedContent);
-        }
-        for url in ["http://localhost/", "http://127.0.0.1/"] {
-            load(&app(), Fetch::image(url), &[answer(200, &[])]);
-        }
-        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
-        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
-        let redirect = answer(302, &[("location", "http://api.test/")]);
-        assert_eq!(*load(&app(), Fetch::image("/"), &[redirect]).reason(), Reason::MixedContent);
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl SharedOrigins {
         Ok(())
     }
 
+    /// The list as it is now, as text.
+    pub fn patterns(&self) -> Vec<String> {
+        self.load().patterns().map(|pattern| pattern.to_string()).collect()
+    }
+
     /// The list as it is now.
     pub(super) fn load(&self) -> Guard<Arc<OriginSet>> {
         self.0.current.load()
@@ -140,6 +145,11 @@ impl OriginLists {
     /// Gives a list its name; a later one of the same name takes its place.
     pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
         self.0.insert(name.into(), origins);
+    }
+
+    /// All lists with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SharedOrigins)> {
+        self.0.iter().map(|(name, list)| (name.as_str(), list))
     }
 
     /// The names that no policy asked for.

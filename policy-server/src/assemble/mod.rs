@@ -95,6 +95,22 @@ impl<S> Assembled<S> {
     pub(crate) fn routes(&self) -> &[AssembledRoute<S>] {
         &self.routes
     }
+
+    /// Puts these in the place of all code of the application's own behind the gates: handlers and
+    /// mounted services, the fallback, and schemes.
+    #[cfg(feature = "testing")]
+    pub(crate) fn replace_own_code(
+        &mut self,
+        handler: fn(Call<S>) -> BoxFuture,
+        fallback: &SharedService,
+        scheme: impl Fn(&crate::scheme::SharedScheme) -> crate::scheme::SharedScheme,
+    ) {
+        for route in &mut self.routes {
+            route.target = Target::Handler(handler);
+            route.guard.scheme = route.guard.scheme.as_ref().map(&scheme);
+        }
+        self.fallback = self.fallback.as_ref().map(|_| fallback.clone());
+    }
 }
 
 impl<S> AssembledRoute<S> {

@@ -18,7 +18,7 @@ use crate::{
 
 /// An app that passed every check, and has opened nothing yet.
 pub(crate) struct Plan<S> {
-    pub(super) assembled: Assembled<S>,
+    pub(crate) assembled: Assembled<S>,
     pub(super) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     pub(super) sessions: Option<Sessions<session::Settings>>,
     pub(super) tokens: Option<Tokens<tokens::Settings>>,

@@ -85,6 +85,12 @@ impl SessionService {
         &self.clock
     }
 
+    /// What the cookie of a session is set by.
+    #[cfg(feature = "testing")]
+    pub(crate) fn cookie(&self) -> &CookieSpec {
+        &self.cookie
+    }
+
     /// The key of anti-forgery tokens.
     pub(crate) fn csrf(&self) -> &CsrfKey {
         &self.csrf

@@ -163,6 +163,13 @@ impl Sessions<Settings> {
         self
     }
 
+    /// The same in memory, whatever the store is.
+    #[cfg(feature = "testing")]
+    pub(crate) fn forgetful(mut self) -> Self {
+        self.0.place = Place::Memory(MemoryStore::new());
+        self
+    }
+
     /// The store.
     pub(super) fn session_store(&self) -> Arc<dyn SessionStore> {
         match &self.0.place {

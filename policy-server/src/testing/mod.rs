@@ -5,6 +5,7 @@ mod console;
 mod explain;
 mod fetched;
 mod network;
+pub(crate) mod prove;
 #[cfg(feature = "proptest")]
 pub mod strategies;
 mod tab;
@@ -20,4 +21,5 @@ pub use policy_core::browser::{
     Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
     ThirdParty,
 };
+pub use prove::{Conduct, Exchange, every_exchange};
 pub use tab::Tab;

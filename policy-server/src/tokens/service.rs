@@ -306,6 +306,24 @@ impl TokenService {
         Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
 
+    /// An access token as of a login at `authenticated`, issued then.
+    #[cfg(feature = "testing")]
+    pub(crate) fn mint(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        authenticated: Timestamp,
+    ) -> Result<String, Problem> {
+        let grant = Grant { authenticated: Some(authenticated), ..Grant::default() };
+        self.issue(identity, issued, grant).map(|issued| issued.access_token)
+    }
+
+    /// How long an access token is good, with all leeway.
+    #[cfg(feature = "testing")]
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest
+    }
+
     /// The `iat` of what is issued to a user now.
     pub(super) fn issue_time(&self, user: &str) -> Timestamp {
         self.replica.issue_time(user, self.clock.now())

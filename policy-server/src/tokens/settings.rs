@@ -49,6 +49,13 @@ pub enum OnStale {
 }
 
 impl Tokens<Settings> {
+    /// The same in memory, whatever the store is.
+    #[cfg(feature = "testing")]
+    pub(crate) fn forgetful(mut self) -> Self {
+        self.0.store = None;
+        self
+    }
+
     /// Tokens that are signed by HMAC with SHA-256 (RFC 7518 3.2): a [`SecretKey`], or ids and
     /// secret keys of which the first signs.
     ///

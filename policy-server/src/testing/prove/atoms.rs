@@ -1,0 +1,383 @@
+//! What makes a difference to an app: finitely many pages, methods and fields for each path, such
+//! that whatever else a browser may send is decided as one of them is.
+
+use std::sync::Arc;
+
+use http::Method;
+use policy_core::{
+    browser::{Credentials, Fetch, Mode, Page, PageOrigin, Url},
+    csrf,
+};
+
+use super::{
+    credentials::Caller,
+    declared::{Declaration, Declared, Sharing, parts},
+};
+
+/// A header that no policy names.
+const FRESH_HEADER: &str = "x-policy-fresh";
+/// A method that nobody knows.
+const UNKNOWN_METHOD: &str = "BREW";
+/// A site that nobody grants.
+const STRANGER: &str = "https://stranger.example";
+
+/// One path, with everything that is served there; those that are alike are checked once.
+#[derive(Debug)]
+pub(super) struct Path<'a> {
+    /// The template; for what no route has, a path that none has.
+    pub(super) template: &'a str,
+    /// A path that it matches.
+    pub(super) sample: String,
+    /// In the order of registration; empty for what no route has.
+    pub(super) routes: Vec<&'a Declaration>,
+    /// Who may read what belongs to no route of it.
+    shared: Option<&'a Sharing>,
+    has_sessions: bool,
+    /// How many paths of the app are like it.
+    pub(super) alike: usize,
+}
+
+impl<'a> Path<'a> {
+    /// The paths of an app, one of each kind, and one that it does not have.
+    pub(super) fn all(declared: &'a Declared) -> Vec<Self> {
+        let mut paths: Vec<(&str, Vec<&Declaration>)> = Vec::new();
+        for route in &declared.routes {
+            match paths.iter_mut().find(|(path, _)| is_same(path, &route.path)) {
+                Some((_, routes)) => routes.push(route),
+                None => paths.push((&route.path, vec![route])),
+            }
+        }
+        let mut kinds: Vec<(Vec<(&Method, Arc<str>)>, Self)> = Vec::new();
+        for (template, routes) in paths {
+            let kind: Vec<_> =
+                routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
+            if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
+                path.alike += 1;
+                continue;
+            }
+            let shared = routes.iter().find_map(|route| route.sharing.as_deref());
+            let has_sessions = declared.has_sessions;
+            let sample = sample(template);
+            let path = Self { template, sample, routes, shared, has_sessions, alike: 1 };
+            kinds.push((kind, path));
+        }
+        let unknown = Self {
+            template: "/policy-probe-no-such-path",
+            sample: "/policy-probe-no-such-path".to_owned(),
+            routes: Vec::new(),
+            shared: declared.unknown.as_deref(),
+            has_sessions: declared.has_sessions,
+            alike: 1,
+        };
+        kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
+    }
+
+    /// The route that serves a method: that of GET for HEAD, where HEAD has none.
+    pub(super) fn served(&self, method: &str) -> Option<&'a Declaration> {
+        let of = |name: &str| self.routes.iter().find(|route| route.method.as_str() == name);
+        of(method).or_else(|| if method == "HEAD" { of("GET") } else { None }).copied()
+    }
+
+    /// Who may read an answer to a method.
+    pub(super) fn sharing(&self, method: &str) -> Option<&'a Sharing> {
+        match self.served(method) {
+            Some(route) => route.sharing.as_deref(),
+            None => self.shared,
+        }
+    }
+
+    /// Whether the policy grants a page to read what it asks so.
+    pub(super) fn grants(&self, stance: &Stance, shape: &Shape) -> bool {
+        let method = shape.fetch.method.as_str();
+        let Some(sharing) = self.sharing(method) else { return false };
+        let with_credentials = shape.fetch.credentials == Credentials::Include;
+        let is_asked_first = shape.is_asked_first();
+        sharing.names(&stance.origin)
+            && (!with_credentials || sharing.credentials)
+            && (!is_asked_first || !self.routes.is_empty())
+            && sharing.allows(method, &shape.unsafe_headers, &self.routes, self.has_sessions)
+    }
+
+    /// All that is granted to anybody here.
+    fn sharings(&self) -> Vec<&'a Sharing> {
+        let mut all: Vec<&Sharing> = Vec::new();
+        let of_routes = self.routes.iter().filter_map(|route| route.sharing.as_deref());
+        for sharing in of_routes.chain(self.shared) {
+            if !all.contains(&sharing) {
+                all.push(sharing);
+            }
+        }
+        all
+    }
+
+    /// The methods that make a difference: those that are served, one that is not, one that nobody
+    /// knows, and OPTIONS.
+    pub(super) fn methods(&self) -> Vec<&'a str> {
+        let mut methods: Vec<&str> =
+            self.routes.iter().map(|route| route.method.as_str()).collect();
+        if methods.contains(&"GET") && !methods.contains(&"HEAD") {
+            methods.push("HEAD");
+        }
+        let unserved = ["GET", "POST", "DELETE", "PATCH", "PUT"];
+        let simple = unserved.iter().take(2).find(|method| !methods.contains(method));
+        let other = unserved.iter().skip(2).find(|method| !methods.contains(method));
+        methods.extend(simple.into_iter().chain(other));
+        for method in ["OPTIONS", UNKNOWN_METHOD] {
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+        }
+        methods
+    }
+
+    /// A request header that a policy of the path names beyond what follows from the route.
+    pub(super) fn granted_header(&self) -> Option<&'a str> {
+        let names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
+        names.filter(|name| !matches!(*name, "*" | "authorization" | "content-type")).next()
+    }
+
+    /// The pages that make a difference, the simplest first: one for each entry of each list, and
+    /// of those that are near to it. The first of each kind stands for the others.
+    pub(super) fn pages(&self, declared: &Declared) -> Vec<Stance> {
+        let sharings = self.sharings();
+        let mut stances = vec![Stance::new("a page of the app's own origin", &declared.own)];
+        let mut add = |why, origin: &str| stances.push(Stance::new(why, origin));
+        let mut near = Vec::new();
+        let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
+        for pattern in patterns().filter(|pattern| *pattern != "*") {
+            let (origin, others) = examples(pattern);
+            add("a page that the policy names", &origin);
+            near.extend(others);
+        }
+        add("a page of a stranger", STRANGER);
+        if let Some(neighbour) = neighbour(&declared.own) {
+            add("a page of the same site", &neighbour);
+        }
+        let elsewhere = declared.sharings().flat_map(|sharing| &sharing.origins);
+        let elsewhere =
+            elsewhere.filter(|pattern| *pattern != "*").map(|pattern| examples(pattern).0);
+        let mut elsewhere =
+            elsewhere.filter(|origin| !sharings.iter().any(|all| all.names(origin)));
+        if let Some(origin) = elsewhere.next() {
+            add("a page that another route names", &origin);
+        }
+        near.iter().for_each(|origin| add("a page of nearly such a name", origin));
+        stances.push(Stance::opaque());
+        let mut stances: Vec<_> = stances.into_iter().flatten().collect();
+        let mut seen = Vec::new();
+        stances.retain(|stance| {
+            let is_new = !seen.contains(&stance.origin);
+            seen.push(stance.origin.clone());
+            is_new
+        });
+        for stance in &mut stances {
+            stance.is_own = stance.origin == declared.own;
+            stance.granted = sharings.iter().map(|all| all.names(&stance.origin)).collect();
+        }
+        let mut kinds = Vec::new();
+        for stance in &mut stances {
+            let kind = (stance.granted.clone(), stance.why);
+            stance.stands_for_others = !kinds.contains(&kind);
+            kinds.push(kind);
+        }
+        stances
+    }
+}
+
+/// A page that may ask.
+#[derive(Clone, Debug)]
+pub(super) struct Stance {
+    /// Which, in words.
+    pub(super) why: &'static str,
+    /// Its origin, as browsers say it.
+    pub(super) origin: String,
+    pub(super) page: Page,
+    pub(super) is_own: bool,
+    /// Which of the policies of the path name it.
+    granted: Vec<bool>,
+    /// Whether it is the first of its kind.
+    pub(super) stands_for_others: bool,
+}
+
+impl Stance {
+    /// Nothing where no page can have such an origin.
+    fn new(why: &'static str, origin: &str) -> Option<Self> {
+        let page = Page {
+            origin: PageOrigin::Tuple(origin.to_owned()),
+            ..Page::at(Url::parse(origin).ok()?)
+        };
+        let origin = origin.to_owned();
+        Some(Self {
+            why,
+            origin,
+            page,
+            is_own: false,
+            granted: Vec::new(),
+            stands_for_others: true,
+        })
+    }
+
+    /// A sandboxed frame in a page of a stranger.
+    fn opaque() -> Option<Self> {
+        let stranger = Self::new("a sandboxed frame", STRANGER)?;
+        let page = Page { origin: PageOrigin::Opaque, ..stranger.page };
+        Some(Self { origin: "null".to_owned(), page, ..stranger })
+    }
+}
+
+/// Something that a page loads.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) fetch: Fetch,
+    /// All that tells it from others, as text.
+    pub(super) key: String,
+    /// The names, lower case, that a page has to ask for.
+    pub(super) unsafe_headers: Vec<String>,
+}
+
+impl Shape {
+    fn new(fetch: Fetch, unsafe_headers: Vec<String>) -> Self {
+        let key = format!(
+            "{} {} {:?} {:?} {:?} {}",
+            fetch.method,
+            fetch.body.is_some(),
+            fetch.mode,
+            fetch.credentials,
+            fetch.destination,
+            fetch
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}={value};"))
+                .collect::<String>(),
+        );
+        Self { fetch, key, unsafe_headers }
+    }
+
+    /// The same by a script that has the credentials of somebody. Their values are filled in
+    /// behind the browser.
+    pub(super) fn with(&self, caller: &Caller) -> Self {
+        let (mut fetch, mut names) = (self.fetch.clone(), self.unsafe_headers.clone());
+        let token = caller.authorization.as_ref().map(|_| "authorization");
+        let csrf = caller.csrf.as_ref().map(|_| csrf::HEADER);
+        for name in [token, csrf].into_iter().flatten() {
+            fetch = fetch.header(name, "policy-probe");
+            names.push(name.to_owned());
+        }
+        Self::new(fetch, names)
+    }
+
+    /// Whether browsers ask before they send it (Fetch, 4.1: CORS-preflight).
+    pub(super) fn is_asked_first(&self) -> bool {
+        let is_simple = matches!(self.fetch.method.as_str(), "GET" | "HEAD" | "POST");
+        self.fetch.mode == Mode::Cors && (!is_simple || !self.unsafe_headers.is_empty())
+    }
+}
+
+/// Two templates for the same paths.
+fn is_same(one: &str, other: &str) -> bool {
+    let form = |template: &str| -> Vec<String> {
+        let of = |segment: &str| match segment.strip_prefix('{') {
+            Some(name) if name.starts_with('*') => "{*}".to_owned(),
+            Some(_) => "{}".to_owned(),
+            None => segment.to_owned(),
+        };
+        template.split('/').map(of).collect()
+    };
+    one == other || form(one) == form(other)
+}
+
+/// What elements, forms, links and WebSockets of a page send, which nobody asks for in advance.
+pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<Shape> {
+    let of_get = [Fetch::image, Fetch::script, Fetch::frame, Fetch::navigate, Fetch::websocket];
+    let of_get = of_get.into_iter().filter(|_| path.served("GET").is_some()).map(|load| load(url));
+    let plain = Fetch::post(url).mode(Mode::NoCors).credentials(Credentials::Include);
+    let of_post =
+        [Fetch::form(url, [("a", "b")]), plain.header("content-type", "text/plain").body("{}")];
+    let of_post = of_post.into_iter().filter(|_| path.served("POST").is_some());
+    of_post.chain(of_get).map(|fetch| Shape::new(fetch, Vec::new())).collect()
+}
+
+/// A path that a template matches.
+fn sample(template: &str) -> String {
+    let of = |segment: &str| match segment.strip_prefix('{') {
+        // It is a number, too, where a handler wants one.
+        Some(_) => "1".to_owned(),
+        None => segment.to_owned(),
+    };
+    template.split('/').map(of).collect::<Vec<_>>().join("/")
+}
+
+/// An origin that a pattern stands for, and some that are near.
+fn examples(pattern: &str) -> (String, Vec<String>) {
+    let Some(parts) = parts(pattern) else { return (pattern.to_owned(), Vec::new()) };
+    let of = |scheme: &str, host: &str, port: &str| match port {
+        "" => format!("{scheme}://{host}"),
+        port => format!("{scheme}://{host}:{port}"),
+    };
+    let parent = parts.host.strip_prefix("*.");
+    let host = parent.map_or_else(|| parts.host.to_owned(), |parent| format!("a.{parent}"));
+    let port = if parts.port == "*" { "" } else { parts.port };
+    let other_port = if port == "8443" { "9443" } else { "8443" };
+    let other_scheme = if parts.scheme == "https" { "http" } else { "https" };
+    let mut near = vec![
+        of(parts.scheme, &host, other_port),
+        of(other_scheme, &host, port),
+        of(parts.scheme, &format!("{host}.stranger.example"), port),
+        of(parts.scheme, &format!("stranger-{host}"), port),
+    ];
+    if let Some(parent) = parent {
+        near.push(of(parts.scheme, parent, port));
+        near.push(of(parts.scheme, &format!("stranger{parent}"), port));
+        near.push(of(parts.scheme, &format!("a.b.{parent}"), port));
+    }
+    (of(parts.scheme, &host, port), near)
+}
+
+/// Another origin of the same site.
+fn neighbour(own: &str) -> Option<String> {
+    let parts = parts(own)?;
+    let is_name =
+        parts.host.contains('.') && !parts.host.ends_with(|last: char| last.is_ascii_digit());
+    Some(match parts.host.split_once('.').filter(|_| is_name) {
+        Some((_, parent)) if parent.contains('.') => {
+            format!("{}://policy-neighbour.{parent}", parts.scheme)
+        }
+        Some(_) => format!("{}://policy-neighbour.{}", parts.scheme, parts.host),
+        None => format!("{}://{}:9876", parts.scheme, parts.host),
+    })
+}
+
+/// The calls of `fetch()` that make a difference to a method of a path: each set of fields with
+/// each credentials mode.
+pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
+    let has_body = !matches!(method, "GET" | "HEAD");
+    let granted = path.granted_header();
+    let mut sets: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
+    if has_body {
+        sets.push(vec![("content-type", "text/plain")]);
+    }
+    sets.push(vec![("content-type", "application/json")]);
+    sets.extend(granted.map(|name| vec![(name, "1")]));
+    sets.push(vec![(FRESH_HEADER, "1")]);
+    sets.extend(granted.map(|name| vec![(name, "1"), (FRESH_HEADER, "1")]));
+    let modes = [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
+    let mut shapes = Vec::new();
+    for set in &sets {
+        for credentials in modes {
+            let mut fetch = Fetch::new(method, url).credentials(credentials);
+            for (name, value) in set {
+                fetch = fetch.header(*name, *value);
+            }
+            if has_body && !set.is_empty() {
+                fetch = fetch.body("{}");
+            }
+            let is_unsafe = |(name, value): &&(&str, &str)| {
+                *name != "content-type" || *value == "application/json"
+            };
+            let unsafe_headers =
+                set.iter().filter(is_unsafe).map(|(name, _)| (*name).to_owned()).collect();
+            shapes.push(Shape::new(fetch, unsafe_headers));
+        }
+    }
+    shapes
+}

@@ -1,0 +1,281 @@
+//! The browser: the model of `policy_core::browser`, asked once for each question that it is asked
+//! more than once.
+//!
+//! What it does depends on the page, on what that loads, on the cookies it has, and on what it
+//! sees of the answers. So each load is a tree: at its nodes a request is sent, and its branches
+//! are the answers that look different to a browser. How an origin is called makes no difference
+//! to it, but for its scheme and its site: one page stands in for all that are alike in those, and
+//! in what is sent and answered the two names change places.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    rc::Rc,
+    time::Duration,
+};
+
+use http::{HeaderName, HeaderValue, header};
+use policy_core::browser::{
+    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile,
+    ResponseType, Sent, State, ThirdParty, step,
+};
+
+use super::{
+    atoms::{Shape, Stance},
+    server::Reply,
+};
+
+/// Every load runs alone.
+const ID: LoadId = LoadId(1);
+
+/// A browser that keeps nothing from a page that it may have, so that no policy gets help.
+const PROFILE: Profile = Profile::STANDARD.third_party(ThirdParty::Sent);
+
+/// How a load ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The page has the answer, with these fields.
+    Readable(Vec<HeaderName>),
+    /// There is an answer, and the page sees nothing of it.
+    Opaque,
+    /// A script ran, a document was loaded, or a WebSocket opened.
+    Loaded,
+    /// The browser kept it from the page.
+    Blocked(Blocked),
+    /// The model did not come to an end.
+    Lost,
+}
+
+/// A point of a load.
+#[derive(Debug)]
+pub(super) struct Node {
+    kind: Kind,
+    next: RefCell<HashMap<u64, Rc<Node>>>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Sends(Box<(State, Sent)>),
+    Ended(End),
+}
+
+impl Node {
+    fn of(state: State, outputs: Vec<Output>) -> Rc<Self> {
+        let mut kind = Kind::Ended(End::Lost);
+        for output in outputs {
+            kind = match output {
+                Output::Send { request, .. } => Kind::Sends(Box::new((state, request))),
+                Output::Done { outcome, .. } => Kind::Ended(end(outcome)),
+            };
+            break;
+        }
+        Rc::new(Self { kind, next: RefCell::default() })
+    }
+
+    /// The request that is sent here.
+    pub(super) fn sent(&self) -> Option<&Sent> {
+        match &self.kind {
+            Kind::Sends(sends) => Some(&sends.1),
+            Kind::Ended(_) => None,
+        }
+    }
+
+    /// How the load ended here.
+    pub(super) fn end(&self) -> Option<&End> {
+        match &self.kind {
+            Kind::Ended(end) => Some(end),
+            Kind::Sends(_) => None,
+        }
+    }
+
+    /// Where the load goes after an answer to the page `real`, for which another stands in.
+    pub(super) fn after(&self, reply: &Reply, real: &str, stand_in: &StandIn) -> Rc<Self> {
+        let Kind::Sends(sends) = &self.kind else {
+            return Rc::new(Self { kind: Kind::Ended(End::Lost), next: RefCell::default() });
+        };
+        let (state, sent) = &**sends;
+        let swap = |value: &HeaderValue| {
+            let text = value.to_str().ok()?;
+            HeaderValue::from_str(&swapped(text, real, &stand_in.origin)).ok()
+        };
+        let named = reply.headers.get(header::ACCESS_CONTROL_ALLOW_ORIGIN).and_then(swap);
+        let key = looks(sent, reply, named.as_ref());
+        let mut next = self.next.borrow_mut();
+        let node = next.entry(key).or_insert_with(|| {
+            let mut headers = reply.headers.clone();
+            if let Some(named) = named {
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, named);
+            }
+            let answer = Answer { status: reply.status, headers, body: reply.body.to_vec() };
+            let (state, outputs) = step(state.clone(), Event::Answer { id: ID, answer });
+            Self::of(state, outputs)
+        });
+        Rc::clone(node)
+    }
+}
+
+/// What a browser sees of an answer. Where it is asked for by `fetch()`, that is what it may show.
+fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let is_fetched = sent.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
+    let is_redirect = (300..400).contains(&reply.status);
+    if sent.is_preflight || is_redirect || !is_fetched {
+        reply.status.hash(&mut hasher);
+    }
+    for (name, value) in &reply.headers {
+        name.hash(&mut hasher);
+        if *name == header::ACCESS_CONTROL_ALLOW_ORIGIN {
+            named.hash(&mut hasher);
+            continue;
+        }
+        let is_seen = name.as_str().starts_with("access-control-")
+            || *name == "cross-origin-resource-policy"
+            || *name == header::LOCATION;
+        let is_volatile =
+            matches!(*name, header::SET_COOKIE | header::DATE | header::CONTENT_LENGTH);
+        if is_seen || (!is_fetched && !is_volatile) {
+            value.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+fn end(outcome: Outcome) -> End {
+    match outcome {
+        Outcome::Response(response) => match response.kind {
+            ResponseType::Basic | ResponseType::Cors => {
+                End::Readable(response.headers.keys().cloned().collect())
+            }
+            ResponseType::Opaque | ResponseType::OpaqueRedirect => End::Opaque,
+        },
+        Outcome::Script(_) | Outcome::Page(..) | Outcome::Open => End::Loaded,
+        Outcome::Blocked(blocked) => End::Blocked(blocked),
+    }
+}
+
+/// Which cookies a browser has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Cookies {
+    None,
+    /// That of the sessions, with another value.
+    Session,
+    /// One that any site can have it send.
+    Own,
+}
+
+/// Browsers in front of one app.
+pub(super) struct Browsing {
+    /// One without cookies, one with that of the sessions, one with that of an own scheme.
+    browsers: [State; 3],
+    /// By the place of the page among those that stand in and the cookies, and what it loads.
+    loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
+    /// Pages that stand in for others, with how they are related to the app.
+    stand_ins: Vec<(String, StandIn)>,
+    /// The places of those, by origins.
+    places: HashMap<String, usize>,
+}
+
+/// A page in the place of another one that is the same to a browser but for its name.
+#[derive(Clone, Debug)]
+pub(super) struct StandIn {
+    place: usize,
+    page: Rc<Page>,
+    /// Its name.
+    pub(super) origin: Rc<str>,
+}
+
+/// A text where two names of origins change places.
+pub(super) fn swapped(text: &str, one: &str, other: &str) -> String {
+    if text == one {
+        other.to_owned()
+    } else if text == other {
+        one.to_owned()
+    } else if text.strip_prefix(one) == Some("/") {
+        // `Referer`
+        format!("{other}/")
+    } else {
+        text.to_owned()
+    }
+}
+
+impl Browsing {
+    /// `session` and `scheme` are the lines that set the cookies.
+    pub(super) fn new(own: &str, now: Duration, session: Option<&str>, scheme: &str) -> Self {
+        let browser = |line: Option<&str>| {
+            let state = State::new(PROFILE, now);
+            let Some(value) = line.and_then(|line| line.parse().ok()) else { return state };
+            let event = Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
+            let (state, _) = step(state, event);
+            let mut answer = Answer { status: 200, ..Answer::default() };
+            answer.headers.insert(header::SET_COOKIE, value);
+            step(state, Event::Answer { id: ID, answer }).0
+        };
+        let browsers = [browser(None), browser(session), browser(Some(scheme))];
+        Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), places: HashMap::new() }
+    }
+
+    /// Whether a browser that has no cookie keeps that of an answer, and sends it back.
+    pub(super) fn takes(&self, own: &str, reply: &Reply) -> bool {
+        let [none, ..] = &self.browsers;
+        let open = || Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
+        let (state, _) = step(none.clone(), open());
+        let answer = Answer { status: 200, headers: reply.headers.clone(), body: Vec::new() };
+        let (state, _) = step(state, Event::Answer { id: ID, answer });
+        let (_, outputs) = step(state, open());
+        outputs.iter().any(|output| match output {
+            Output::Send { request, .. } => request.headers.contains_key(header::COOKIE),
+            Output::Done { .. } => false,
+        })
+    }
+
+    /// The page that stands in for another.
+    pub(super) fn stand_in(&mut self, own: &str, stance: &Stance) -> Option<StandIn> {
+        if let Some(place) = self.places.get(&stance.origin) {
+            return self.stand_ins.get(*place).map(|(_, stand_in)| stand_in.clone());
+        }
+        let [none, ..] = &self.browsers;
+        let (page, fetch) = (stance.page.clone(), Fetch::get(own));
+        let event = Event::Start { id: ID, page: Some(page), fetch };
+        let (_, outputs) = step(none.clone(), event);
+        let site = outputs.iter().find_map(|output| match output {
+            Output::Send { request, .. } => request.headers.get("sec-fetch-site").cloned(),
+            Output::Done { .. } => None,
+        });
+        let is_opaque = stance.page.origin == PageOrigin::Opaque;
+        let relation = format!("{} {is_opaque} {site:?}", stance.page.url.scheme());
+        let known = self.stand_ins.iter().position(|(known, _)| *known == relation);
+        let place = known.unwrap_or(self.stand_ins.len());
+        if known.is_none() {
+            let (page, origin) = (Rc::new(stance.page.clone()), stance.origin.as_str().into());
+            self.stand_ins.push((relation, StandIn { place, page, origin }));
+        }
+        self.places.insert(stance.origin.clone(), place);
+        self.stand_ins.get(place).map(|(_, stand_in)| stand_in.clone())
+    }
+
+    /// Begins a load.
+    pub(super) fn begin(
+        &mut self,
+        stand_in: &StandIn,
+        shape: &Shape,
+        cookies: Cookies,
+    ) -> Rc<Node> {
+        let loads = self.loads.entry((stand_in.place, cookies)).or_default();
+        if let Some(node) = loads.get(&shape.key) {
+            return Rc::clone(node);
+        }
+        let [none, session, own] = &self.browsers;
+        let state = match cookies {
+            Cookies::None => none,
+            Cookies::Session => session,
+            Cookies::Own => own,
+        };
+        let page = Some(Page::clone(&stand_in.page));
+        let event = Event::Start { id: ID, page, fetch: shape.fetch.clone() };
+        let (state, outputs) = step(state.clone(), event);
+        let node = Node::of(state, outputs);
+        loads.insert(shape.key.clone(), Rc::clone(&node));
+        node
+    }
+}

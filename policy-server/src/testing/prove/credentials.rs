@@ -1,0 +1,435 @@
+//! Callers: everybody who makes a difference to a path, with credentials that the app's own
+//! services made.
+
+use std::time::Duration;
+
+use policy_core::{
+    auth::Requirement,
+    session::{Handle, Identity, Record, SessionId},
+    time::Timestamp,
+};
+
+use super::{
+    declared::Declaration,
+    probe::{BAD_CREDENTIAL, OWN_CREDENTIAL},
+};
+use crate::{clock::Clock, guard::Guard, session::SessionService, tokens::TokenService};
+
+/// Somebody who asks.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    /// Who, in words.
+    pub(super) name: String,
+    pub(super) standing: Standing,
+    /// The value of the session's cookie.
+    pub(super) cookie: Option<String>,
+    /// Whether the own scheme's credential is one that browsers send by themselves.
+    pub(super) is_ambient: bool,
+    /// The value of `Authorization`.
+    pub(super) authorization: Option<String>,
+    /// The anti-forgery token that the page has.
+    pub(super) csrf: Option<String>,
+    /// The credential of an own scheme.
+    pub(super) own: Option<String>,
+}
+
+/// What a credential is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is none.
+    Nobody,
+    /// It is good.
+    Known(Facts),
+    /// It is not.
+    Bad(Kind, Flaw),
+}
+
+/// What is wrong with a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    Malformed,
+    Unknown,
+    Expired,
+}
+
+/// What is true of somebody whose credential is good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) subject: String,
+    pub(super) kind: Kind,
+    pub(super) scopes: Vec<&'static str>,
+    pub(super) roles: Vec<&'static str>,
+    /// When they proved who they are.
+    authenticated: Timestamp,
+    now: Timestamp,
+}
+
+/// What proves who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Session,
+    Token,
+    Own,
+}
+
+impl Caller {
+    fn nobody() -> Self {
+        Self {
+            name: "nobody".to_owned(),
+            standing: Standing::Nobody,
+            cookie: None,
+            is_ambient: false,
+            authorization: None,
+            csrf: None,
+            own: None,
+        }
+    }
+
+    /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
+    /// whether their browser sent what it sends by itself.
+    pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
+        let is_taken = |kind: Kind| match kind {
+            Kind::Session => requirement.session,
+            Kind::Token => requirement.token,
+            Kind::Own => requirement.scheme.is_some(),
+        };
+        let is_lost = self.has_ambient() && !is_carried;
+        let is_admitted = match &self.standing {
+            Standing::Known(facts) if is_taken(facts.kind) && !is_lost => {
+                let subject = Some(&*facts.subject);
+                return if facts.satisfy(requirement) {
+                    Admitted::As(subject)
+                } else {
+                    Admitted::No
+                };
+            }
+            // A cookie that names no session is none.
+            Standing::Bad(kind, _) if is_taken(*kind) && !is_lost && *kind != Kind::Session => {
+                false
+            }
+            _ => requirement.optional,
+        };
+        if is_admitted { Admitted::As(None) } else { Admitted::No }
+    }
+
+    pub(super) fn is_nobody(&self) -> bool {
+        self.standing == Standing::Nobody
+    }
+
+    /// Whether all that they have, browsers send by themselves.
+    pub(super) fn is_in_browser(&self) -> bool {
+        self.csrf.is_none() && (self.is_nobody() || self.has_ambient())
+    }
+
+    pub(super) fn facts(&self) -> Option<&Facts> {
+        match &self.standing {
+            Standing::Known(facts) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Whether browsers send the credential by themselves.
+    pub(super) fn has_ambient(&self) -> bool {
+        self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
+    }
+
+    /// The cookies of their browser, by what is sent for them.
+    pub(super) fn cookies(&self, of_sessions: &str) -> String {
+        let session = self.cookie.as_ref().map(|value| format!("{of_sessions}={value}"));
+        let own = self.own.as_ref().filter(|_| self.is_ambient);
+        let own = own.map(|value| format!("{OWN_CREDENTIAL}={value}"));
+        let pairs: Vec<_> = session.into_iter().chain(own).collect();
+        pairs.join("; ")
+    }
+}
+
+/// Whether somebody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted<'a> {
+    No,
+    /// As this user, or as nobody.
+    As(Option<&'a str>),
+}
+
+impl Facts {
+    fn satisfy(&self, requirement: &Requirement) -> bool {
+        let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
+        let has_role = requirement.roles.is_empty()
+            || requirement.roles.iter().any(|role| self.roles.contains(role));
+        let age = self.now.since(self.authenticated).as_secs();
+        let is_fresh =
+            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| age < u64::from(limit));
+        has_scopes && has_role && is_fresh
+    }
+}
+
+/// Makes credentials.
+pub(super) struct Mint<'a> {
+    sessions: Option<&'a SessionService>,
+    tokens: Option<&'a TokenService>,
+    clock: &'a Clock,
+    /// How many were made: each has a name of its own.
+    made: u64,
+}
+
+/// Rights that make a difference to a path.
+#[derive(Clone, Debug)]
+struct Rights {
+    /// Behind "logged in".
+    name: String,
+    scopes: Vec<&'static str>,
+    roles: Vec<&'static str>,
+    /// Seconds since the login.
+    age: u64,
+}
+
+impl<'a> Mint<'a> {
+    /// `made` are those that there are already.
+    pub(super) fn new(guard: &'a Guard, made: u64) -> Self {
+        let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
+        Self { sessions, tokens, clock: &guard.clock, made }
+    }
+
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Everybody who makes a difference to a path, those who are simplest first.
+    pub(super) async fn callers(&mut self, path: &[&Declaration]) -> Vec<Caller> {
+        let mut callers = vec![Caller::nobody()];
+        let rights = rights_of(path);
+        let asks = |of: fn(&Requirement) -> bool| {
+            path.iter().any(|route| route.requirement().is_some_and(of))
+        };
+        let takes_session = path.iter().any(|route| route.takes_session);
+        if asks(|requirement| requirement.session) || takes_session {
+            self.by_session(&rights, &mut callers).await;
+        }
+        if asks(|requirement| requirement.token) {
+            self.by_token(&rights, &mut callers);
+        }
+        let own = path.iter().find_map(|route| route.requirement()?.scheme);
+        if let Some(own) = own {
+            self.by_own_scheme(own.ambient, &rights, &mut callers);
+        }
+        callers
+    }
+
+    fn facts(&mut self, kind: Kind, rights: &Rights) -> Facts {
+        self.made += 1;
+        let now = self.clock.now();
+        Facts {
+            subject: format!("policy-probe-{}", self.made),
+            kind,
+            scopes: rights.scopes.clone(),
+            roles: rights.roles.clone(),
+            authenticated: earlier(now, rights.age),
+            now,
+        }
+    }
+
+    async fn by_session(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
+        let Some(service) = self.sessions else { return };
+        for (place, rights) in rights.iter().enumerate() {
+            let facts = self.facts(Kind::Session, rights);
+            let Some((cookie, csrf)) = begin(service, &facts, self.made, true).await else {
+                continue;
+            };
+            let name = format!("somebody logged in{}", rights.name);
+            let caller = Caller {
+                name: name.clone(),
+                standing: Standing::Known(facts),
+                cookie: Some(cookie),
+                ..Caller::nobody()
+            };
+            // Without the token of their session first: that is all that a strange page has.
+            if place == 0 {
+                callers.push(caller.clone());
+            }
+            callers.push(Caller {
+                name: format!("{name}, with the token of the session"),
+                csrf: Some(csrf),
+                ..caller
+            });
+        }
+        let best = rights.first().cloned().unwrap_or_else(Rights::none);
+        let facts = self.facts(Kind::Session, &best);
+        let unknown = SessionId::drawn(spread(u64::MAX)).text();
+        let expired = begin(service, &facts, self.made, false).await.map(|(cookie, _)| cookie);
+        for (name, cookie, flaw) in [
+            ("a cookie that is no session's", Some("none".to_owned()), Flaw::Malformed),
+            ("a session that never was", Some(unknown), Flaw::Unknown),
+            ("a session that expired", expired, Flaw::Expired),
+        ] {
+            callers.push(Caller {
+                name: name.to_owned(),
+                standing: Standing::Bad(Kind::Session, flaw),
+                cookie,
+                ..Caller::nobody()
+            });
+        }
+    }
+
+    fn by_token(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
+        let Some(service) = self.tokens else { return };
+        let now = self.clock.now();
+        let bearer = |token: &str| Some(format!("Bearer {token}"));
+        for rights in rights {
+            let facts = self.facts(Kind::Token, rights);
+            let identity = identity(&facts);
+            let Ok(token) = service.mint(&identity, now, facts.authenticated) else { continue };
+            callers.push(Caller {
+                name: format!("a token{}", rights.name),
+                standing: Standing::Known(facts),
+                authorization: bearer(&token),
+                ..Caller::nobody()
+            });
+        }
+        let best = rights.first().cloned().unwrap_or_else(Rights::none);
+        let facts = self.facts(Kind::Token, &best);
+        let then = earlier(now, service.longest().as_secs() + 3600);
+        let expired = service.mint(&identity(&facts), then, then).ok();
+        let forged = expired.as_ref().and_then(|token| token.rsplit_once('.'));
+        let forged = forged.map(|(head, _)| format!("{head}.{}", "A".repeat(43)));
+        for (name, authorization, flaw) in [
+            ("an Authorization that is none", Some("Bearer".to_owned()), Flaw::Malformed),
+            ("a token that is none", bearer("none"), Flaw::Unknown),
+            (
+                "a token with a wrong signature",
+                forged.and_then(|token| bearer(&token)),
+                Flaw::Unknown,
+            ),
+            ("a token that expired", expired.and_then(|token| bearer(&token)), Flaw::Expired),
+        ] {
+            callers.push(Caller {
+                name: name.to_owned(),
+                standing: Standing::Bad(Kind::Token, flaw),
+                authorization,
+                ..Caller::nobody()
+            });
+        }
+    }
+
+    fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {
+        for rights in rights {
+            let facts = self.facts(Kind::Own, rights);
+            let Facts { subject, scopes, roles, .. } = &facts;
+            let own = format!("{subject}/{}/{}", scopes.join("&"), roles.join("&"));
+            callers.push(Caller {
+                name: format!("a credential of the own scheme{}", rights.name),
+                standing: Standing::Known(facts),
+                own: Some(own),
+                is_ambient,
+                ..Caller::nobody()
+            });
+        }
+        callers.push(Caller {
+            name: "a wrong credential of the own scheme".to_owned(),
+            standing: Standing::Bad(Kind::Own, Flaw::Unknown),
+            own: Some(BAD_CREDENTIAL.to_owned()),
+            is_ambient,
+            ..Caller::nobody()
+        });
+    }
+}
+
+impl Rights {
+    fn none() -> Self {
+        Self { name: String::new(), scopes: Vec::new(), roles: Vec::new(), age: 0 }
+    }
+}
+
+/// All rights that a path asks for, and the largest sets that lack one of them.
+fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
+    let asked = || path.iter().filter_map(|route| route.requirement());
+    let mut all = Rights::none();
+    for requirement in asked() {
+        all.scopes.extend(requirement.scopes);
+        all.roles.extend(requirement.roles);
+    }
+    for list in [&mut all.scopes, &mut all.roles] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    let mut rights = vec![all.clone()];
+    for scope in &all.scopes {
+        rights.push(Rights {
+            name: format!(" without the scope `{scope}`"),
+            scopes: all.scopes.iter().filter(|other| *other != scope).copied().collect(),
+            ..all.clone()
+        });
+    }
+    if !all.roles.is_empty() {
+        rights.push(Rights {
+            name: " without a role".to_owned(),
+            roles: Vec::new(),
+            ..all.clone()
+        });
+    }
+    for role in all.roles.iter().filter(|_| all.roles.len() > 1) {
+        rights.push(Rights {
+            name: format!(" with no role but `{role}`"),
+            roles: vec![role],
+            ..all.clone()
+        });
+    }
+    let fresh = asked().filter_map(|requirement| requirement.fresh).max();
+    if let Some(limit) = fresh {
+        rights.push(Rights { name: " too long ago".to_owned(), age: u64::from(limit) + 1, ..all });
+    }
+    rights
+}
+
+fn identity(facts: &Facts) -> Identity {
+    Identity::new(&facts.subject)
+        .scopes(facts.scopes.iter().copied())
+        .roles(facts.roles.iter().copied())
+}
+
+/// Puts a session into the store: the value of its cookie, and its anti-forgery token.
+async fn begin(
+    service: &SessionService,
+    facts: &Facts,
+    number: u64,
+    is_alive: bool,
+) -> Option<(String, String)> {
+    const IDLE: Duration = Duration::from_secs(900);
+    let id = SessionId::drawn(spread(number));
+    let [handle, nonce]: [[u8; 16]; 2] =
+        [number.into(), (number + (1 << 32)).into()].map(u128::to_le_bytes);
+    let deadline = if is_alive { facts.now.after(IDLE) } else { facts.now };
+    let record = Record {
+        handle: Handle(handle),
+        identity: Some(identity(facts)),
+        epoch: 0,
+        version: 1,
+        created: facts.authenticated,
+        authenticated: Some(facts.authenticated),
+        rotated: facts.now,
+        last_seen: facts.now,
+        idle_deadline: deadline,
+        absolute_deadline: deadline,
+        idle: IDLE,
+        is_remembered: false,
+        binding: id.key().0,
+        data: Box::default(),
+    };
+    let csrf = service.csrf().token(&record.binding, nonce);
+    service.store().create(&id.key(), record, None, facts.now).await.ok()?;
+    Some((id.text(), csrf))
+}
+
+/// Bytes that are like drawn ones, and the same each time.
+fn spread(number: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut word = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    for chunk in bytes.chunks_mut(8) {
+        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+fn earlier(time: Timestamp, seconds: u64) -> Timestamp {
+    Timestamp::from_seconds(time.seconds().saturating_sub(seconds))
+}

@@ -1,0 +1,387 @@
+//! What an app says, as text: the lists of its attributes, compared in the plainest way. The laws
+//! judge by this, and by nothing that the engine makes of it.
+
+use std::sync::Arc;
+
+use http::Method;
+use policy_core::{
+    auth::{AuthPolicy, Requirement},
+    cors::{CorsSpec, Origins},
+    csrf::{self, CsrfPolicy},
+    route::{Facet, RoutePolicy},
+};
+
+use crate::{App, CorsSource, config_file::NamedLists, defaults::Defaults, handler::Description};
+
+/// The own origin of an app that states none: that of the development profile.
+const DEVELOPMENT: &str = "http://localhost";
+
+/// An app, as it is written.
+#[derive(Debug)]
+pub(super) struct Declared {
+    /// Under which origin browsers reach it.
+    pub(super) own: String,
+    pub(super) has_sessions: bool,
+    /// In the order in which the app takes them up.
+    pub(super) routes: Vec<Declaration>,
+    /// Who may read the answers for unknown paths.
+    pub(super) unknown: Option<Arc<Sharing>>,
+}
+
+/// One method of one path.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub(super) method: Method,
+    /// The template, prefix included.
+    pub(super) path: String,
+    pub(super) sharing: Option<Arc<Sharing>>,
+    pub(super) auth: AuthPolicy,
+    pub(super) csrf: CsrfPolicy,
+    /// Whether the handler takes the session in its own hands.
+    pub(super) takes_session: bool,
+    /// Nothing for a mounted service.
+    pub(super) description: Option<Description>,
+    /// All that holds for it, as text: routes that agree in it are alike.
+    pub(super) effective: Arc<str>,
+}
+
+/// A `#[cors]`, or what a scope or the app says in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sharing {
+    /// Origins and patterns; `*` for everybody.
+    pub(super) origins: Vec<String>,
+    /// The name of a list that came at run time.
+    list: Option<String>,
+    pub(super) credentials: bool,
+    methods: Option<Vec<String>>,
+    headers: Vec<String>,
+    pub(super) expose: Vec<String>,
+    /// The risks that it states.
+    pub(super) dangers: Vec<&'static str>,
+    /// Who says it: `#[cors]`, `scope /admin` or `App::cors`.
+    pub(super) said_by: String,
+}
+
+impl Declared {
+    /// Reads an app that has not been put together yet.
+    pub(super) fn read<S>(app: &App<S>) -> Self {
+        let reader = Reader::of(app);
+        let mut routes = Vec::new();
+        for route in &app.routes {
+            reader.handler(&route.description, "", None, &mut routes);
+        }
+        for (prefix, scope) in &app.scopes {
+            for route in &scope.routes {
+                let scope = Some((prefix.as_str(), &scope.defaults));
+                reader.handler(&route.description, prefix, scope, &mut routes);
+            }
+        }
+        for (prefix, mount) in &app.mounts {
+            reader.mount(prefix, &mount.methods, &mount.defaults, &mut routes);
+        }
+        Self {
+            own: app.public_origin.clone().unwrap_or_else(|| DEVELOPMENT.to_owned()),
+            has_sessions: app.sessions.is_some(),
+            routes,
+            unknown: reader.sharing(&Facet::Inherit, None),
+        }
+    }
+
+    /// Everything that is shared with anybody.
+    pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
+        self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
+    }
+}
+
+/// What is needed to read the parts of an app.
+struct Reader<'a> {
+    app: &'a Defaults,
+    lists: Vec<(String, Vec<String>)>,
+}
+
+impl<'a> Reader<'a> {
+    fn of<S>(app: &'a App<S>) -> Self {
+        // What is wrong with a list, the start says.
+        let named =
+            NamedLists::read(app.origins.clone(), app.config_file.as_deref(), &mut Vec::new());
+        named.fill().for_each(drop);
+        let lists = named.lists.iter();
+        let lists = lists.map(|(name, list)| (name.to_owned(), list.patterns()));
+        Self { app: &app.defaults, lists: lists.collect() }
+    }
+
+    /// The nearest level that says something decides.
+    fn sharing(
+        &self,
+        route: &Facet<CorsSource>,
+        scope: Option<(&str, &Defaults)>,
+    ) -> Option<Arc<Sharing>> {
+        let scope = scope.map(|(prefix, defaults)| (format!("scope {prefix}"), &defaults.cors));
+        let levels = [Some(("#[cors]".to_owned(), route)), scope];
+        let app = ("App::cors".to_owned(), &self.app.cors);
+        for (said_by, facet) in levels.into_iter().flatten().chain([app]) {
+            match facet {
+                Facet::Inherit => (),
+                Facet::None => return None,
+                Facet::Set(source) => return Some(Arc::new(self.sharing_of(source, said_by))),
+            }
+        }
+        None
+    }
+
+    fn sharing_of(&self, source: &CorsSource, said_by: String) -> Sharing {
+        match source {
+            CorsSource::Policy(policy) => self.sharing_by(policy.spec(), said_by),
+            CorsSource::Config(config) => config.with_spec(|spec| self.sharing_by(spec, said_by)),
+        }
+    }
+
+    fn sharing_by(&self, spec: &CorsSpec<'_>, said_by: String) -> Sharing {
+        let (mut origins, list) = match spec.origins {
+            Origins::Listed(origins) => (texts(origins), None),
+            Origins::AtRunTime { name, .. } => {
+                let given = self.lists.iter().find(|(given, _)| given == name);
+                (given.map(|(_, list)| list.clone()).unwrap_or_default(), Some(name.to_owned()))
+            }
+        };
+        origins.sort_unstable();
+        origins.dedup();
+        let lower = |names: &[&str]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let mut headers: Vec<String> = lower(spec.headers);
+        headers.sort_unstable();
+        let dangers = [
+            (spec.dangerous_insecure_origins, "dangerous_insecure_origins"),
+            (spec.dangerous_public_suffix, "dangerous_public_suffix"),
+        ];
+        Sharing {
+            origins,
+            list,
+            credentials: spec.credentials,
+            methods: spec.methods.map(texts),
+            headers,
+            expose: lower(spec.expose),
+            dangers: dangers.into_iter().filter_map(|(is, name)| is.then_some(name)).collect(),
+            said_by,
+        }
+    }
+
+    fn handler(
+        &self,
+        description: &Description,
+        prefix: &str,
+        scope: Option<(&str, &Defaults)>,
+        routes: &mut Vec<Declaration>,
+    ) {
+        let RoutePolicy { cors, auth, csrf, .. } = description.policy;
+        let sharing = self.sharing(&cors.map(CorsSource::Policy), scope);
+        let scope = scope.map(|(_, defaults)| defaults);
+        let effective: Arc<str> = format!(
+            "{:?} {:?} {:?} {} {} {scope:?}",
+            sharing.as_deref().map(Sharing::text),
+            description.policy,
+            description.scheme.map(|id| id()),
+            description.takes_session,
+            description.extracts,
+        )
+        .into();
+        for (method, path) in description.routes {
+            let Ok(method) = Method::from_bytes(method.as_bytes()) else { continue };
+            let path = match *path {
+                "/" if !prefix.is_empty() => prefix.to_owned(),
+                path => format!("{prefix}{path}"),
+            };
+            routes.push(Declaration {
+                method,
+                path,
+                sharing: sharing.clone(),
+                auth,
+                csrf,
+                takes_session: description.takes_session,
+                description: Some(*description),
+                effective: Arc::clone(&effective),
+            });
+        }
+    }
+
+    fn mount(
+        &self,
+        prefix: &str,
+        methods: &[Method],
+        defaults: &Defaults,
+        routes: &mut Vec<Declaration>,
+    ) {
+        let sharing = self.sharing(&Facet::Inherit, Some((prefix, defaults))).map(|sharing| {
+            let said_by = sharing.said_by.replace("scope ", "mount ");
+            Arc::new(Sharing { said_by, ..Sharing::clone(&sharing) })
+        });
+        let effective: Arc<str> =
+            format!("{:?} {defaults:?}", sharing.as_deref().map(Sharing::text)).into();
+        for method in methods {
+            routes.push(Declaration {
+                method: method.clone(),
+                path: prefix.to_owned(),
+                sharing: sharing.clone(),
+                auth: AuthPolicy::Public,
+                csrf: CsrfPolicy::Token,
+                takes_session: false,
+                description: None,
+                effective: Arc::clone(&effective),
+            });
+        }
+    }
+}
+
+impl Declaration {
+    /// What it asks of its callers, if it asks anything.
+    pub(super) fn requirement(&self) -> Option<&Requirement> {
+        match &self.auth {
+            AuthPolicy::Required(requirement) => Some(requirement),
+            _ => None,
+        }
+    }
+
+    /// Whether it counts what browsers send by themselves.
+    pub(super) fn is_ambient(&self) -> bool {
+        self.takes_session || self.requirement().is_some_and(Requirement::is_ambient)
+    }
+
+    /// Whether it changes nothing, by its method (RFC 9110 9.2.1).
+    pub(super) fn is_safe(&self) -> bool {
+        is_safe(&self.method)
+    }
+
+    /// The request headers that its credentials need.
+    fn credential_headers(&self, has_sessions: bool) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        let (token, ambient) = match self.requirement() {
+            Some(requirement) => (requirement.token, requirement.is_ambient()),
+            // A handler may ask for the session itself.
+            None => (false, has_sessions && self.description.is_some()),
+        };
+        if token {
+            names.push("authorization");
+        }
+        if ambient && self.csrf == CsrfPolicy::Token && !self.is_safe() {
+            names.push(csrf::HEADER);
+        }
+        names
+    }
+}
+
+pub(super) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+}
+
+impl Sharing {
+    /// Whether it names an origin.
+    pub(super) fn names(&self, origin: &str) -> bool {
+        self.origins.iter().any(|pattern| pattern == "*" || covers(pattern, origin))
+    }
+
+    /// Whether everybody may read.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.origins == ["*"]
+    }
+
+    /// The request headers that it names.
+    pub(super) fn headers(&self) -> &[String] {
+        &self.headers
+    }
+
+    /// All but who says it.
+    fn text(&self) -> String {
+        let nobody = Self { said_by: String::new(), ..self.clone() };
+        format!("{nobody:?}")
+    }
+
+    /// Whether both say the same about who may ask what.
+    fn agrees(&self, other: &Self) -> bool {
+        (&self.origins, &self.list, self.credentials, &self.headers)
+            == (&other.origins, &other.list, other.credentials, &other.headers)
+    }
+
+    /// Whether a page may use this method, where `path` is all that is served there.
+    fn allows_method(&self, method: &str, path: &[&Declaration]) -> bool {
+        let served = || {
+            let alike = self.alike(path);
+            let serves = |name: &str| alike.iter().any(|route| route.method.as_str() == name);
+            serves(method) || (method == "HEAD" && serves("GET"))
+        };
+        match &self.methods {
+            Some(listed) => listed.iter().any(|listed| listed == method || listed == "*"),
+            None => served(),
+        }
+    }
+
+    /// Whether a page may send this header.
+    fn allows_header(&self, name: &str, path: &[&Declaration], has_sessions: bool) -> bool {
+        const WITH_BODY: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+        let alike = self.alike(path);
+        let by_credentials = alike
+            .iter()
+            .flat_map(|route| route.credential_headers(has_sessions))
+            .any(|needed| needed == name && (self.credentials || name != csrf::HEADER));
+        let by_body = name == "content-type"
+            && self.methods.is_none()
+            && alike.iter().any(|route| WITH_BODY.contains(&route.method.as_str()));
+        let any = self.headers.iter().any(|listed| listed == "*") && name != "authorization";
+        by_credentials || by_body || any || self.headers.iter().any(|listed| listed == name)
+    }
+
+    /// The routes of a path that share it in the same way.
+    fn alike<'p>(&self, path: &[&'p Declaration]) -> Vec<&'p Declaration> {
+        let is_alike = |route: &&&Declaration| {
+            route.sharing.as_ref().is_some_and(|sharing| sharing.agrees(self))
+        };
+        path.iter().filter(is_alike).copied().collect()
+    }
+
+    /// Whether a page of `origin` is granted a request that it has to ask for in advance.
+    pub(super) fn allows(
+        &self,
+        method: &str,
+        headers: &[String],
+        path: &[&Declaration],
+        has_sessions: bool,
+    ) -> bool {
+        let is_simple = matches!(method, "GET" | "HEAD" | "POST");
+        (is_simple || self.allows_method(method, path))
+            && headers.iter().all(|name| self.allows_header(name, path, has_sessions))
+    }
+}
+
+/// Whether a pattern stands for an origin: `*.` in front of a name for one label or more, `:*` for
+/// any port.
+fn covers(pattern: &str, origin: &str) -> bool {
+    let (Some(pattern), Some(origin)) = (parts(pattern), parts(origin)) else { return false };
+    let host = match pattern.host.strip_prefix("*.") {
+        Some(parent) => {
+            let label = origin.host.strip_suffix(parent).and_then(|host| host.strip_suffix('.'));
+            label.is_some_and(|label| !label.is_empty())
+        }
+        None => pattern.host == origin.host,
+    };
+    pattern.scheme == origin.scheme && host && (pattern.port == "*" || pattern.port == origin.port)
+}
+
+/// An origin or a pattern, taken apart.
+pub(super) struct Parts<'a> {
+    pub(super) scheme: &'a str,
+    pub(super) host: &'a str,
+    /// Empty for the default port.
+    pub(super) port: &'a str,
+}
+
+pub(super) fn parts(text: &str) -> Option<Parts<'_>> {
+    let (scheme, rest) = text.split_once("://")?;
+    let (host, port) = match rest.rsplit_once(':') {
+        // The colons of an IPv6 address stand in brackets.
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (rest, ""),
+    };
+    Some(Parts { scheme, host, port })
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}

@@ -1,0 +1,173 @@
+//! One load of a page, and all that came of it.
+
+use std::{fmt, rc::Rc};
+
+use http::{HeaderMap, header::COOKIE};
+use policy_core::browser::{Blocked, Fetch, Mode, Reason};
+
+use super::{
+    atoms::{Path, Shape, Stance},
+    browsing::{End, Node, StandIn, swapped},
+    credentials::Caller,
+    declared::Declaration,
+    probe::Conduct,
+    server::Reply,
+    witness,
+};
+
+/// What a page loads from an app, who is in front of the browser, and what came of it: what a law
+/// is about. [`every_exchange`](super::every_exchange) gives them.
+///
+/// As text it is what a person needs to see it happen: the page to open, what to write into its
+/// console, and what the app said.
+pub struct Exchange<'a> {
+    pub(super) own: &'a str,
+    pub(super) path: &'a Path<'a>,
+    pub(super) stance: &'a Stance,
+    /// The page that the browser saw in its place.
+    pub(super) stand_in: StandIn,
+    pub(super) shape: &'a Shape,
+    pub(super) caller: &'a Caller,
+    pub(super) conduct: Conduct,
+    /// The name of the cookie of the sessions.
+    pub(super) cookie: &'a str,
+    pub(super) preflight: Option<Rc<Reply>>,
+    /// The request itself, once the browser sends it, and the answer.
+    pub(super) sent: Option<(Rc<Node>, Rc<Reply>)>,
+    pub(super) last: Rc<Node>,
+}
+
+impl Exchange<'_> {
+    /// The route: `/orders/{id}`, prefix included. For what no route has, a path that none has.
+    pub fn path(&self) -> &str {
+        self.path.template
+    }
+
+    /// The method that the page uses.
+    pub fn method(&self) -> &str {
+        &self.shape.fetch.method
+    }
+
+    /// The function that serves the method here, if there is one: `shop::orders`.
+    pub fn handler(&self) -> Option<&'static str> {
+        Some(self.route()?.description?.handler)
+    }
+
+    /// The origin of the page: `https://app.shop.example`, or `null`.
+    pub fn page(&self) -> &str {
+        &self.stance.origin
+    }
+
+    /// Whether the page is one of the app's own origin.
+    pub fn is_own_page(&self) -> bool {
+        self.stance.is_own
+    }
+
+    /// What the page loads.
+    pub fn fetch(&self) -> &Fetch {
+        &self.shape.fetch
+    }
+
+    /// Who is in front of the browser, or whose token the script has, in words.
+    pub fn caller(&self) -> &str {
+        &self.caller.name
+    }
+
+    /// What the handler does, if it runs.
+    pub fn conduct(&self) -> Conduct {
+        self.conduct
+    }
+
+    /// Whether the request itself was sent, and not only a preflight, if any.
+    pub fn is_sent(&self) -> bool {
+        self.sent.is_some()
+    }
+
+    /// Whether the handler ran.
+    pub fn handler_ran(&self) -> bool {
+        self.reply().is_some_and(|reply| reply.ran.is_some())
+    }
+
+    /// Whom the handler was told to serve; nobody where it did not run or is for everybody.
+    pub fn principal(&self) -> Option<&str> {
+        self.reply()?.ran.as_ref()?.principal.as_deref()
+    }
+
+    /// The status of the answer, whether or not the page may see it.
+    pub fn status(&self) -> Option<u16> {
+        Some(self.reply()?.status)
+    }
+
+    /// The fields of the answer, whether or not the page may see them.
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        Some(&self.reply()?.headers)
+    }
+
+    /// Whether the page can read the answer.
+    pub fn is_readable(&self) -> bool {
+        matches!(self.end(), End::Readable(_))
+    }
+
+    /// Why the browser kept the answer from the page.
+    pub fn blocked(&self) -> Option<Blocked> {
+        let End::Blocked(blocked) = self.end() else { return None };
+        let mut blocked = blocked.clone();
+        blocked.url = self.url();
+        blocked.origin = self.stance.page.origin.clone();
+        if let Reason::AllowOrigin(named) = &mut blocked.reason {
+            *named = swapped(named, self.page(), &self.stand_in.origin);
+        }
+        Some(blocked)
+    }
+
+    /// The address.
+    pub(super) fn url(&self) -> String {
+        format!("{}{}", self.own, self.path.sample)
+    }
+
+    /// The declaration of the route, if one serves the method.
+    pub(super) fn route(&self) -> Option<&Declaration> {
+        self.path.served(self.method())
+    }
+
+    pub(super) fn reply(&self) -> Option<&Reply> {
+        self.sent.as_ref().map(|(_, reply)| &**reply)
+    }
+
+    pub(super) fn end(&self) -> &End {
+        self.last.end().unwrap_or(&End::Lost)
+    }
+
+    /// Whether the request carries what browsers send by themselves.
+    pub(super) fn is_carried(&self) -> bool {
+        let sent = self.sent.as_ref().and_then(|(node, _)| node.sent());
+        sent.is_some_and(|sent| sent.headers.contains_key(COOKIE))
+    }
+
+    pub(super) fn is_fetch(&self) -> bool {
+        self.shape.fetch.mode == Mode::Cors
+    }
+
+    /// Whether the policy grants the page to read the answer; the own origin needs no grant.
+    pub(super) fn is_granted(&self) -> bool {
+        self.stance.is_own || self.path.grants(self.stance, self.shape)
+    }
+}
+
+impl fmt::Display for Exchange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        witness::write(self, f)
+    }
+}
+
+impl fmt::Debug for Exchange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange")
+            .field("page", &self.page())
+            .field("method", &self.method())
+            .field("path", &self.path())
+            .field("caller", &self.caller())
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}

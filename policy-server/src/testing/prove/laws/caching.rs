@@ -1,0 +1,142 @@
+//! Caches: whoever gets a stored answer would have got the same one from the app.
+
+use std::collections::HashMap;
+
+use http::{HeaderMap, HeaderValue, Method, header};
+
+use super::{Fault, Law, Verdict};
+use crate::testing::prove::{
+    probe::Conduct,
+    server::{Asked, Reply},
+    survey::At,
+    tally::Tallies,
+};
+
+/// Statuses that caches keep where nothing is said (RFC 9110 15.1).
+const KEPT: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
+
+/// What makes one answer another one: who may read it, and for whom it is.
+type View = (Vec<Option<String>>, Option<Box<str>>);
+
+/// A stored answer is given only to requests that are alike in every field of its `Vary`; so those
+/// get the same from the app (RFC 9111 4.1).
+pub(super) fn vary<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+    if at.path.served("GET").is_none() && !at.path.routes.is_empty() {
+        return;
+    }
+    let method = Method::GET;
+    let mut origins: Vec<_> = at
+        .pages
+        .iter()
+        .filter(|page| page.stands_for_others)
+        .map(|page| Some(page.origin.clone()))
+        .collect();
+    origins.push(None);
+    let callers = at.callers.clone();
+    let mut stored: Vec<(Asked, Reply, bool)> = Vec::new();
+    for caller in &callers {
+        for origin in &origins {
+            let asked = at.by(caller, &method, origin.as_deref());
+            let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+            let is_shared = is_shared(&asked, &reply);
+            stored.push((asked, reply, is_shared));
+        }
+    }
+    let lists: Vec<Vec<String>> = stored.iter().map(|(_, reply, _)| varies(reply)).collect();
+    // For each `Vary`, what all requests get that are alike in it.
+    let mut groups: HashMap<(&[String], Vec<Option<&HeaderValue>>), Vec<usize>> = HashMap::new();
+    let mut distinct: Vec<&[String]> = lists.iter().map(Vec::as_slice).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    for names in distinct {
+        for (place, (asked, ..)) in stored.iter().enumerate() {
+            groups.entry((names, key(&asked.headers, names))).or_default().push(place);
+        }
+    }
+    for (place, (asked, reply, is_shared)) in stored.iter().enumerate() {
+        let Some(names) = lists.get(place) else { continue };
+        if !is_reused(reply) || names.iter().any(|name| name == "*") {
+            continue;
+        }
+        let others = groups.get(&(names.as_slice(), key(&asked.headers, names)));
+        let others = others.into_iter().flatten().filter_map(|place| stored.get(*place));
+        let other =
+            others.clone().find(|(_, other, _)| view(reply, *is_shared) != view(other, *is_shared));
+        let verdict = match other {
+            None => Verdict::Holds,
+            Some((_, other, _)) => Verdict::Broken(Fault {
+                expected: format!(
+                    "the second request is not answered with what a cache kept of the first, by \
+                     `Vary` or `Cache-Control`: they get {} and {}",
+                    told(reply),
+                    told(other)
+                ),
+                seen: format!(
+                    "vary: {}, cache-control: {}",
+                    if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+                    reply.field("cache-control").unwrap_or("none")
+                ),
+                attribute: "cache",
+            }),
+        };
+        let both = [Some(asked), other.map(|(asked, ..)| asked)];
+        let both: Vec<_> = both.into_iter().flatten().collect();
+        tallies.requests(Law::VarySoundness, at.path, "GET", &both, verdict);
+    }
+}
+
+fn key<'h>(headers: &'h HeaderMap, names: &[String]) -> Vec<Option<&'h HeaderValue>> {
+    names.iter().map(|name| headers.get(name.as_str())).collect()
+}
+
+/// The names in `Vary`.
+fn varies(reply: &Reply) -> Vec<String> {
+    let values = reply.headers.get_all(header::VARY).iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let names = texts.flat_map(|text| text.split(',')).map(|name| name.trim().to_ascii_lowercase());
+    let mut names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn says(reply: &Reply, directive: &str) -> bool {
+    let control = reply.field("cache-control").unwrap_or_default();
+    control.split(',').any(|part| {
+        let name = part.split('=').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case(directive)
+    })
+}
+
+/// Whether a cache may keep the answer and give it out without asking (RFC 9111 3 and 4).
+fn is_reused(reply: &Reply) -> bool {
+    let has_age = says(reply, "max-age") || says(reply, "s-maxage") || says(reply, "public");
+    let is_kept = has_age || KEPT.contains(&reply.status);
+    is_kept && !says(reply, "no-store") && !says(reply, "no-cache")
+}
+
+/// Whether a cache of many may (RFC 9111 3 and 3.5).
+fn is_shared(asked: &Asked, reply: &Reply) -> bool {
+    let is_for_many =
+        ["public", "s-maxage", "must-revalidate"].into_iter().any(|name| says(reply, name));
+    let has_token = asked.headers.contains_key(header::AUTHORIZATION);
+    is_reused(reply) && !says(reply, "private") && (!has_token || is_for_many)
+}
+
+fn view(reply: &Reply, is_shared: bool) -> View {
+    let fields = [
+        "access-control-allow-origin",
+        "access-control-allow-credentials",
+        "access-control-expose-headers",
+    ];
+    let fields = fields.into_iter().map(|name| reply.field(name).map(str::to_owned)).collect();
+    // A cache of one browser keeps what is its user's.
+    let principal = reply.ran.as_ref().and_then(|ran| ran.principal.clone());
+    (fields, principal.filter(|_| is_shared))
+}
+
+fn told(reply: &Reply) -> String {
+    let named = reply.field("access-control-allow-origin").unwrap_or("none");
+    let who = reply.ran.as_ref().and_then(|ran| ran.principal.as_deref()).unwrap_or("nobody");
+    format!("access-control-allow-origin: {named} for {who}")
+}

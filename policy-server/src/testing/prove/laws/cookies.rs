@@ -1,0 +1,70 @@
+//! The cookie of a session: set by the app, as it declares it, and for one browser.
+
+use http::{HeaderValue, header};
+
+use super::{Fault, Law, Verdict};
+use crate::testing::prove::{exchange::Exchange, probe::Conduct, survey::At, tally::Tallies};
+
+/// What the attributes of the cookie are, besides its name.
+const DEMANDED: [&str; 2] = ["httponly", "path=/"];
+
+/// A handler that writes the cookie of the sessions itself is not heard.
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    if !exchange.handler_ran() || exchange.cookie.is_empty() {
+        return Verdict::Silent;
+    }
+    let planted = format!("{}=planted", exchange.cookie);
+    let lines = exchange.headers().into_iter().flat_map(|all| all.get_all(header::SET_COOKIE));
+    let is_planted = lines.into_iter().any(|line| line.as_bytes().starts_with(planted.as_bytes()));
+    Verdict::unless(is_planted, || Fault {
+        expected: "no `Set-Cookie` for the cookie of the sessions but the app's own".to_owned(),
+        seen: format!("that of the handler: {planted}"),
+        attribute: "auth",
+    })
+}
+
+/// A login sets one cookie, that no script sees and that goes to no other host, in an answer that
+/// no cache keeps; and a browser takes it.
+pub(super) fn of_logins<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+    let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
+    let Some(nobody) = at.callers.first().cloned() else { return };
+    for route in at.path.routes.clone().into_iter().filter(|route| route.takes_session) {
+        let asked = at.by(&nobody, &route.method, Some(&own.origin));
+        let Some(reply) = at.ask(&asked, Conduct::LogsIn) else { continue };
+        if reply.ran.is_none() {
+            continue;
+        }
+        let lines: Vec<&HeaderValue> = reply.headers.get_all(header::SET_COOKIE).iter().collect();
+        let texts: Vec<_> =
+            lines.iter().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+        let prefix = format!("{}=", at.survey.cookie);
+        let fault = |expected: &str| {
+            Verdict::Broken(Fault {
+                expected: expected.to_owned(),
+                seen: match texts.is_empty() {
+                    true => "no `Set-Cookie`".to_owned(),
+                    false => format!("set-cookie: {}", texts.join(" and ")),
+                },
+                attribute: "auth",
+            })
+        };
+        let verdict = match texts.as_slice() {
+            [line] if line.starts_with(&prefix) => {
+                let lower = line.to_ascii_lowercase();
+                let has = |wanted: &str| lower.split("; ").any(|part| part == wanted);
+                let is_secure = has("secure") || at.survey.declared.own.starts_with("http:");
+                if !DEMANDED.into_iter().all(has) || !is_secure || !lower.contains("samesite=") {
+                    fault("the attributes Secure, HttpOnly, Path=/ and SameSite")
+                } else if !at.survey.takes(&reply) {
+                    fault("a cookie that a browser keeps and sends back")
+                } else if reply.field("cache-control") != Some("no-store") {
+                    fault("`Cache-Control: no-store` beside the cookie")
+                } else {
+                    Verdict::Holds
+                }
+            }
+            _ => fault("one cookie, that of the session"),
+        };
+        tallies.requests(Law::Cookies, at.path, route.method.as_str(), &[&asked], verdict);
+    }
+}

@@ -1,0 +1,191 @@
+//! The laws: what holds for an app whatever a page does, whoever is in front of the browser, and
+//! however a handler behaves.
+
+mod caching;
+mod callers;
+mod cookies;
+mod origins;
+mod preflights;
+mod reading;
+mod writing;
+
+use policy_core::csrf::CsrfPolicy;
+
+use super::{
+    declared::{Declaration, Declared},
+    exchange::Exchange,
+    survey::At,
+    tally::Tallies,
+};
+
+/// What holds for an app.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    ReadSoundness,
+    ReadCompleteness,
+    ErrorsReadable,
+    PreflightGate,
+    PreflightPurity,
+    OriginEcho,
+    NoAmbientWrite,
+    VarySoundness,
+    AuthBeforeHandler,
+    UniformRefusal,
+    Cookies,
+}
+
+impl Law {
+    /// Every law.
+    pub const ALL: [Self; 11] = [
+        Self::ReadSoundness,
+        Self::ReadCompleteness,
+        Self::ErrorsReadable,
+        Self::PreflightGate,
+        Self::PreflightPurity,
+        Self::OriginEcho,
+        Self::NoAmbientWrite,
+        Self::VarySoundness,
+        Self::AuthBeforeHandler,
+        Self::UniformRefusal,
+        Self::Cookies,
+    ];
+
+    /// The law in words.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::ReadSoundness => "a page reads only what the policy grants it",
+            Self::ReadCompleteness => "a page reads what the policy grants it",
+            Self::ErrorsReadable => "a page reads the errors of what the policy grants it",
+            Self::PreflightGate => "what a page has to ask for is not sent until it is granted",
+            Self::PreflightPurity => {
+                "a preflight is answered by its origin and method alone, and nothing else runs"
+            }
+            Self::OriginEcho => {
+                "no answer names an origin that is not granted, or all of them with credentials"
+            }
+            Self::NoAmbientWrite => {
+                "no page changes anything with the credentials that a browser sends by itself, \
+                 unless the policy trusts it"
+            }
+            Self::VarySoundness => {
+                "what a cache keeps is given to nobody who would have got something else"
+            }
+            Self::AuthBeforeHandler => "a handler runs only for whom `#[auth]` lets in",
+            Self::UniformRefusal => {
+                "refusals of missing, wrong and expired credentials differ in their code alone"
+            }
+            Self::Cookies => "the cookie of a session is set by the app alone, as it declares it",
+        }
+    }
+
+    /// What to do where it does not hold.
+    pub(super) const fn help(self) -> &'static str {
+        match self {
+            Self::ReadSoundness | Self::OriginEcho => {
+                "let nothing but the policy write `Access-Control-*`: name the origin in \
+                 `#[cors(origins = [..])]`, or remove what writes it"
+            }
+            Self::ReadCompleteness | Self::ErrorsReadable => {
+                "let the answer come from behind the gates: what a layer answers by itself carries \
+                 no policy"
+            }
+            Self::PreflightGate | Self::PreflightPurity => {
+                "leave OPTIONS to the app: state methods and headers in `#[cors]`"
+            }
+            Self::NoAmbientWrite => {
+                "let `Origin`, `Sec-Fetch-Site` and `x-csrf-token` reach the app as the browser sent \
+                 them"
+            }
+            Self::VarySoundness => {
+                "keep the `Vary` and `Cache-Control` that the app writes, and add to them only"
+            }
+            Self::AuthBeforeHandler => "state who may call in `#[auth]`, and nowhere else",
+            Self::UniformRefusal => "leave refusals as the app writes them",
+            Self::Cookies => "log in by `Sessions::login`, and leave `Set-Cookie` as it is",
+        }
+    }
+
+    /// Why it says nothing about an app, if it does not.
+    pub(super) fn silence(self, declared: &Declared) -> Option<&'static str> {
+        let any = |of: fn(&Declaration) -> bool| declared.routes.iter().any(of);
+        let (applies, otherwise) = match self {
+            Self::ReadSoundness => (true, ""),
+            Self::ReadCompleteness | Self::ErrorsReadable | Self::PreflightPurity => (
+                declared.routes.iter().any(|route| route.sharing.is_some()),
+                "no route is shared with another origin",
+            ),
+            Self::PreflightGate | Self::OriginEcho | Self::VarySoundness => {
+                (!declared.routes.is_empty(), "there is no route")
+            }
+            Self::NoAmbientWrite => (
+                any(|route| {
+                    let is_exempt = matches!(route.csrf, CsrfPolicy::Exempt(_));
+                    route.is_ambient() && !route.is_safe() && !is_exempt
+                }),
+                "no route changes anything by a credential that browsers send by themselves",
+            ),
+            Self::AuthBeforeHandler => {
+                (any(|route| route.requirement().is_some()), "every route is public")
+            }
+            Self::UniformRefusal => (
+                any(|route| route.requirement().is_some_and(|asked| !asked.optional)),
+                "no route refuses anybody",
+            ),
+            Self::Cookies => {
+                (any(|route| route.takes_session), "no handler takes the session in its own hands")
+            }
+        };
+        (!applies).then_some(otherwise)
+    }
+}
+
+/// What one case says about a law.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// The law says nothing about it.
+    Silent,
+    Holds,
+    Broken(Fault),
+}
+
+/// How a law is broken.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) expected: String,
+    pub(super) seen: String,
+    /// The attribute that should have prevented it.
+    pub(super) attribute: &'static str,
+}
+
+impl Verdict {
+    fn unless(is_broken: bool, fault: impl FnOnce() -> Fault) -> Self {
+        if is_broken { Self::Broken(fault()) } else { Self::Holds }
+    }
+}
+
+/// Puts every law about exchanges to the test.
+pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
+    let laws: [(Law, fn(&Exchange<'_>) -> Verdict); 7] = [
+        (Law::ReadSoundness, reading::sound),
+        (Law::ReadCompleteness, reading::complete),
+        (Law::ErrorsReadable, reading::errors),
+        (Law::PreflightGate, preflights::gate),
+        (Law::OriginEcho, origins::of_exchange),
+        (Law::NoAmbientWrite, writing::no_ambient),
+        (Law::AuthBeforeHandler, callers::before_handler),
+    ];
+    for (law, judge) in laws {
+        tallies.exchange(law, exchange, judge(exchange));
+    }
+    tallies.exchange(Law::Cookies, exchange, cookies::of_exchange(exchange));
+}
+
+/// Puts every law about the answers of one path to the test.
+pub(super) fn judge_path<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+    preflights::pure(at, tallies);
+    origins::odd(at, tallies);
+    caching::vary(at, tallies);
+    callers::uniform(at, tallies);
+    cookies::of_logins(at, tallies);
+}

@@ -1,0 +1,107 @@
+//! The origin that an answer names: the page's own, byte for byte, or none.
+
+use http::{HeaderValue, Method, header};
+
+use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
+use crate::testing::prove::{
+    exchange::Exchange,
+    probe::Conduct,
+    server::{Asked, Reply},
+    survey::At,
+    tally::Tallies,
+};
+
+/// `Access-Control-Allow-Origin` is never `*` with credentials, and names nobody who is not
+/// granted.
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let sharing = exchange.path.sharing(exchange.method());
+    let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
+    let mut verdict = Verdict::Silent;
+    for reply in replies {
+        let Some(named) = reply.field("access-control-allow-origin") else { continue };
+        let has_credentials = reply.headers.contains_key("access-control-allow-credentials");
+        let is_right = match named {
+            "*" => !has_credentials && sharing.is_some_and(|sharing| sharing.is_for_all()),
+            named => {
+                named == exchange.page() && sharing.is_some_and(|sharing| sharing.names(named))
+            }
+        };
+        verdict = Verdict::unless(!is_right, || Fault {
+            expected: "no `Access-Control-Allow-Origin` but that of a granted page".to_owned(),
+            seen: cors_fields(exchange),
+            attribute: "cors",
+        });
+        if !is_right {
+            break;
+        }
+    }
+    verdict
+}
+
+/// Nothing that is only like a granted origin is taken for it, and no field but `Origin` counts.
+pub(super) fn odd<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+    let Some(route) = at.path.routes.first() else { return };
+    let method = route.method.clone();
+    let (is_for_all, named) = match at.path.sharing(method.as_str()) {
+        Some(sharing) => (sharing.is_for_all(), true),
+        None => (false, false),
+    };
+    let granted = at.pages.iter().find(|page| {
+        !page.is_own && at.path.sharing(method.as_str()).is_some_and(|all| all.names(&page.origin))
+    });
+    let origin = granted.map_or("https://app.example", |page| &page.origin).to_owned();
+    let upper = origin.to_ascii_uppercase();
+    let odd: Vec<(Vec<String>, &str)> = vec![
+        (vec![format!("{origin}/")], ""),
+        (vec![upper], ""),
+        (vec![format!("{origin}.")], ""),
+        (vec![format!("{origin}, https://stranger.example")], ""),
+        (vec![format!("https://stranger.example, {origin}")], ""),
+        (vec![origin.clone(), "https://stranger.example".to_owned()], ""),
+        (vec![String::new()], ""),
+        (vec!["stranger".to_owned()], ""),
+        (vec!["https://stranger.example".to_owned()], "x-forwarded-origin"),
+        (vec!["https://stranger.example".to_owned()], "referer"),
+    ];
+    for (values, other) in odd {
+        for is_preflight in [false, true] {
+            let mut asked = match is_preflight {
+                true => preflight(at, "", method.as_str()),
+                false => plain(at, &method),
+            };
+            asked.headers.remove(header::ORIGIN);
+            for value in &values {
+                if let Ok(value) = HeaderValue::from_str(value) {
+                    asked.headers.append(header::ORIGIN, value);
+                }
+            }
+            if let (Ok(name), Ok(value)) = (other.parse::<header::HeaderName>(), origin.parse()) {
+                asked.headers.insert(name, value);
+            }
+            let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+            let allowed = reply.headers.get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().count();
+            let is_any = is_for_all && reply.field("access-control-allow-origin") == Some("*");
+            let verdict = Verdict::unless(allowed > 0 && !is_any, || Fault {
+                expected: match named {
+                    true => "no `Access-Control-Allow-Origin`: this is no origin of the policy",
+                    false => "no `Access-Control-Allow-Origin`: the route is shared with nobody",
+                }
+                .to_owned(),
+                seen: of(&reply),
+                attribute: "cors",
+            });
+            tallies.requests(Law::OriginEcho, at.path, method.as_str(), &[&asked], verdict);
+        }
+    }
+}
+
+fn plain<S: Send + Sync + 'static>(at: &At<'_, '_, S>, method: &Method) -> Asked {
+    let mut asked = preflight(at, "", "GET");
+    asked.headers.clear();
+    Asked { method: method.clone(), ..asked }
+}
+
+fn of(reply: &Reply) -> String {
+    let named = reply.field("access-control-allow-origin").unwrap_or_default();
+    format!("status {}, access-control-allow-origin: {named}", reply.status)
+}

@@ -1,0 +1,120 @@
+//! Preflights: what is not granted waits, and nothing but origin and method decides.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, header};
+
+use super::{Fault, Law, Verdict};
+use crate::testing::prove::{
+    exchange::Exchange,
+    probe::Conduct,
+    server::{Asked, Reply},
+    survey::At,
+    tally::Tallies,
+};
+
+/// What a page has to ask for, and is not granted, is not sent.
+pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
+    let is_asked_first = exchange.shape.is_asked_first() && !exchange.is_own_page();
+    if !is_asked_first || exchange.is_granted() {
+        return Verdict::Silent;
+    }
+    Verdict::unless(exchange.is_sent(), || {
+        let lists = exchange.preflight.as_ref().map(|reply| lists(reply)).unwrap_or_default();
+        Fault {
+            expected: "the browser does not send the request, since the preflight grants it not"
+                .to_owned(),
+            seen: format!("it sends it: the preflight is answered with {lists}"),
+            attribute: "cors",
+        }
+    })
+}
+
+/// The answer to a preflight stays the same with cookies, tokens and lists of fields; nothing of
+/// the app runs for it, and it sets no cookie.
+pub(super) fn pure<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+    let pages: Vec<_> = at.pages.iter().filter(|page| page.stands_for_others).cloned().collect();
+    let credentials = at.credentials();
+    for page in &pages {
+        for method in at.path.methods() {
+            let plain = preflight(at, &page.origin, method);
+            let Some(expected) = at.ask(&plain, Conduct::Answers) else { continue };
+            let is_granted = at.path.sharing(method).is_some_and(|all| all.names(&page.origin))
+                && !at.path.routes.is_empty();
+            let mut verdict = Verdict::unless(
+                expected.ran.is_some()
+                    || expected.headers.contains_key(header::SET_COOKIE)
+                    || (is_granted && !(200..300).contains(&expected.status)),
+                || Fault {
+                    expected: match is_granted {
+                        true => "a status of 200 to 299, no cookie, and no handler".to_owned(),
+                        false => "no cookie, and no handler".to_owned(),
+                    },
+                    seen: seen(&expected),
+                    attribute: "cors",
+                },
+            );
+            let mut asked = plain.clone();
+            for (name, value) in &credentials {
+                if !matches!(verdict, Verdict::Holds) {
+                    break;
+                }
+                asked = plain.clone();
+                asked.headers.insert(name.clone(), value.clone());
+                let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+                verdict = Verdict::unless(stable(&reply) != stable(&expected), || Fault {
+                    expected: format!(
+                        "the answer that there is without `{name}`: {}",
+                        seen(&expected)
+                    ),
+                    seen: seen(&reply),
+                    attribute: "cors",
+                });
+            }
+            tallies.requests(Law::PreflightPurity, at.path, method, &[&asked], verdict);
+        }
+    }
+}
+
+/// A preflight that names no field.
+pub(super) fn preflight<S: Send + Sync + 'static>(
+    at: &At<'_, '_, S>,
+    origin: &str,
+    method: &str,
+) -> Asked {
+    let mut headers = HeaderMap::new();
+    for (name, text) in [(header::ORIGIN, origin), (header::ACCESS_CONTROL_REQUEST_METHOD, method)]
+    {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.insert(name, value);
+        }
+    }
+    let target = at.path.sample.clone();
+    Asked { method: Method::OPTIONS, target, headers, body: Bytes::new() }
+}
+
+/// What of an answer does not change with the time.
+fn stable(reply: &Reply) -> (u16, bool, BTreeMap<&str, Vec<&HeaderValue>>) {
+    let mut fields: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (name, value) in reply.headers.iter().filter(|(name, _)| *name != header::DATE) {
+        fields.entry(name.as_str()).or_default().push(value);
+    }
+    (reply.status, reply.ran.is_some(), fields)
+}
+
+fn lists(reply: &Reply) -> String {
+    let lists = ["access-control-allow-methods", "access-control-allow-headers"];
+    let lists: Vec<_> = lists
+        .into_iter()
+        .filter_map(|name| Some(format!("{name}: {}", reply.field(name)?)))
+        .collect();
+    if lists.is_empty() { format!("status {}", reply.status) } else { lists.join(", ") }
+}
+
+fn seen(reply: &Reply) -> String {
+    let ran = if reply.ran.is_some() { ", and a handler ran" } else { "" };
+    let cookie =
+        if reply.headers.contains_key(header::SET_COOKIE) { ", with a cookie" } else { "" };
+    format!("status {}, {}{cookie}{ran}", reply.status, lists(reply))
+}

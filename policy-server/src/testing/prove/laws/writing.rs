@@ -1,0 +1,43 @@
+//! Forged requests: what a browser sends by itself changes nothing for a page that nobody trusts.
+
+use policy_core::{browser::Mode, csrf::CsrfPolicy};
+
+use super::{Fault, Verdict};
+use crate::testing::prove::exchange::Exchange;
+
+/// With the session of its user, and without the token of it, no page reaches a handler that
+/// changes something; where the route asks for the origin alone, none that the policy does not
+/// trust with credentials. The same goes for WebSockets.
+pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
+    let (Some(route), Some(facts)) = (exchange.route(), exchange.caller.facts()) else {
+        return Verdict::Silent;
+    };
+    let opens_socket = exchange.fetch().mode == Mode::WebSocket;
+    let is_forgeable = route.is_ambient() && (!route.is_safe() || opens_socket);
+    let is_exempt = matches!(route.csrf, CsrfPolicy::Exempt(_));
+    if !is_forgeable || is_exempt || !exchange.caller.is_in_browser() || !exchange.is_carried() {
+        return Verdict::Silent;
+    }
+    let sharing = exchange.path.sharing(exchange.method());
+    let is_trusted = exchange.is_own_page()
+        || sharing.is_some_and(|all| all.credentials && all.names(exchange.page()));
+    // The token is what an honest page has besides; browsers cannot add it to a WebSocket.
+    let asks_token = route.csrf == CsrfPolicy::Token && !opens_socket;
+    let is_ambient = facts.subject.as_str();
+    if is_trusted && !asks_token {
+        return Verdict::Silent;
+    }
+    Verdict::unless(exchange.handler_ran(), || Fault {
+        expected: match is_trusted {
+            true => "the handler does not run: the token of the session is missing".to_owned(),
+            false => "the handler does not run: nobody trusts this page with the session of its \
+                      user"
+                .to_owned(),
+        },
+        seen: match exchange.principal() {
+            Some(who) if who == is_ambient => "it ran for the user who is logged in".to_owned(),
+            _ => "it ran".to_owned(),
+        },
+        attribute: "csrf",
+    })
+}

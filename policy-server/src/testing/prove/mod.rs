@@ -1,0 +1,359 @@
+//! Laws for an app: on every combination of pages, requests, callers and ends of handlers that
+//! makes a difference to it.
+
+mod atoms;
+mod browsing;
+mod credentials;
+mod declared;
+mod exchange;
+mod laws;
+mod probe;
+mod server;
+mod survey;
+mod tally;
+mod witness;
+
+use std::{
+    fmt::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use policy_core::csrf::CsrfPolicy;
+
+pub use exchange::Exchange;
+#[doc(hidden)]
+pub use laws::Law;
+pub use probe::Conduct;
+
+use crate::{App, AppService, clock::Clock, defaults::Defaults, error::Error};
+use atoms::Path;
+use declared::Declared;
+use survey::Survey;
+use tally::Tallies;
+
+/// When it is in every proof: Unix time.
+const NOW: u64 = 1_800_000_000;
+
+/// What was found out about an app.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Proof {
+    declared: Declared,
+    tallies: Tallies,
+    /// The same without the layers around the app, where there are any and a law is broken.
+    bare: Option<Tallies>,
+    paths: usize,
+    kinds: usize,
+}
+
+/// Puts all laws to the test.
+///
+/// # Panics
+///
+/// If the app does not start.
+#[doc(hidden)]
+#[track_caller]
+pub fn prove<S: Send + Sync + 'static>(app: App<S>) -> Proof {
+    let (declared, service) = prepared(app);
+    let (paths, kinds, tallies) = survey_all(&declared, &service);
+    let is_broken = Law::ALL.into_iter().any(|law| tallies.of(law).broken > 0);
+    let bare = service.without_layers().filter(|_| is_broken);
+    let bare = bare.map(|service| survey_all(&declared, &service).2);
+    Proof { declared, tallies, bare, paths, kinds }
+}
+
+impl Proof {
+    /// Says what became of a law.
+    ///
+    /// # Panics
+    ///
+    /// If it does not hold, with the smallest case; or if there was no case for it, where there
+    /// should have been.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails so")]
+    #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
+    pub fn check(&self, law: Law) {
+        let tally = self.tallies.of(law);
+        if tally.broken > 0 {
+            panic!("{}", self.refutation(law));
+        }
+        match (law.silence(&self.declared), tally.tried) {
+            (Some(why), _) => println!("not applicable: {why}"),
+            (None, 0) => panic!(
+                "nothing was found to put this law to the test: {}\n  help      look at which \
+                 layers answer in place of the app",
+                law.text()
+            ),
+            (None, tried) => println!("{}: {tried} cases; {}", law.text(), self.summary()),
+        }
+        for line in self.outside(law) {
+            println!("{line}");
+        }
+    }
+
+    /// The words of a broken law; nothing where it holds.
+    pub fn refutation(&self, law: Law) -> String {
+        let tally = self.tallies.of(law);
+        let Some(witness) = tally.witness else { return String::new() };
+        let mut text = format!("{} - does not hold\n\n{witness}\n", law.text());
+        if self.bare.as_ref().is_some_and(|bare| bare.of(law).broken == 0) {
+            text.push_str("  cause     a layer of `App::layer`: without layers the law holds\n");
+        }
+        let _ = writeln!(text, "  help      {}", law.help());
+        let more = tally.broken - 1;
+        let _ = write!(text, "\n{more} more of {} cases break it; {}", tally.tried, self.summary());
+        text
+    }
+
+    /// How much was looked at.
+    fn summary(&self) -> String {
+        let Self { paths, kinds, tallies, .. } = self;
+        format!("{paths} paths of {kinds} kinds, {} combinations", tallies.combinations)
+    }
+
+    /// What a law does not look at, because the app says so.
+    fn outside(&self, law: Law) -> Vec<String> {
+        let mut lines = Vec::new();
+        for route in &self.declared.routes {
+            let place = || match &route.description {
+                Some(description) => {
+                    format!("{} ({}:{})", description.handler, description.file, description.line)
+                }
+                None => format!("the mount at {}", route.path),
+            };
+            let (method, path) = (&route.method, &route.path);
+            match route.csrf {
+                CsrfPolicy::Exempt(reason) if law == Law::NoAmbientWrite => lines.push(format!(
+                    "outside of it: {method} {path} of {}, exempt: {reason}",
+                    place()
+                )),
+                _ => (),
+            }
+            let dangers = route.sharing.iter().flat_map(|sharing| &sharing.dangers);
+            for danger in dangers.filter(|_| law == Law::ReadSoundness) {
+                lines.push(format!("stated: {danger} on {method} {path} of {}", place()));
+            }
+        }
+        lines
+    }
+}
+
+/// Shows a law of your own every load that makes a difference to an app: each page that may ask,
+/// each method and set of fields, everybody who may be in front of the browser, and each end of a
+/// handler. It fails, with the first load that breaks it, if the law panics.
+///
+/// Handlers, mounted services and schemes of the app do not run: in their place stands what notes
+/// that it ran. All stores are in memory, and no limit of a rate holds.
+///
+/// ```
+/// use policy_server::{prelude::*, testing::every_exchange};
+///
+/// #[post("/orders")]
+/// #[cors(origins = ["https://app.shop.example"], credentials)]
+/// #[auth(session)]
+/// async fn order() {}
+///
+/// fn app() -> App<()> {
+///     App::new(()).sessions(Sessions::memory()).routes(routes![order])
+/// }
+///
+/// // In a test: only our own pages order anything.
+/// every_exchange(app(), |exchange| {
+///     let is_ours = exchange.is_own_page() || exchange.page() == "https://app.shop.example";
+///     assert!(is_ours || !exchange.handler_ran());
+/// });
+/// ```
+///
+/// # Panics
+///
+/// If the law does, and if the app does not start.
+#[track_caller]
+#[expect(clippy::print_stderr, reason = "a test says so what it saw")]
+pub fn every_exchange<S: Send + Sync + 'static>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
+    let (declared, service) = prepared(app);
+    let paths = Path::all(&declared);
+    let Some(mut survey) = Survey::new(&declared, &service, 1) else { return };
+    for path in &paths {
+        survey.at(path).exchanges(|exchange| {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| law(exchange))) {
+                eprintln!("the law does not hold for\n{exchange}");
+                resume_unwind(panic);
+            }
+        });
+    }
+}
+
+/// What an app says, and the app with nothing of its own in it.
+#[track_caller]
+#[expect(clippy::panic, reason = "a test stops with the words of the errors")]
+fn prepared<S: Send + Sync + 'static>(app: App<S>) -> (Declared, AppService<S>) {
+    let app = without_rates(app);
+    let declared = Declared::read(&app);
+    match probed(app) {
+        Ok(service) => (declared, service),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn probed<S: Send + Sync + 'static>(mut app: App<S>) -> Result<AppService<S>, Error> {
+    app.clock = Clock::at(NOW);
+    app.sessions = app.sessions.map(crate::Sessions::forgetful);
+    app.tokens = app.tokens.map(crate::Tokens::forgetful);
+    let mut plan = crate::assemble::assemble(app)?;
+    plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
+    plan.in_memory()
+}
+
+/// Nobody asks as often as a proof.
+fn without_rates<S>(mut app: App<S>) -> App<S> {
+    let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
+    no_rate(&mut app.defaults);
+    app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
+    for (_, scope) in &mut app.scopes {
+        no_rate(&mut scope.defaults);
+        scope.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
+    }
+    app.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
+    app
+}
+
+/// Goes through all paths of an app, some at a time: how many paths there are, of how many kinds,
+/// and what became of the laws.
+fn survey_all<S: Send + Sync + 'static>(
+    declared: &Declared,
+    service: &AppService<S>,
+) -> (usize, usize, Tallies) {
+    let paths = Path::all(declared);
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
+    let mut found: Vec<(usize, Tallies)> = thread::scope(|scope| {
+        let work = |worker: usize| {
+            let paths = &paths;
+            scope.spawn(move || {
+                let Some(mut survey) = Survey::new(declared, service, worker as u64 + 1) else {
+                    return Vec::new();
+                };
+                let of_worker = paths.iter().enumerate().skip(worker).step_by(workers);
+                of_worker.map(|(place, path)| (place, survey_one(&mut survey, path))).collect()
+            })
+        };
+        let threads: Vec<_> = (0..workers).map(work).collect();
+        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    found.sort_by_key(|(place, _)| *place);
+    let mut tallies = Tallies::new(&declared.own);
+    found.into_iter().for_each(|(_, found)| tallies.merge(found));
+    (paths.iter().map(|path| path.alike).sum(), paths.len(), tallies)
+}
+
+fn survey_one<'a, S: Send + Sync + 'static>(
+    survey: &mut Survey<'a, S>,
+    path: &Path<'a>,
+) -> Tallies {
+    let mut tallies = Tallies::new(&survey.declared.own);
+    let mut at = survey.at(path);
+    laws::judge_path(&mut at, &mut tallies);
+    at.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
+    at.exchanges(|exchange| {
+        tallies.combinations += 1;
+        laws::judge(exchange, &mut tallies);
+    });
+    tallies
+}
+
+/// The laws of policies for an app, as one test for each: on every combination of what makes a
+/// difference to it.
+///
+/// ```
+/// # use policy_server::prelude::*;
+/// # #[get("/")]
+/// # #[auth(public)]
+/// # async fn index() {}
+/// pub fn app() -> App<()> {
+///     App::new(()).routes(routes![index])
+/// }
+///
+/// # mod crate_of_yours { use super::app;
+/// policy_server::policy_tests!(app());
+/// # }
+/// ```
+///
+/// Two apps of one module get names: `policy_tests!(shop: crate::shop::app());`.
+///
+/// See [`testing`](crate::testing) for what the laws are, and what they look at.
+#[macro_export]
+macro_rules! policy_tests {
+    ($app:expr $(,)?) => {
+        $crate::policy_tests!(policy_laws: $app);
+    };
+    ($name:ident: $app:expr $(,)?) => {
+        #[cfg(test)]
+        mod $name {
+            #[allow(unused_imports, reason = "the app may be named by its whole path")]
+            use super::*;
+            use $crate::__private::{Law, Proof, prove};
+
+            static PROOF: ::std::sync::OnceLock<Proof> = ::std::sync::OnceLock::new();
+
+            fn check(law: Law) {
+                PROOF.get_or_init(|| prove($app)).check(law);
+            }
+
+            #[test]
+            fn pages_read_only_what_is_granted() {
+                check(Law::ReadSoundness);
+            }
+
+            #[test]
+            fn pages_read_what_is_granted() {
+                check(Law::ReadCompleteness);
+            }
+
+            #[test]
+            fn pages_read_the_errors_of_what_is_granted() {
+                check(Law::ErrorsReadable);
+            }
+
+            #[test]
+            fn what_needs_a_preflight_waits_for_its_grant() {
+                check(Law::PreflightGate);
+            }
+
+            #[test]
+            fn preflights_depend_on_origin_and_method_alone() {
+                check(Law::PreflightPurity);
+            }
+
+            #[test]
+            fn answers_name_no_origin_that_is_not_granted() {
+                check(Law::OriginEcho);
+            }
+
+            #[test]
+            fn strange_pages_change_nothing_with_ambient_credentials() {
+                check(Law::NoAmbientWrite);
+            }
+
+            #[test]
+            fn caches_give_nobody_what_is_for_others() {
+                check(Law::VarySoundness);
+            }
+
+            #[test]
+            fn handlers_run_only_for_whom_auth_lets_in() {
+                check(Law::AuthBeforeHandler);
+            }
+
+            #[test]
+            fn refusals_differ_in_their_code_alone() {
+                check(Law::UniformRefusal);
+            }
+
+            #[test]
+            fn session_cookies_are_as_declared() {
+                check(Law::Cookies);
+            }
+        }
+    };
+}

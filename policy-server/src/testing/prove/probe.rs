@@ -1,0 +1,201 @@
+//! What stands in the place of an app's own code: it notes that it ran, and answers as somebody
+//! who wants to break the policy.
+
+use std::{cell::RefCell, panic::resume_unwind};
+
+use axum_core::{
+    body::Body,
+    extract::{FromRequestParts, Request},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use policy_core::session::Identity;
+
+use crate::{
+    AuthError, Scheme, SchemeRequest, Sessions,
+    handler::{BoxFuture, Call},
+    mount::SharedService,
+    scheme::SharedScheme,
+};
+
+/// The field, and the cookie, that a credential of an application's own scheme comes in here.
+pub(super) const OWN_CREDENTIAL: &str = "x-policy-credential";
+/// What such a credential says where it is no good.
+pub(super) const BAD_CREDENTIAL: &str = "wrong";
+/// A field of answers that no policy exposes.
+const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
+
+/// How a handler comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Conduct {
+    /// It answers 200.
+    Answers,
+    /// It answers with another status.
+    Fails(u16),
+    /// It panics.
+    Panics,
+    /// It logs somebody in, if it has the sessions, and answers 200.
+    LogsIn,
+}
+
+/// What a request tells the probe.
+#[derive(Clone, Debug)]
+pub(super) struct Orders {
+    pub(super) conduct: Conduct,
+    /// Whether the handler takes the session in its own hands.
+    pub(super) takes_session: bool,
+    /// Fields that are declared as exposed.
+    pub(super) exposed: Vec<HeaderName>,
+    /// The cookie of the sessions, which the probe tries to plant.
+    pub(super) cookie: Option<String>,
+}
+
+/// That a handler ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ran {
+    /// Who asked, as the handler is told.
+    pub(super) principal: Option<Box<str>>,
+}
+
+thread_local! {
+    /// Not in the request, since a layer may make another one of it.
+    static PROBE: RefCell<(Option<Orders>, Option<Ran>)> = const { RefCell::new((None, None)) };
+}
+
+/// Tells the probe of this thread what to do, and gives what it did since.
+pub(super) fn order(orders: Orders) {
+    PROBE.set((Some(orders), None));
+}
+
+pub(super) fn ran() -> Option<Ran> {
+    PROBE.take().1
+}
+
+/// In place of a handler or of a mounted service.
+pub(super) fn handler<S: Send + Sync + 'static>(mut call: Call<S>) -> BoxFuture {
+    let orders = PROBE.with_borrow(|probe| probe.0.clone());
+    let Some(orders) = orders else { return Box::pin(async { ().into_response() }) };
+    let auth = call.auth.clone();
+    if orders.takes_session {
+        call.insert_context();
+    }
+    Box::pin(async move {
+        let mut sessions = None;
+        if orders.takes_session {
+            let (mut parts, _) = call.request.into_parts();
+            match Sessions::from_request_parts(&mut parts, &()).await {
+                Ok(taken) => sessions = Some(taken),
+                Err(refused) => return refused,
+            }
+        }
+        let principal = auth.as_ref().and_then(|auth| auth.principal());
+        note(principal.map(|principal| principal.subject().into()));
+        if let (Conduct::LogsIn, Some(sessions)) = (orders.conduct, sessions)
+            && let Err(error) = sessions.login("policy-probe-login").await
+        {
+            return crate::Problem::from(error).into_response();
+        }
+        answer(&orders)
+    })
+}
+
+/// In place of the fallback.
+pub(super) fn fallback() -> SharedService {
+    SharedService::from_fn(|_: Request| async {
+        note(None);
+        let orders = PROBE.with_borrow(|probe| probe.0.clone());
+        orders.map_or_else(|| ().into_response(), |orders| answer(&orders))
+    })
+}
+
+fn note(principal: Option<Box<str>>) {
+    PROBE.with_borrow_mut(|probe| probe.1 = Some(Ran { principal }));
+}
+
+fn answer(orders: &Orders) -> Response {
+    let status = match orders.conduct {
+        Conduct::Answers | Conduct::LogsIn => StatusCode::OK,
+        Conduct::Fails(status) => {
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+        // As a panic, but for the message on standard error.
+        Conduct::Panics => resume_unwind(Box::new("the probe panics")),
+    };
+    let mut response = (status, Body::from("{}")).into_response();
+    let headers = response.headers_mut();
+    adverse(headers);
+    for name in &orders.exposed {
+        headers.insert(name.clone(), HeaderValue::from_static("1"));
+    }
+    if let Some(name) = &orders.cookie
+        && let Ok(planted) = HeaderValue::from_str(&format!("{name}=planted; Path=/"))
+    {
+        headers.append(header::SET_COOKIE, planted);
+    }
+    response
+}
+
+/// All that a handler should not be able to bring about.
+fn adverse(headers: &mut HeaderMap) {
+    let any = HeaderValue::from_static("*");
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, any.clone()),
+        (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true")),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, any.clone()),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, any.clone()),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, any),
+        (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=600")),
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::VARY, HeaderValue::from_static("accept-language")),
+        (HIDDEN, HeaderValue::from_static("1")),
+    ] {
+        headers.insert(name, value);
+    }
+}
+
+/// A scheme in the place of one of the application's own: nobody here knows how to make a
+/// credential for that.
+pub(super) fn scheme(own: &SharedScheme) -> SharedScheme {
+    SharedScheme::new(OwnScheme { challenge: own.challenge() })
+}
+
+struct OwnScheme {
+    challenge: Option<HeaderValue>,
+}
+
+impl Scheme for OwnScheme {
+    // What is ambient, the policy says.
+    const AMBIENT: bool = false;
+
+    fn challenge(&self) -> Option<HeaderValue> {
+        self.challenge.clone()
+    }
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        let field = request.headers().get(OWN_CREDENTIAL).and_then(|value| value.to_str().ok());
+        let cookies = request.headers().get_all(header::COOKIE).iter();
+        let mut pairs = cookies
+            .filter_map(|cookies| cookies.to_str().ok())
+            .flat_map(|cookies| cookies.split("; "));
+        let cookie = || pairs.find_map(|pair| pair.strip_prefix(OWN_CREDENTIAL)?.strip_prefix('='));
+        match field.or_else(cookie) {
+            None => Ok(None),
+            Some(BAD_CREDENTIAL) => Err(AuthError::Invalid),
+            Some(text) => Ok(Some(identity(text))),
+        }
+    }
+}
+
+/// Somebody as a credential of here describes them: `subject/scope scope/role role`, with signs
+/// that can stand in a cookie.
+fn identity(text: &str) -> Identity {
+    let mut parts = text.split('/');
+    let subject = parts.next().unwrap_or_default();
+    let mut words = || parts.next().unwrap_or_default().split('&').filter(|word| !word.is_empty());
+    let scopes: Vec<&str> = words().collect();
+    Identity::new(subject).scopes(scopes).roles(words())
+}

@@ -1,0 +1,81 @@
+//! The app behind its layers, asked without a socket.
+
+use axum_core::{body::Body, extract::Request};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, header};
+use http_body_util::BodyExt;
+use tokio::runtime::{Builder, Runtime};
+
+use super::probe::{self, Orders, Ran};
+use crate::{AppService, guard::Guard};
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) method: Method,
+    /// Path and query.
+    pub(super) target: String,
+    /// Without `Host`.
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// What comes back.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// Whether a handler ran, and for whom.
+    pub(super) ran: Option<Ran>,
+}
+
+impl Reply {
+    /// A field as text, where it stands once.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// An app that answers, in one thread.
+pub(super) struct Server<S> {
+    service: AppService<S>,
+    host: HeaderValue,
+    runtime: Runtime,
+}
+
+impl<S: Send + Sync + 'static> Server<S> {
+    /// Nothing if there is no runtime to be had, or `own` is no origin.
+    pub(super) fn new(service: &AppService<S>, own: &str) -> Option<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+        let (_, host) = own.split_once("://")?;
+        let host = HeaderValue::from_str(host).ok()?;
+        Some(Self { service: service.clone(), host, runtime })
+    }
+
+    pub(super) fn guard(&self) -> &Guard {
+        &self.service.app().guard
+    }
+
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// Sends a request; the handler that it reaches does as `orders` say.
+    pub(super) fn ask(&self, asked: &Asked, orders: Orders) -> Option<Reply> {
+        let mut request = Request::new(Body::from(asked.body.clone()));
+        *request.method_mut() = asked.method.clone();
+        *request.uri_mut() = asked.target.parse().ok()?;
+        *request.headers_mut() = asked.headers.clone();
+        request.headers_mut().insert(header::HOST, self.host.clone());
+        probe::order(orders);
+        let (head, body) = self.runtime.block_on(async {
+            let response = self.service.respond(request, None).await;
+            let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes);
+            (head, body.unwrap_or_default())
+        });
+        let ran = probe::ran();
+        Some(Reply { status: head.status.as_u16(), headers: head.headers, body, ran })
+    }
+}

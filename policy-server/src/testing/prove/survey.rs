@@ -1,0 +1,321 @@
+//! Goes through everything that makes a difference to an app.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    rc::Rc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use policy_core::browser::Sent;
+
+use super::{
+    atoms::{self, Path, Shape, Stance},
+    browsing::{Browsing, Cookies, swapped},
+    credentials::{Caller, Mint},
+    declared::Declared,
+    exchange::Exchange,
+    probe::{Conduct, OWN_CREDENTIAL, Orders},
+    server::{Asked, Reply, Server},
+};
+use crate::AppService;
+
+/// How handlers end besides answering 200.
+const ENDS: [Conduct; 4] =
+    [Conduct::Fails(404), Conduct::Fails(303), Conduct::Fails(500), Conduct::Panics];
+
+/// One app, and all that asks it.
+pub(super) struct Survey<'a, S> {
+    pub(super) declared: &'a Declared,
+    pub(super) server: Server<S>,
+    browsing: Browsing,
+    mint_from: u64,
+    /// The name of the cookie of the sessions.
+    pub(super) cookie: String,
+    url: String,
+}
+
+/// One path of it, with its answers so far.
+pub(super) struct At<'a, 's, S> {
+    pub(super) survey: &'s mut Survey<'a, S>,
+    pub(super) path: &'s Path<'a>,
+    pub(super) pages: Vec<Stance>,
+    pub(super) callers: Vec<Caller>,
+    /// Whether preflights are known to depend on origin and method alone.
+    pub(super) is_pure: bool,
+    answers: HashMap<u64, Rc<Reply>>,
+}
+
+impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
+    pub(super) fn new(declared: &'a Declared, service: &AppService<S>, part: u64) -> Option<Self> {
+        let server = Server::new(service, &declared.own)?;
+        let sessions = server.guard().sessions.clone();
+        let line = sessions.as_ref().and_then(|sessions| {
+            let line = sessions.cookie().set("policy-probe").ok()?;
+            Some(line.to_str().ok()?.to_owned())
+        });
+        let cookie = sessions.map(|sessions| sessions.cookie_name().to_owned());
+        let attributes = match declared.own.starts_with("https") {
+            true => "; SameSite=None; Secure",
+            false => "",
+        };
+        let scheme = format!("{OWN_CREDENTIAL}=policy-probe; Path=/{attributes}");
+        let now = Duration::from_millis(server.guard().clock.now().millis());
+        let browsing = Browsing::new(&declared.own, now, line.as_deref(), &scheme);
+        let url = format!("{}/policy-probe", declared.own);
+        let mint_from = part << 32;
+        let cookie = cookie.unwrap_or_default();
+        Some(Self { declared, server, browsing, mint_from, cookie, url })
+    }
+
+    /// Whether a browser keeps a cookie of an answer, and sends it back.
+    pub(super) fn takes(&self, reply: &Reply) -> bool {
+        self.browsing.takes(&self.declared.own, reply)
+    }
+
+    pub(super) fn at<'s>(&'s mut self, path: &'s Path<'a>) -> At<'a, 's, S> {
+        let mut mint = Mint::new(self.server.guard(), self.mint_from);
+        let callers = self.server.wait(mint.callers(&path.routes));
+        self.mint_from = mint.made();
+        let pages = path.pages(self.declared);
+        At { survey: self, path, pages, callers, is_pure: false, answers: HashMap::new() }
+    }
+}
+
+impl<S: Send + Sync + 'static> At<'_, '_, S> {
+    /// Shows everything that a page may load here, from the simple to the odd.
+    pub(super) fn exchanges(&mut self, mut visit: impl FnMut(&Exchange<'_>)) {
+        let (pages, callers) = (self.pages.clone(), self.callers.clone());
+        for method in self.path.methods() {
+            let is_served = self.path.served(method).is_some();
+            let shapes = atoms::shapes(self.path, method, &self.survey.url);
+            for (place, shape) in shapes.iter().enumerate() {
+                // Fields beside the credentials and whose they are do not depend on each other.
+                let all_callers = is_served && place < 6;
+                for caller in &callers {
+                    let is_one_of_few = caller.is_nobody() || is_best(caller, &callers);
+                    if !all_callers && !is_one_of_few {
+                        continue;
+                    }
+                    let all_pages = place < 3 && is_one_of_few;
+                    let shape = shape.with(caller);
+                    for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
+                        self.exchange(page, &shape, caller, Conduct::Answers)
+                            .iter()
+                            .for_each(&mut visit);
+                    }
+                }
+            }
+            for conduct in ENDS.into_iter().filter(|_| is_served) {
+                for shape in shapes.iter().take(2) {
+                    for caller in callers.iter().filter(|caller| is_best(caller, &callers)) {
+                        let shape = shape.with(caller);
+                        for page in pages.iter().filter(|page| page.stands_for_others) {
+                            self.exchange(page, &shape, caller, conduct)
+                                .iter()
+                                .for_each(&mut visit);
+                        }
+                    }
+                }
+            }
+        }
+        for shape in atoms::loads(self.path, &self.survey.url) {
+            for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
+                for page in pages.iter().filter(|page| page.stands_for_others) {
+                    self.exchange(page, &shape, caller, Conduct::Answers)
+                        .iter()
+                        .for_each(&mut visit);
+                }
+            }
+        }
+    }
+
+    /// One load, to its end.
+    fn exchange<'e>(
+        &'e mut self,
+        stance: &'e Stance,
+        shape: &'e Shape,
+        caller: &'e Caller,
+        conduct: Conduct,
+    ) -> Option<Exchange<'e>> {
+        let cookies = match caller {
+            Caller { cookie: Some(_), .. } => Cookies::Session,
+            Caller { own: Some(_), is_ambient: true, .. } => Cookies::Own,
+            _ => Cookies::None,
+        };
+        let (mut preflight, mut sent) = (None, None);
+        let Survey { declared, browsing, .. } = &mut *self.survey;
+        let stand_in = browsing.stand_in(&declared.own, stance)?;
+        let mut node = browsing.begin(&stand_in, shape, cookies);
+        while let Some(request) = node.sent() {
+            let names = (stance.origin.as_str(), &*stand_in.origin);
+            let Some(reply) = self.answer(request, caller, names, conduct) else { break };
+            let next = node.after(&reply, &stance.origin, &stand_in);
+            if request.is_preflight {
+                preflight = Some(reply);
+            } else if sent.is_none() {
+                sent = Some((Rc::clone(&node), reply));
+            } else {
+                // A redirect: what the first answer says is what counts.
+                break;
+            }
+            node = next;
+        }
+        Some(Exchange {
+            own: &self.survey.declared.own,
+            path: self.path,
+            stance,
+            stand_in,
+            shape,
+            caller,
+            conduct,
+            cookie: &self.survey.cookie,
+            preflight,
+            sent,
+            last: node,
+        })
+    }
+
+    /// The answer to a request of no page.
+    pub(super) fn ask(&mut self, asked: &Asked, conduct: Conduct) -> Option<Reply> {
+        let orders = self.orders(asked.method.as_str(), conduct);
+        self.survey.server.ask(asked, orders)
+    }
+
+    /// What somebody sends by a method, from a page of this origin.
+    pub(super) fn by(&self, caller: &Caller, method: &Method, origin: Option<&str>) -> Asked {
+        let mut headers = HeaderMap::new();
+        let cookies = caller.cookies(&self.survey.cookie);
+        let own = caller.own.as_deref().filter(|_| !caller.is_ambient);
+        for (name, value) in [
+            (header::ORIGIN, origin),
+            (header::COOKIE, Some(&*cookies).filter(|cookies| !cookies.is_empty())),
+            (header::AUTHORIZATION, caller.authorization.as_deref()),
+            (HeaderName::from_static(policy_core::csrf::HEADER), caller.csrf.as_deref()),
+            (HeaderName::from_static(OWN_CREDENTIAL), own),
+        ] {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
+        }
+        let target = self.path.sample.clone();
+        Asked { method: method.clone(), target, headers, body: Bytes::new() }
+    }
+
+    /// The fields of everybody's credentials, and others that a preflight should not depend on.
+    pub(super) fn credentials(&self) -> Vec<(HeaderName, HeaderValue)> {
+        let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
+        for caller in self.callers.iter().filter(|caller| is_best(caller, &self.callers)) {
+            let of_caller = self.by(caller, &Method::GET, None).headers;
+            fields.extend(of_caller.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        for names in ["x-policy-fresh", "authorization", "content-type"] {
+            let value = HeaderValue::from_static(names);
+            fields.push((header::ACCESS_CONTROL_REQUEST_HEADERS, value));
+        }
+        fields
+    }
+
+    /// What the handler of a method is told to do.
+    pub(super) fn orders(&self, method: &str, conduct: Conduct) -> Orders {
+        let route = self.path.served(method);
+        let exposed = self.path.sharing(method).into_iter().flat_map(|sharing| &sharing.expose);
+        Orders {
+            conduct,
+            takes_session: route.is_some_and(|route| route.takes_session),
+            exposed: exposed.filter_map(|name| name.parse::<HeaderName>().ok()).collect(),
+            cookie: Some(self.survey.cookie.clone()).filter(|name| !name.is_empty()),
+        }
+    }
+
+    /// The answer to what a browser sends, asked for once.
+    fn answer(
+        &mut self,
+        sent: &Sent,
+        caller: &Caller,
+        names: (&str, &str),
+        conduct: Conduct,
+    ) -> Option<Rc<Reply>> {
+        let mut hasher = DefaultHasher::new();
+        (sent.method.as_str(), sent.is_preflight, conduct, names.0).hash(&mut hasher);
+        if !sent.is_preflight {
+            caller.name.hash(&mut hasher);
+        }
+        // Where that makes no difference, a preflight is asked for once, whatever it lists.
+        let is_pure = self.is_pure;
+        let is_list = |name| is_pure && name == header::ACCESS_CONTROL_REQUEST_HEADERS;
+        for (name, value) in sent.headers.iter().filter(|(name, _)| !is_list(*name)) {
+            name.hash(&mut hasher);
+            value.hash(&mut hasher);
+        }
+        let key = hasher.finish();
+        if let Some(reply) = self.answers.get(&key) {
+            return Some(Rc::clone(reply));
+        }
+        let asked = asked(sent, caller, names, &self.path.sample, &self.survey.cookie);
+        let reply = Rc::new(self.ask(&asked, conduct)?);
+        self.answers.insert(key, Rc::clone(&reply));
+        Some(reply)
+    }
+}
+
+/// What a browser sends, with the path, the credentials and the name of the page in their places;
+/// `names` are that and the name of the page that stands in.
+pub(super) fn asked(
+    sent: &Sent,
+    caller: &Caller,
+    names: (&str, &str),
+    target: &str,
+    cookie: &str,
+) -> Asked {
+    let mut headers = sent.headers.clone();
+    let mut set = |name: HeaderName, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
+    for name in [header::ORIGIN, header::REFERER] {
+        if let Some(text) = sent.headers.get(&name).and_then(|value| value.to_str().ok()) {
+            set(name, &swapped(text, names.1, names.0));
+        }
+    }
+    if sent.headers.contains_key(header::COOKIE) {
+        set(header::COOKIE, &caller.cookies(cookie));
+    }
+    if let Some(authorization) = &caller.authorization
+        && sent.headers.contains_key(header::AUTHORIZATION)
+    {
+        set(header::AUTHORIZATION, authorization);
+    }
+    if let Some(csrf) = &caller.csrf
+        && sent.headers.contains_key(policy_core::csrf::HEADER)
+    {
+        set(HeaderName::from_static(policy_core::csrf::HEADER), csrf);
+    }
+    // How a page sends it, only the author of the scheme knows.
+    if let Some(own) = &caller.own
+        && !caller.is_ambient
+        && !sent.is_preflight
+    {
+        set(HeaderName::from_static(OWN_CREDENTIAL), own);
+    }
+    Asked {
+        method: sent.method.clone(),
+        target: target.to_owned(),
+        headers,
+        body: sent.body.clone().map(Bytes::from).unwrap_or_default(),
+    }
+}
+
+/// Whether nobody with the same kind of credential may do more: those who come first have all
+/// rights, and the anti-forgery token where there is one.
+fn is_best(caller: &Caller, callers: &[Caller]) -> bool {
+    let Some(facts) = caller.facts() else { return callers.len() == 1 };
+    let is_rival = |other: &&Caller| {
+        other.facts().is_some_and(|of| of.kind == facts.kind)
+            && other.csrf.is_some() == other.cookie.is_some()
+    };
+    callers.iter().find(is_rival).is_some_and(|best| best.name == caller.name)
+}

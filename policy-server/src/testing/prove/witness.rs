@@ -1,0 +1,204 @@
+//! What breaks a law, so that a person can see it happen.
+
+use std::fmt;
+
+use policy_core::browser::{Credentials, Destination, Fetch, Mode};
+
+use super::{atoms::Path, exchange::Exchange, laws::Fault, probe::Conduct, server::Asked, survey};
+
+/// What stands in the place of a secret.
+const SECRET: &str = "policy-probe";
+
+/// A load that breaks a law.
+pub(super) fn of_exchange(exchange: &Exchange<'_>, fault: &Fault) -> String {
+    format!("{exchange}\n{}", judged(fault, exchange.path, exchange.method()))
+}
+
+/// Requests that break a law.
+pub(super) fn of_requests(
+    own: &str,
+    path: &Path<'_>,
+    method: &str,
+    asked: &[&Asked],
+    fault: &Fault,
+) -> String {
+    let lines: Vec<_> = asked
+        .iter()
+        .enumerate()
+        .map(|(place, asked)| {
+            let label = if place == 0 { "  try       " } else { "  and then  " };
+            format!("{label}{}", curl(own, asked))
+        })
+        .collect();
+    format!("{}\n{}", lines.join("\n"), judged(fault, path, method))
+}
+
+/// What was expected, what was seen, and where it is written.
+fn judged(fault: &Fault, path: &Path<'_>, method: &str) -> String {
+    let Fault { expected, seen, attribute } = fault;
+    let by = by(path, method, attribute);
+    format!("  expected  {expected}\n  seen      {seen}\n  by        {by}")
+}
+
+/// The attribute, with its place in the source.
+fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
+    let Some(route) = path.served(method).or(path.routes.first().copied()) else {
+        return "App::cors, which holds for unknown paths".to_owned();
+    };
+    let Some(description) = &route.description else { return format!("mount {}", path.template) };
+    let handler = description.handler;
+    let line_of = |name: &str| {
+        description.attributes.iter().find(|(given, _)| *given == name).map(|(_, line)| *line)
+    };
+    let at = |line: u32| format!("{handler} ({}:{line})", description.file);
+    let said_by = route.sharing.as_ref().map(|sharing| sharing.said_by.as_str());
+    match (line_of(attribute), attribute, said_by) {
+        (Some(line), ..) => format!("#[{attribute}] of {}", at(line)),
+        (None, "cors", Some(said_by)) => {
+            format!("{said_by}, which holds for {}", at(description.line))
+        }
+        _ => format!("{}, which has no #[{attribute}]", at(description.line)),
+    }
+}
+
+/// The page, its script, who is in front of it, and what the app said.
+pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let page = exchange.page();
+    let why = exchange.stance.why;
+    let url = exchange.url();
+    match page {
+        "null" => {
+            writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?
+        }
+        page => writeln!(f, "  open      {page} ({why})")?,
+    }
+    writeln!(f, "  run       {}", script(exchange.fetch(), &url))?;
+    writeln!(f, "  as        {}", exchange.caller())?;
+    match exchange.conduct {
+        Conduct::Answers => (),
+        Conduct::Fails(status) => writeln!(f, "  where     the handler answers {status}")?,
+        Conduct::Panics => writeln!(f, "  where     the handler panics")?,
+        Conduct::LogsIn => writeln!(f, "  where     the handler logs somebody in")?,
+    }
+    let ran = match (exchange.handler_ran(), exchange.principal()) {
+        (false, _) => "no handler ran".to_owned(),
+        (true, None) => "the handler ran".to_owned(),
+        (true, Some(who)) => format!("the handler ran for {who}"),
+    };
+    let read =
+        if exchange.is_readable() { "the page reads it" } else { "the page does not read it" };
+    match exchange.status() {
+        Some(status) => writeln!(f, "  got       status {status}, {ran}, {read}")?,
+        None => writeln!(f, "  got       no answer: the request was not sent")?,
+    }
+    let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
+    match sent {
+        Some(sent) => {
+            let names = (page, &*exchange.stand_in.origin);
+            let asked =
+                survey::asked(sent, exchange.caller, names, &exchange.path.sample, exchange.cookie);
+            write!(f, "  curl      {}", curl(exchange.own, &asked))
+        }
+        None => write!(f, "  curl      {}", preflight(exchange, &url)),
+    }
+}
+
+/// What to write into the console of the page.
+fn script(fetch: &Fetch, url: &str) -> String {
+    let load = |name: &str| {
+        format!(
+            "document.body.append(Object.assign(document.createElement(\"{name}\"), {{ src: \"{url}\" }}))"
+        )
+    };
+    match (fetch.mode, fetch.destination) {
+        (Mode::WebSocket, _) => format!("new WebSocket(\"{}\")", url.replacen("http", "ws", 1)),
+        (Mode::Navigate, Destination::Document) if fetch.method == "POST" => format!(
+            "document.body.innerHTML = '<form method=post action=\"{url}\"><input name=a value=b>\
+             </form>'; document.forms[0].submit()"
+        ),
+        (Mode::Navigate, Destination::Document) => format!("location = \"{url}\""),
+        (_, Destination::Frame) => load("iframe"),
+        (_, Destination::Image) => load("img"),
+        (_, Destination::Script) => load("script"),
+        _ => {
+            let options = options(fetch);
+            let options = if options.is_empty() { options } else { format!(", {{ {options} }}") };
+            format!("fetch(\"{url}\"{options})")
+        }
+    }
+}
+
+/// The second argument of `fetch()`.
+fn options(fetch: &Fetch) -> String {
+    let mut options = Vec::new();
+    if fetch.method != "GET" {
+        options.push(format!("method: \"{}\"", fetch.method));
+    }
+    if fetch.mode == Mode::NoCors {
+        options.push("mode: \"no-cors\"".to_owned());
+    }
+    match fetch.credentials {
+        Credentials::Omit => options.push("credentials: \"omit\"".to_owned()),
+        Credentials::SameOrigin => (),
+        Credentials::Include => options.push("credentials: \"include\"".to_owned()),
+    }
+    if !fetch.headers.is_empty() {
+        let pairs = fetch.headers.iter();
+        let pairs: Vec<_> =
+            pairs.map(|(name, value)| format!("\"{name}\": \"{}\"", shown(value))).collect();
+        options.push(format!("headers: {{ {} }}", pairs.join(", ")));
+    }
+    if let Some(body) = &fetch.body {
+        options.push(format!("body: \"{}\"", String::from_utf8_lossy(body)));
+    }
+    options.join(", ")
+}
+
+fn shown(value: &str) -> &str {
+    if value == SECRET { "..." } else { value }
+}
+
+/// A request as a command; credentials are left to who types it.
+fn curl(own: &str, asked: &Asked) -> String {
+    let mut command = format!("curl -i");
+    match asked.method.as_str() {
+        "GET" => (),
+        "HEAD" => command.push_str(" -I"),
+        method => command.push_str(&format!(" -X {method}")),
+    }
+    command.push_str(&format!(" '{own}{}'", asked.target));
+    // What says nothing to a policy, or the same once more, is left out.
+    let is_said = |name: &str| match name {
+        "accept" => false,
+        "referer" => !asked.headers.contains_key("origin"),
+        _ => true,
+    };
+    for (name, value) in asked.headers.iter().filter(|(name, _)| is_said(name.as_str())) {
+        let name = name.as_str();
+        let value = match name {
+            "cookie" | "authorization" | "x-csrf-token" | super::probe::OWN_CREDENTIAL => {
+                "...".into()
+            }
+            _ => String::from_utf8_lossy(value.as_bytes()),
+        };
+        command.push_str(&format!(" -H '{name}: {value}'"));
+    }
+    if !asked.body.is_empty() {
+        command.push_str(&format!(" -d '{}'", String::from_utf8_lossy(&asked.body)));
+    }
+    command
+}
+
+/// The preflight that failed, as a command.
+fn preflight(exchange: &Exchange<'_>, url: &str) -> String {
+    let mut command = format!(
+        "curl -i -X OPTIONS '{url}' -H 'origin: {}' -H 'access-control-request-method: {}'",
+        exchange.page(),
+        exchange.method()
+    );
+    if !exchange.shape.unsafe_headers.is_empty() {
+        let names = exchange.shape.unsafe_headers.join(",");
+        command.push_str(&format!(" -H 'access-control-request-headers: {names}'"));
+    }
+    command
+}

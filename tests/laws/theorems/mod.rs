@@ -1,0 +1,140 @@
+//! What engine and browser do together, whatever the handlers do against it.
+
+mod caches;
+mod origins;
+mod preflights;
+mod reads;
+
+use http::HeaderMap;
+use policy_core::browser::{
+    Answer, Credentials, Fetch, Mode, Outcome, Page, Profile, Sent, State, run,
+};
+
+use crate::{
+    exchange::{Request, elements},
+    fetch::SAFELISTED_METHODS,
+    law::{Judged, Premise},
+    oracle::{self, Wanted},
+    world::{OWN, Site, World},
+};
+
+/// The response headers of CORS.
+pub(crate) const SHARING: [&str; 6] = [
+    "access-control-allow-origin",
+    "access-control-allow-credentials",
+    "access-control-allow-methods",
+    "access-control-allow-headers",
+    "access-control-expose-headers",
+    "access-control-max-age",
+];
+
+pub(crate) const ASKED_METHOD: &str = "access-control-request-method";
+
+pub(crate) fn met(premise: bool) -> Judged {
+    Ok(Premise::met_if(premise))
+}
+
+pub(crate) fn lines(headers: &HeaderMap, name: &str) -> Vec<Vec<u8>> {
+    headers.get_all(name).iter().map(|line| line.as_bytes().to_vec()).collect()
+}
+
+pub(crate) fn vary(headers: &HeaderMap) -> Vec<String> {
+    elements(headers, "vary").iter().map(|token| token.to_lowercase()).collect()
+}
+
+pub(crate) fn shares_nothing(headers: &HeaderMap) -> bool {
+    !headers.keys().any(|name| name.as_str().starts_with("access-control-"))
+}
+
+/// The method whose policy answers a request: a preflight asks about another one than its own.
+pub(crate) fn decided_by(request: &Request) -> String {
+    match &*lines(&request.headers, ASKED_METHOD) {
+        _ if !request.is_preflight() => request.method.to_string(),
+        [asked] => String::from_utf8_lossy(asked).into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// One request of a load, what it was answered, and how often handlers were called for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Hop {
+    pub(crate) sent: Sent,
+    pub(crate) answer: Answer,
+    pub(crate) calls: usize,
+    /// Whether a preflight went before it.
+    pub(crate) was_asked: bool,
+    /// Whether a stranger had redirected it, so that nobody knows who asks.
+    pub(crate) is_tainted: bool,
+}
+
+/// What became of a load.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    pub(crate) hops: Vec<Hop>,
+    pub(crate) outcome: Outcome,
+}
+
+/// A page loads something.
+pub(crate) fn load(site: &Site, state: State, page: &Page, fetch: Fetch) -> (State, Visit) {
+    let mut hops: Vec<Hop> = Vec::new();
+    let (state, outcome) = run(state, Some(page), fetch, |sent| {
+        site.calls();
+        let answer = site.serve(sent);
+        let before = hops.last();
+        let is_tainted = before.is_some_and(|hop| hop.is_tainted || !is_ours(&hop.sent));
+        let was_asked = before.is_some_and(|hop| hop.sent.is_preflight);
+        let (sent, calls) = (sent.clone(), site.calls().len());
+        hops.push(Hop { sent, answer: answer.clone(), calls, was_asked, is_tainted });
+        answer
+    });
+    (state, Visit { hops, outcome })
+}
+
+pub(crate) fn is_ours(sent: &Sent) -> bool {
+    sent.url.origin().ascii_serialization() == OWN
+}
+
+impl Hop {
+    pub(crate) fn path(&self) -> &str {
+        self.sent.url.path()
+    }
+
+    /// Who asks, as the server is told.
+    pub(crate) fn origin(&self, page: &Page) -> String {
+        if self.is_tainted { "null".to_owned() } else { page.origin.to_string() }
+    }
+
+    /// The headers of the script, and of this request still, that need a permission.
+    pub(crate) fn unsafe_names(&self, fetch: &Fetch) -> Vec<String> {
+        let headers = fetch.headers.iter().map(|(name, value)| (&**name, &**value));
+        oracle::unsafe_names(headers.filter(|(name, _)| self.sent.headers.contains_key(*name)))
+    }
+
+    /// Whether a script has to ask before it sends this (Fetch, 4.1).
+    pub(crate) fn needs_preflight(&self, fetch: &Fetch) -> bool {
+        let is_forced = fetch.watches_upload || (fetch.streams_body && fetch.body.is_some());
+        fetch.mode == Mode::Cors
+            && (is_forced
+                || !SAFELISTED_METHODS.contains(&self.sent.method.as_str())
+                || !self.unsafe_names(fetch).is_empty())
+    }
+
+    /// Whether the policies grant it, as the oracle reads them.
+    pub(crate) fn is_granted(
+        &self,
+        world: &World,
+        profile: &Profile,
+        page: &Page,
+        fetch: &Fetch,
+    ) -> bool {
+        let wanted = Wanted {
+            origin: &self.origin(page),
+            includes_credentials: fetch.credentials == Credentials::Include,
+            method: self.sent.method.as_str(),
+            unsafe_names: &self.unsafe_names(fetch),
+            is_preflighted: self.needs_preflight(fetch),
+            star_allows_authorization: profile.star_allows_authorization,
+        };
+        world.grants(self.path(), &wanted)
+    }
+}

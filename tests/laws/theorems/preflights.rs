@@ -1,0 +1,242 @@
+//! What is asked in advance, and what may be sent after it.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Method};
+use policy_core::browser::{Credentials, Event, Fetch, State, step};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    sample::{select, subsequence},
+};
+
+use super::{
+    ASKED_METHOD, decided_by, is_ours, lines, load, met,
+    origins::{NOISE, is_any_origin},
+    reads::{START, first_load},
+};
+use crate::{
+    exchange::elements,
+    fetch::is_token,
+    generate,
+    law::holds,
+    oracle,
+    world::{OWN, ROUTE, Site, is_routed},
+};
+
+const ASKED_NAMES: &str = "access-control-request-headers";
+
+/// T3, preflight gate. What a page has to ask for and was not granted reaches no handler, in a
+/// browser that remembers no preflight.
+#[test]
+fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
+    holds("T3", 15, generate::visit(), |(world, visitor)| {
+        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let visit = first_load(&site, &visitor, &page);
+        let fetch = &visitor.fetch;
+        for hop in visit.hops.iter().filter(|hop| hop.calls > 0 && hop.needs_preflight(fetch)) {
+            let is_granted = hop.is_granted(&world, &visitor.profile, &page, fetch);
+            prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
+        }
+        // Somebody asked, and was refused.
+        let refused = visit.hops.last().is_some_and(|hop| hop.sent.is_preflight);
+        met(refused && visit.hops.iter().all(|hop| hop.calls == 0))
+    });
+}
+
+/// T9, purity of preflights. No handler is called for a preflight, its answer sets no cookie, and
+/// it is the same, byte for byte, whatever credentials, proofs and conditions come along, and
+/// whatever was sent before.
+#[test]
+fn t09_a_preflight_depends_on_what_it_asks_alone() {
+    let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
+    holds("T9", 20, cases, |((world, request), noise, before)| {
+        if !request.is_preflight() {
+            return met(false);
+        }
+        let site = Site::new(&world);
+        let answer = site.ask(&request);
+        prop_assert_eq!(&site.calls()[..], &[]);
+        prop_assert!(!answer.headers.contains_key("set-cookie"), "{:?}", answer);
+        site.ask(&before.request(&world));
+        site.calls();
+        let mut noisy = request.clone();
+        for (name, value) in noise {
+            noisy.headers.insert(name, HeaderValue::from_static(value));
+        }
+        for (name, value) in [("if-none-match", "*"), ("range", "bytes=0-1"), ("accept", "*/*")] {
+            noisy.headers.insert(name, HeaderValue::from_static(value));
+        }
+        prop_assert_eq!(&answer, &site.ask(&noisy));
+        prop_assert_eq!(&site.calls()[..], &[]);
+        met(is_routed(&request.path))
+    });
+}
+
+/// T10, agreement of preflight and request. A preflight names the origin, and allows credentials,
+/// exactly if the answer to the method that it asks about does; and where a policy does not list
+/// methods by itself, every method that it allows is served there under the same declaration.
+#[test]
+fn t10_a_preflight_says_what_the_request_will_be_answered() {
+    holds("T10", 10, generate::exchange(), |(world, request)| {
+        let asked = lines(&request.headers, ASKED_METHOD);
+        let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
+            return met(false);
+        };
+        let is_method = is_token(&String::from_utf8_lossy(asked));
+        let (Ok(method), true) = (Method::from_bytes(asked), is_method) else { return met(false) };
+        let site = Site::new(&world);
+        let preflight = site.ask(&request);
+        let mut actual = request.clone();
+        actual.headers.remove(ASKED_METHOD);
+        actual.headers.remove(ASKED_NAMES);
+        actual.method = method.clone();
+        let answer = site.ask(&actual);
+        for name in ["access-control-allow-origin", "access-control-allow-credentials"] {
+            prop_assert_eq!(
+                lines(&preflight.headers, name),
+                lines(&answer.headers, name),
+                "{}: {:?} and {:?}",
+                name,
+                preflight,
+                answer
+            );
+        }
+        let is_granted = preflight.headers.contains_key("access-control-allow-origin");
+        prop_assert_eq!(is_granted, preflight.status == 204, "{:?}", preflight);
+        if let Some(policy) = world.policy(&request.path, method.as_str())
+            && policy.methods.is_none()
+        {
+            let served = world.served_alike(policy);
+            for allowed in elements(&preflight.headers, "access-control-allow-methods") {
+                let is_served = oracle::allows_method(policy, &served, &allowed);
+                prop_assert!(is_served, "{}: {:?}", allowed, preflight);
+            }
+        }
+        met(is_granted)
+    });
+}
+
+/// T11, closure of the preflight cache. After any sequence of loads, whatever a browser sends
+/// without asking any more, and could change something with, is granted to its origin, in its
+/// credentials mode, by the policy that answers for its method: this method, and all of its
+/// headers. (A browser remembers methods and headers one by one, for all methods of an address.)
+#[test]
+fn t11_what_is_sent_without_asking_was_granted() {
+    let wait = prop_oneof![4 => Just(0_u64), 3 => select(&[1, 4, 6, 599, 601, 7201][..])];
+    let loads = vec((asking_fetch(), wait), 2..7);
+    // Where all methods share one policy, and where they do not.
+    let cases = (generate::world(), any::<bool>(), generate::visitor(), loads);
+    holds("T11", 3, cases, |(mut world, is_one, visitor, loads)| {
+        if is_one {
+            world.groups.truncate(1);
+            world.groups[0].methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
+        }
+        let (site, page) = (Site::new(&world), visitor.page(&world));
+        // The standard remembers the star as it is (Fetch, header-name cache entry match).
+        let mut profile = visitor.profile;
+        profile.star_allows_authorization = true;
+        let mut state = State::new(profile, START);
+        let mut was_remembered = false;
+        for (fetch, wait) in loads {
+            state = step(state, Event::Elapse(Duration::from_secs(wait))).0;
+            let (next, visit) = load(&site, state, &page, fetch.clone());
+            state = next;
+            for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
+                let is_safe = ["GET", "HEAD", "OPTIONS"].contains(&hop.sent.method.as_str());
+                if is_safe || hop.was_asked || !hop.needs_preflight(&fetch) {
+                    continue;
+                }
+                was_remembered = true;
+                let is_granted = hop.is_granted(&world, &profile, &page, &fetch);
+                prop_assert!(is_granted, "{:?}: {:?}", page.origin, hop);
+            }
+        }
+        met(was_remembered)
+    });
+}
+
+/// A script that mostly has to ask.
+fn asking_fetch() -> impl Strategy<Value = Fetch> {
+    let method = select(&["PUT", "DELETE", "POST", "PATCH", "PURGE", "GET"][..]);
+    let headers = &[
+        ("x-a", "1"),
+        ("X-B", "2"),
+        ("content-type", "application/json"),
+        ("authorization", "Bearer x"),
+    ];
+    let credentials = select(&[Credentials::SameOrigin, Credentials::Include][..]);
+    (method, subsequence(&headers[..], 0..3), credentials).prop_map(
+        |(method, headers, credentials)| {
+            let fetch = Fetch::new(method, format!("{OWN}{ROUTE}")).credentials(credentials);
+            headers.into_iter().fold(fetch, |fetch, (name, value)| fetch.header(name, value))
+        },
+    )
+}
+
+/// T12, classification. OPTIONS with an `Origin` and `Access-Control-Request-Method` is a
+/// preflight and reaches no handler; it is refused where one of them is repeated. Every other
+/// OPTIONS reaches the handler that is there for it, and without one says what there is.
+#[test]
+fn t12_only_a_preflight_is_answered_as_one() {
+    holds("T12", 15, generate::exchange(), |(world, mut request)| {
+        request.method = Method::OPTIONS;
+        let site = Site::new(&world);
+        let answer = site.ask(&request);
+        let calls = site.calls().len();
+        let (origins, asked) =
+            (lines(&request.headers, "origin").len(), lines(&request.headers, ASKED_METHOD).len());
+        let is_served = is_routed(&request.path) && world.serving("OPTIONS").is_some();
+        match (origins, asked) {
+            (0, _) | (_, 0) if is_served => prop_assert_eq!(calls, 1, "{:?}", answer),
+            (0, _) | (_, 0) => {
+                prop_assert_eq!(calls, 0, "{:?}", answer);
+                let says = answer.headers.contains_key("allow");
+                prop_assert!(says || !is_routed(&request.path), "{:?}", answer);
+            }
+            _ => {
+                prop_assert_eq!(calls, 0, "{:?}", answer);
+                let is_any =
+                    world.policy(&request.path, &decided_by(&request)).is_some_and(is_any_origin);
+                let is_ambiguous = asked > 1 || (origins > 1 && !is_any);
+                prop_assert!(!is_ambiguous || answer.status >= 400, "{:?}", answer);
+            }
+        }
+        met(is_served && (origins == 0 || asked == 0))
+    });
+}
+
+/// T28, resource bound. The answer to a preflight is the same, byte for byte, whatever
+/// Access-Control-Request-Headers says, also if it is 64 KiB of commas: its length is that of what
+/// the policies list, and nothing is done for each name.
+#[test]
+fn t28_the_asked_headers_do_not_change_the_answer() {
+    let asked = prop_oneof![
+        Just(vec![]),
+        Just(vec![",".repeat(64 * 1024)]),
+        Just(vec!["x-a".to_owned(); 100]),
+        vec("[ -~]{0,40}", 1..3),
+    ];
+    holds("T28", 15, (generate::exchange(), asked), |((world, request), asked)| {
+        let mut other = request.clone();
+        other.headers.remove(ASKED_NAMES);
+        for line in &asked {
+            let line = HeaderValue::from_str(line).expect("a header value");
+            other.headers.append(ASKED_NAMES, line);
+        }
+        let site = Site::new(&world);
+        let answer = site.ask(&request);
+        prop_assert_eq!(&answer, &site.ask(&other));
+        let is_preflight = request.is_preflight();
+        if is_preflight {
+            let lists = world.policies().flat_map(|policy| {
+                policy.headers.iter().chain(policy.methods.iter().flatten()).chain(&policy.expose)
+            });
+            let listed = 1000 + lists.map(|name| name.len() + 1).sum::<usize>();
+            let len: usize =
+                answer.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+            prop_assert!(len + answer.body.len() < listed, "{:?}", answer);
+        }
+        met(is_preflight && is_routed(&request.path))
+    });
+}

@@ -1,0 +1,132 @@
+//! What pages read.
+
+use std::time::Duration;
+
+use policy_core::{
+    browser::{Mode, Page, Redirect, Response, ResponseType, State},
+    testing::any_pattern,
+};
+use proptest::prelude::*;
+
+use super::{Hop, Visit, is_ours, load, met};
+use crate::{
+    exchange::Policy,
+    generate::{self, Visitor},
+    law::holds,
+    oracle,
+    world::{Group, Site, World},
+};
+
+pub(super) const START: Duration = Duration::from_secs(1_800_000_000);
+
+/// One load of a browser that knows nothing yet.
+pub(super) fn first_load(site: &Site, visitor: &Visitor, page: &Page) -> Visit {
+    let state = State::new(visitor.profile, START);
+    load(site, state, page, visitor.fetch.clone()).1
+}
+
+/// The response of ours that a page of another origin may read, and the request for it.
+fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
+    let response = visit.outcome.response().filter(|_| visit.outcome.is_readable())?;
+    let last = visit.hops.last().filter(|hop| is_ours(&hop.sent))?;
+    (response.kind == ResponseType::Cors).then_some((response, last))
+}
+
+/// T1, read soundness. What a page of another origin reads by a script, however it got there and
+/// whatever the handlers did, a policy grants: to its origin, with its credentials mode, and where
+/// it had to ask, with its method and all headers of its own.
+#[test]
+fn t01_what_a_page_reads_was_granted() {
+    holds("T1", 10, generate::visit(), |(world, visitor)| {
+        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let visit = first_load(&site, &visitor, &page);
+        let read = read(&visit);
+        if let Some((_, hop)) = read {
+            prop_assert!(
+                hop.is_granted(&world, &visitor.profile, &page, &visitor.fetch),
+                "{:?} {:?}",
+                page.origin,
+                visit
+            );
+        }
+        met(read.is_some())
+    });
+}
+
+/// T2, read completeness. What is granted to a page and leads nowhere else, it reads: with the
+/// status that the server chose, whatever that is, after a panic and a time-out too, and with
+/// exactly the headers that the policy exposes and the safelisted ones.
+#[test]
+fn t02_what_is_granted_is_read_whatever_its_status() {
+    holds("T2", 10, generate::visit(), |(world, visitor)| {
+        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let visit = first_load(&site, &visitor, &page);
+        let Some(first) = visit.hops.first() else { return met(false) };
+        // The preflight stands for its request.
+        let mut wanted = first.clone();
+        if first.sent.is_preflight {
+            let method = first.sent.headers["access-control-request-method"].to_str();
+            wanted.sent.method = method.expect("a method").parse().expect("a method");
+            for (name, value) in &visitor.fetch.headers {
+                let name = http::HeaderName::from_bytes(name.as_bytes()).expect("a name");
+                wanted.sent.headers.insert(name, value.parse().expect("a value"));
+            }
+        }
+        let leads_elsewhere = visitor.fetch.redirect != Redirect::Follow
+            || visit.hops.iter().any(|hop| hop.answer.headers.contains_key("location"));
+        let is_due = visitor.fetch.mode == Mode::Cors
+            && !leads_elsewhere
+            && wanted.is_granted(&world, &visitor.profile, &page, &visitor.fetch);
+        if is_due {
+            let Some((response, last)) = read(&visit) else {
+                return Err(TestCaseError::fail(format!(
+                    "{:?} cannot read {visit:?}",
+                    page.origin
+                )));
+            };
+            prop_assert_eq!(response.status, last.answer.status, "{:?}", visit);
+            let mut names: Vec<String> = response.headers.keys().map(ToString::to_string).collect();
+            names.sort();
+            let policy = world.policy(last.path(), last.sent.method.as_str());
+            let due = oracle::visible(policy.expect("a policy"), &last.answer.headers);
+            prop_assert_eq!(names, due, "{:?}", visit);
+        }
+        met(is_due)
+    });
+}
+
+/// Policies are monotone: one more origin in a list takes nothing away from any page, and gives
+/// something only to pages of that origin.
+#[test]
+fn one_more_origin_only_adds() {
+    let cases = (generate::world(), generate::listed_policy(), any_pattern());
+    let cases = (cases, generate::visitor(), any::<bool>());
+    holds("monotony of lists", 4, cases, |((world, narrow, more), visitor, near_more)| {
+        let with = |origins: Vec<String>| {
+            let policy = Policy {
+                origins,
+                allow_insecure: true,
+                allow_public_suffix: true,
+                ..narrow.clone()
+            };
+            let methods = vec!["GET", "POST", "PUT", "PATCH"];
+            let groups = vec![Group { methods, policy: Some(policy), ..Group::default() }];
+            World { groups, default: None, plan: world.plan.clone() }
+        };
+        let wide = with(narrow.origins.iter().cloned().chain([more.clone()]).collect());
+        let page = if near_more {
+            visitor.page_near(&[&more])
+        } else {
+            visitor.page_near(&wide.origins())
+        };
+        let reads = |world: &World| {
+            let visit = first_load(&Site::new(world), &visitor, &page);
+            read(&visit).map(|(response, _)| (response.status, response.headers.clone()))
+        };
+        let (before, after) = (reads(&with(narrow.origins.clone())), reads(&wide));
+        if before.is_some() || !oracle::matches(&more, page.origin.to_string().as_bytes()) {
+            prop_assert_eq!(&before, &after);
+        }
+        met(after.is_some() && before.is_none())
+    });
+}

@@ -1,0 +1,296 @@
+//! A server with generated policies, whose handlers do against them what they can.
+
+use std::{
+    convert::Infallible,
+    panic::resume_unwind,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
+use http_body_util::BodyExt;
+use policy_core::browser::{self, Sent};
+use policy_server::{App, AppService, Body, CachePolicy, Isolation, Limits, Mount};
+use tokio::runtime::{Builder, Runtime};
+use tower::{ServiceExt, service_fn};
+
+use crate::{
+    exchange::{Policy, Request},
+    oracle,
+};
+
+/// The origin of the server.
+pub(crate) const OWN: &str = "https://api.shop.example";
+/// Where its handlers are, and below it.
+pub(crate) const ROUTE: &str = "/r";
+/// Where a redirect of theirs leads to.
+pub(crate) const END: &str = "/r/end";
+
+thread_local! {
+    static RUNTIME: Runtime =
+        Builder::new_current_thread().enable_all().build().expect("a runtime");
+}
+
+/// What is served, by which policies, and what the handlers do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct World {
+    /// What is served at [`ROUTE`], in the order in which the app is told.
+    pub(crate) groups: Vec<Group>,
+    /// The policy of the app, for what has none of its own.
+    pub(crate) default: Option<Policy>,
+    pub(crate) plan: Plan,
+}
+
+/// Some methods with one policy.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) methods: Vec<&'static str>,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) cache: Option<CachePolicy>,
+    pub(crate) isolation: Option<Isolation>,
+}
+
+/// What every handler does.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    pub(crate) ending: Ending,
+}
+
+/// How it comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Whole,
+    Stream,
+    Panic,
+    /// It never comes to one.
+    Never,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { status: 200, headers: Vec::new(), ending: Ending::Whole }
+    }
+}
+
+impl World {
+    /// The policy that answers for a method at a path: the nearest one. What no route is for, the
+    /// first one answers that is shared.
+    pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
+        if !is_routed(path) {
+            return self.default.as_ref();
+        }
+        let shared = || self.groups.iter().find(|group| self.policy_of(group).is_some());
+        self.policy_of(self.serving(method).or_else(shared)?)
+    }
+
+    fn policy_of<'a>(&'a self, group: &'a Group) -> Option<&'a Policy> {
+        group.policy.as_ref().or(self.default.as_ref())
+    }
+
+    /// HEAD is served wherever GET is (RFC 9110 9.3.2).
+    pub(crate) fn serving(&self, method: &str) -> Option<&Group> {
+        let of = |name: &str| self.groups.iter().find(|group| group.methods.contains(&name));
+        of(method).or_else(|| if method == "HEAD" { of("GET") } else { None })
+    }
+
+    /// The methods that are served under this declaration.
+    pub(crate) fn served_alike(&self, policy: &Policy) -> Vec<&'static str> {
+        let alike = self.groups.iter().filter(|group| {
+            self.policy_of(group).is_some_and(|own| oracle::declare_alike(own, policy))
+        });
+        alike.flat_map(|group| group.methods.clone()).collect()
+    }
+
+    /// Whether the page of a script may read what its fetch is answered.
+    pub(crate) fn grants(&self, path: &str, wanted: &oracle::Wanted<'_>) -> bool {
+        // A preflight of an unknown path is answered 404, which no browser takes for a yes.
+        (is_routed(path) || !wanted.is_preflighted)
+            && self
+                .policy(path, wanted.method)
+                .is_some_and(|policy| oracle::grants(policy, &self.served_alike(policy), wanted))
+    }
+
+    /// All of its policies.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &Policy> {
+        self.groups.iter().filter_map(|group| group.policy.as_ref()).chain(&self.default)
+    }
+
+    /// All of their origins and patterns.
+    pub(crate) fn origins(&self) -> Vec<&str> {
+        self.policies().flat_map(|policy| &policy.origins).map(String::as_str).collect()
+    }
+}
+
+pub(crate) fn is_routed(path: &str) -> bool {
+    path == ROUTE || path == END
+}
+
+/// The server of a world.
+pub(crate) struct Site {
+    service: AppService<()>,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+/// A call of a handler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Site {
+    pub(crate) fn new(world: &World) -> Self {
+        Self::with(world, |app| app)
+    }
+
+    /// The same of an app that has more to it.
+    pub(crate) fn with(world: &World, more: impl FnOnce(App<()>) -> App<()>) -> Self {
+        let calls = Arc::default();
+        let mut app = App::new(()).public_origin(OWN);
+        for group in &world.groups {
+            let (plan, calls) = (world.plan.clone(), Arc::clone(&calls));
+            let service =
+                service_fn(move |request| handle(plan.clone(), Arc::clone(&calls), request));
+            let methods = group.methods.iter().map(|name| name.parse().expect("a method"));
+            let mut mount = Mount::new(service).methods(methods);
+            if world.plan.ending == Ending::Never {
+                mount = mount.limits(Limits::NONE.timeout(Duration::from_millis(1)));
+            }
+            if let Some(policy) = &group.policy {
+                mount = mount.cors(policy.config());
+            }
+            if let Some(cache) = group.cache {
+                mount = mount.cache(cache);
+            }
+            if let Some(isolation) = group.isolation {
+                mount = mount.isolation(isolation);
+            }
+            app = app.mount(ROUTE, mount);
+        }
+        if let Some(policy) = &world.default {
+            app = app.cors(policy.config());
+        }
+        let service = RUNTIME.with(|runtime| {
+            let _entered = runtime.enter();
+            more(app).build().expect("an app without problems")
+        });
+        Self { service, calls }
+    }
+
+    /// The calls of handlers since they were asked for the last time.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.calls.lock().expect("no panic"))
+    }
+
+    pub(crate) fn send(&self, request: http::Request<Body>) -> Reply {
+        let answered = self.service.clone().oneshot(request);
+        RUNTIME.with(|runtime| {
+            runtime.block_on(async {
+                let response = answered.await.unwrap_or_else(|never| match never {});
+                let (head, body) = response.into_parts();
+                let body = body.collect().await.expect("a body").to_bytes();
+                Reply { status: head.status.as_u16(), headers: head.headers, body }
+            })
+        })
+    }
+
+    /// Sends what may not come from a browser.
+    pub(crate) fn ask(&self, request: &Request) -> Reply {
+        self.send(sent(&request.method, &request.path, &request.headers, Body::empty()))
+    }
+
+    /// Answers a browser.
+    pub(crate) fn serve(&self, request: &Sent) -> browser::Answer {
+        if request.url.origin().ascii_serialization() != OWN {
+            return stranger(request);
+        }
+        let target = match request.url.query() {
+            Some(query) => format!("{}?{query}", request.url.path()),
+            None => request.url.path().to_owned(),
+        };
+        let body = Body::from(request.body.clone().unwrap_or_default());
+        self.send(sent(&request.method, &target, &request.headers, body)).into()
+    }
+}
+
+impl From<Reply> for browser::Answer {
+    fn from(reply: Reply) -> Self {
+        Self { status: reply.status, headers: reply.headers, body: reply.body.to_vec() }
+    }
+}
+
+fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http::Request<Body> {
+    let mut sent = http::Request::new(body);
+    *sent.method_mut() = method.clone();
+    *sent.uri_mut() = target.parse().expect("a target");
+    *sent.headers_mut() = headers.clone();
+    sent.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("api.shop.example"));
+    sent
+}
+
+/// Another server, to which a handler redirects: it lets everybody read and sends them back.
+fn stranger(request: &Sent) -> browser::Answer {
+    let mut answer = browser::Answer { status: 307, ..browser::Answer::default() };
+    let origin = request.headers.get("origin").cloned();
+    let mut write = |name: &'static str, value| answer.headers.insert(name, value);
+    write("location", HeaderValue::from_static("https://api.shop.example/r/end"));
+    write("access-control-allow-origin", origin.unwrap_or(HeaderValue::from_static("*")));
+    write("access-control-allow-credentials", HeaderValue::from_static("true"));
+    if request.is_preflight {
+        answer.status = 204;
+        for (asked, allowed) in [
+            ("access-control-request-method", "access-control-allow-methods"),
+            ("access-control-request-headers", "access-control-allow-headers"),
+        ] {
+            if let Some(value) = request.headers.get(asked) {
+                answer.headers.insert(allowed, value.clone());
+            }
+        }
+    }
+    answer
+}
+
+async fn handle(
+    plan: Plan,
+    calls: Arc<Mutex<Vec<Call>>>,
+    request: http::Request<Body>,
+) -> Result<Response<Body>, Infallible> {
+    let (parts, _body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let is_end = path == END;
+    calls.lock().expect("no panic").push(Call {
+        method: parts.method,
+        path,
+        headers: parts.headers,
+    });
+    let body = match plan.ending {
+        Ending::Whole => Body::from("content"),
+        Ending::Stream => Body::from_stream(stream::iter(["con", "tent"].map(Ok::<_, Infallible>))),
+        // As a panic, but for the message on standard error.
+        Ending::Panic => resume_unwind(Box::new("the handler panics")),
+        Ending::Never => std::future::pending().await,
+    };
+    let mut response = Response::new(body);
+    let status = if is_end { 200 } else { plan.status };
+    *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+    for (name, value) in &plan.headers {
+        if !is_end || *name != "location" {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().append(HeaderName::from_static(name), value);
+        }
+    }
+    Ok(response)
+}

@@ -1,0 +1,128 @@
+//! An app that uses every attribute.
+
+use policy_server::{
+    AuthError, Body, Identity, Scheme, SchemeRequest, SharedOrigins, http,
+    policy_core::secret::SecretKey, prelude::*, tokens,
+};
+
+/// An API key in a field of its own.
+struct ApiKeys;
+
+impl Scheme for ApiKeys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        panic!("schemes do not run in proofs")
+    }
+}
+
+const SHOP: CorsPolicy =
+    CorsPolicy::origins(&["https://app.shop.example", "https://*.partner.example"])
+        .credentials()
+        .expose(&["x-total"])
+        .headers(&["x-request-id"])
+        .build();
+const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+const CACHED: CachePolicy = CachePolicy::public().max_age(60).build();
+
+#[get("/")]
+#[cors(origins = ["*"])]
+#[auth(public)]
+#[cache(public, max_age = 60)]
+async fn index() -> &'static str {
+    panic!("handlers do not run in proofs")
+}
+
+#[get("/orders/{id}")]
+#[cors(SHOP)]
+#[auth(session | token, scopes = ["orders:read"])]
+#[cache(private, max_age = 30)]
+async fn order(id: u64, _who: Principal) -> String {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+#[put("/orders/{id}")]
+#[cors(SHOP)]
+#[auth(session | token, scopes = ["orders:write"], fresh = "10m")]
+async fn change(id: u64) -> String {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+#[post("/orders")]
+#[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
+#[auth(session, roles = ["buyer", "admin"])]
+#[limit(body = "64KiB", rate = "10/min")]
+async fn buy() {}
+
+#[post("/login")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(public)]
+async fn login(_sessions: Sessions) {}
+
+#[post("/preferences")]
+#[auth(session, optional)]
+#[csrf(origin)]
+async fn prefer() {}
+
+#[post("/hook")]
+#[cors(none)]
+#[auth(session)]
+#[csrf(exempt = "signed by its sender")]
+async fn hook() {}
+
+#[delete("/keys/{id}")]
+#[cors(none)]
+#[auth(scheme = ApiKeys, scopes = ["keys"])]
+#[headers(csp = "default-src 'none'")]
+async fn revoke(id: u64) -> String {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+#[auth(public)]
+#[isolation(same_origin)]
+async fn prices() -> &'static str {
+    panic!("handlers do not run in proofs")
+}
+
+#[get("/feed")]
+#[auth(public)]
+#[jsonp(callback = "cb")]
+async fn feed() -> Json<u8> {
+    panic!("handlers do not run in proofs")
+}
+
+#[get("/events")]
+#[auth(token | ticket)]
+async fn events() {}
+
+pub(crate) fn app() -> App<()> {
+    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let partners = SharedOrigins::new();
+    assert!(partners.replace(&["https://one.partner.example"]).is_ok());
+    let files = tower::service_fn(async |request: http::Request<Body>| {
+        drop(request);
+        Err::<http::Response<Body>, std::io::Error>(std::io::Error::other(
+            "no mount runs in proofs",
+        ))
+    });
+    App::new(())
+        .public_origin("https://api.shop.example")
+        .sessions(Sessions::memory())
+        .tokens(tokens::Tokens::hs256([("k1", secret)]).expect("a key"))
+        .scheme(ApiKeys)
+        .shared_origins("partners", &partners)
+        .cors(EVERYBODY)
+        .routes(routes![
+            index, order, change, buy, login, prefer, hook, revoke, prices, feed, events
+        ])
+        .scope("/internal", Scope::new().no_cors().cache(CACHED).routes(routes![index, login]))
+        .mount("/files", Mount::new(files).cors(SHOP))
+        .fallback(async |_: policy_server::Request| -> StatusCode {
+            panic!("no fallback runs in proofs")
+        })
+}
