@@ -113,8 +113,14 @@ impl Run {
                 println!("#### case {number}\n{case}");
                 let mut m: Vec<&str> = model.iter().flat_map(|l| l.split('\n')).collect();
                 let mut e: Vec<&str> = engine.iter().flat_map(|l| l.split('\n')).collect();
-                while !m.is_empty() && !e.is_empty() && m[0] == e[0] { m.remove(0); e.remove(0); }
-                while !m.is_empty() && !e.is_empty() && m.last() == e.last() { m.pop(); e.pop(); }
+                while !m.is_empty() && !e.is_empty() && m[0] == e[0] {
+                    m.remove(0);
+                    e.remove(0);
+                }
+                while !m.is_empty() && !e.is_empty() && m.last() == e.last() {
+                    m.pop();
+                    e.pop();
+                }
                 println!("@@ MODEL\n{}\n@@ ENGINE\n{}", m.join("\n"), e.join("\n"));
                 continue;
             }
