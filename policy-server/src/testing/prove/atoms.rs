@@ -21,6 +21,9 @@ const UNKNOWN_METHOD: &str = "BREW";
 /// A site that nobody grants.
 const STRANGER: &str = "https://stranger.example";
 
+/// What tells a path from others: its methods, with all that holds for them.
+type Kind<'a> = Vec<(&'a Method, Arc<str>)>;
+
 /// One path, with everything that is served there; those that are alike are checked once.
 #[derive(Debug)]
 pub(super) struct Path<'a> {
@@ -47,9 +50,9 @@ impl<'a> Path<'a> {
                 None => paths.push((&route.path, vec![route])),
             }
         }
-        let mut kinds: Vec<(Vec<(&Method, Arc<str>)>, Self)> = Vec::new();
+        let mut kinds: Vec<(Kind<'_>, Self)> = Vec::new();
         for (template, routes) in paths {
-            let kind: Vec<_> =
+            let kind: Kind<'_> =
                 routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
             if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
                 path.alike += 1;
@@ -132,8 +135,8 @@ impl<'a> Path<'a> {
 
     /// A request header that a policy of the path names beyond what follows from the route.
     pub(super) fn granted_header(&self) -> Option<&'a str> {
-        let names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
-        names.filter(|name| !matches!(*name, "*" | "authorization" | "content-type")).next()
+        let mut names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
+        names.find(|name| !matches!(*name, "*" | "authorization" | "content-type"))
     }
 
     /// The pages that make a difference, the simplest first: one for each entry of each list, and
@@ -142,16 +145,17 @@ impl<'a> Path<'a> {
         let sharings = self.sharings();
         let mut stances = vec![Stance::new("a page of the app's own origin", &declared.own)];
         let mut add = |why, origin: &str| stances.push(Stance::new(why, origin));
+        let mut near = Vec::new();
         let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
         for pattern in patterns().filter(|pattern| *pattern != "*") {
             let (origin, others) = examples(pattern);
             add("a page that the policy names", &origin);
-            others.iter().for_each(|other| add("a page that is near", other));
-        }
-        if let Some(near) = neighbour(&declared.own) {
-            add("a page of the same site", &near);
+            near.extend(others);
         }
         add("a page of a stranger", STRANGER);
+        if let Some(neighbour) = neighbour(&declared.own) {
+            add("a page of the same site", &neighbour);
+        }
         let elsewhere = declared.sharings().flat_map(|sharing| &sharing.origins);
         let elsewhere =
             elsewhere.filter(|pattern| *pattern != "*").map(|pattern| examples(pattern).0);
@@ -160,6 +164,7 @@ impl<'a> Path<'a> {
         if let Some(origin) = elsewhere.next() {
             add("a page that another route names", &origin);
         }
+        near.iter().for_each(|origin| add("a page of nearly such a name", origin));
         stances.push(Stance::opaque());
         let mut stances: Vec<_> = stances.into_iter().flatten().collect();
         let mut seen = Vec::new();
@@ -298,7 +303,8 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<Shape> {
 /// A path that a template matches.
 fn sample(template: &str) -> String {
     let of = |segment: &str| match segment.strip_prefix('{') {
-        Some(_) => "policy-probe".to_owned(),
+        // It is a number, too, where a handler wants one.
+        Some(_) => "1".to_owned(),
         None => segment.to_owned(),
     };
     template.split('/').map(of).collect::<Vec<_>>().join("/")

@@ -36,7 +36,8 @@ pub enum Law {
 }
 
 impl Law {
-    pub(super) const ALL: [Self; 11] = [
+    /// Every law.
+    pub const ALL: [Self; 11] = [
         Self::ReadSoundness,
         Self::ReadCompleteness,
         Self::ErrorsReadable,
@@ -93,7 +94,8 @@ impl Law {
                 "leave OPTIONS to the app: state methods and headers in `#[cors]`"
             }
             Self::NoAmbientWrite => {
-                "remove the exemption, or take a credential that no browser sends by itself"
+                "let `Origin`, `Sec-Fetch-Site` and `x-csrf-token` reach the app as the browser sent \
+                 them"
             }
             Self::VarySoundness => {
                 "keep the `Vary` and `Cache-Control` that the app writes, and add to them only"
@@ -162,9 +164,12 @@ impl Verdict {
     }
 }
 
+/// What a law says about an exchange.
+type Judge = fn(&Exchange<'_>) -> Verdict;
+
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, fn(&Exchange<'_>) -> Verdict); 7] = [
+    let laws: [(Law, Judge); 8] = [
         (Law::ReadSoundness, reading::sound),
         (Law::ReadCompleteness, reading::complete),
         (Law::ErrorsReadable, reading::errors),
@@ -172,11 +177,11 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
         (Law::OriginEcho, origins::of_exchange),
         (Law::NoAmbientWrite, writing::no_ambient),
         (Law::AuthBeforeHandler, callers::before_handler),
+        (Law::Cookies, cookies::of_exchange),
     ];
     for (law, judge) in laws {
         tallies.exchange(law, exchange, judge(exchange));
     }
-    tallies.exchange(Law::Cookies, exchange, cookies::of_exchange(exchange));
 }
 
 /// Puts every law about the answers of one path to the test.
