@@ -42,7 +42,6 @@ impl Jar {
         now: Duration,
         request: &CookieContext<'_>,
     ) -> Option<HeaderValue> {
-        self.drop_expired(now);
         self.ticks += 1;
         let mut sent = Vec::new();
         for cookie in &mut self.cookies {
@@ -94,7 +93,6 @@ impl Jar {
         access: Access,
         line: &[u8],
     ) {
-        self.drop_expired(now);
         self.ticks += 1;
         let Some(mut new) = set_cookie::parse(profile, line)
             .and_then(|line| Cookie::received(profile, now, request, access, &line, self.ticks))
@@ -121,7 +119,7 @@ impl Jar {
         }
     }
 
-    /// Forgets what is over.
+    /// Forgets what is over; whoever lets time pass calls it.
     pub(super) fn drop_expired(&mut self, now: Duration) {
         self.cookies.retain(|cookie| !cookie.is_expired(now));
     }

@@ -636,6 +636,9 @@ mod tests {
             browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
             browser.keeps(&get(&[]), &answer(200, &[MAX_AGE])).finds(&get(&[]))
         };
+        let url = Url::parse(ASSET).unwrap();
+        let of = |place| Partition::of(&Profile::CHROMIUM, Some(&sandboxed), place, &url, true);
+        assert!(of(Place::Page).is_transient && !of(Place::Frame).is_transient);
         assert_eq!(finds(Profile::CHROMIUM), "miss");
         assert_eq!(finds(Profile::STANDARD), "fresh");
     }
