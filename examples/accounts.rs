@@ -16,7 +16,7 @@ mod tokens;
 #[path = "accounts/users.rs"]
 mod users;
 
-use std::{env, fs, path::PathBuf};
+use std::{env, fs, path::Path};
 
 use axum::response::IntoResponse;
 use http::{HeaderMap, header::USER_AGENT};
@@ -190,20 +190,23 @@ fn device(headers: &HeaderMap) -> String {
     agent.unwrap_or("unknown").chars().take(200).collect()
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Error> {
-    let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
-    let folder = PathBuf::from(folder);
-    fs::create_dir_all(&folder)?;
+fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
+    fs::create_dir_all(folder)?;
     let state = Accounts { users: Users::open(&folder.join("users.redb"))?, news: News::default() };
-    let service = App::new(state)
+    Ok(App::new(state)
         .cors(SHOP)
         .sessions(Sessions::embedded(folder.join("sessions.redb")))
         .tokens(Tokens::signed_with(keys::kept_in(&folder.join("token.keys"))?))
         .limits(Limits::NONE.body(16 * 1024))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, devices, end, account_news])
-        .routes(routes![token, token_refresh, token_logout]);
+        .routes(routes![token, token_refresh, token_logout]))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
+    let service = accounts(Path::new(&folder))?;
     // For the service alone: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
     shop::serve_beside(service).await
 }
@@ -225,3 +228,14 @@ impl FromRef<Accounts> for News {
         accounts.news.clone()
     }
 }
+
+// `cargo test --test proof` runs these. Nothing is kept in the folder but what is opened here.
+#[cfg(test)]
+fn tested() -> App<Accounts> {
+    let folder = env::temp_dir().join(format!("policy-accounts-proof-{}", std::process::id()));
+    let accounts = accounts(&folder).map(|app| app.origins("shop", ["http://localhost:8081"]));
+    let _ = fs::remove_dir_all(folder);
+    accounts.unwrap_or_else(|error| panic!("{error}"))
+}
+
+policy_server::policy_tests!(tested());

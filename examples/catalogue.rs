@@ -235,3 +235,6 @@ impl FromRef<Shop> for Arrivals {
         shop.arrivals.clone()
     }
 }
+
+// `cargo test --test proof` runs these.
+policy_server::policy_tests!(catalogue(Shop::default()));

@@ -44,13 +44,20 @@ async fn report() -> &'static str {
     "12 orders today"
 }
 
+fn api(seen: &seen::Seen) -> App<Notes> {
+    App::new(Notes::default())
+        .cors(DEFAULT)
+        .routes(routes![note, write, report])
+        .layer(seen.layer())
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let seen = seen::Seen::default();
-    let api = App::new(Notes::default())
-        .cors(DEFAULT)
-        .routes(routes![note, write, report])
-        .layer(seen.layer());
+    let api = api(&seen);
     // For the API alone: `api.serve("127.0.0.1:8080").await`.
     pages::serve_beside(api, seen).await
 }
+
+// `cargo test --test proof` runs these.
+policy_server::policy_tests!(api(&seen::Seen::default()));

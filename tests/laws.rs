@@ -35,6 +35,9 @@ mod origins;
 mod policies;
 #[path = "laws/shared_cache.rs"]
 mod shared_cache;
+#[path = "support/store.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod store;
 #[path = "laws/theorems/mod.rs"]
 mod theorems;
 #[path = "laws/world.rs"]

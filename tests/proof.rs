@@ -1,7 +1,14 @@
 //! `policy_tests!` for apps: those of the examples, one that uses every attribute, a large one,
 //! and some that break laws on purpose.
 
+#[path = "proof/broken.rs"]
+mod broken;
 #[path = "proof/every_attribute.rs"]
 mod every_attribute;
+#[path = "proof/examples.rs"]
+mod examples;
+#[path = "proof/large.rs"]
+mod large;
 
 policy_server::policy_tests!(everything: crate::every_attribute::app());
+policy_server::policy_tests!(large_app: crate::large::app(20));

@@ -9,7 +9,7 @@
 use policy_server::{prelude::*, tokens::Issued};
 use serde::Deserialize;
 
-use crate::{
+use super::{
     news::News,
     users::{Credentials, Users},
 };

@@ -6,7 +6,7 @@ use policy_server::prelude::*;
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::Deserialize;
 
-use crate::passwords::Passwords;
+use super::passwords::Passwords;
 
 /// The hashes of passwords, by the names of their users.
 const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");

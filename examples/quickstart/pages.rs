@@ -9,7 +9,7 @@ use std::{
 use policy_server::prelude::*;
 use serde::Deserialize;
 
-use crate::seen::{Arrival, Seen};
+use super::seen::{Arrival, Seen};
 
 /// Where the three services listen. On the same machine, but at three origins.
 #[derive(Clone, Debug)]

@@ -61,6 +61,6 @@ fn firefox(cookie_behavior: u8) -> Result<Bidi, Failure> {
         ("datareporting.policy.dataSubmissionEnabled", json!(false)),
         ("extensions.update.enabled", json!(false)),
         ("dom.disable_open_during_load", json!(false)),
-        ("dom.popup_maximum", json!(0)),
+        ("dom.popup_maximum", json!(1_000_000)),
     ])
 }

@@ -18,7 +18,7 @@ use tower::{ServiceExt, service_fn};
 
 use crate::{
     exchange::{Policy, Request},
-    oracle::{self, Route},
+    oracle,
 };
 
 /// The origin of the server.
@@ -97,17 +97,12 @@ impl World {
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None })
     }
 
-    /// What a policy of a path answers for: the methods of all groups that declare the same
-    /// origins, credentials and headers; and those of the others.
-    pub(crate) fn route(&self, policy: &Policy) -> Route {
-        let mut route = Route::default();
-        for group in &self.groups {
-            let is_alike =
-                self.policy_of(group).is_some_and(|own| oracle::declare_alike(own, policy));
-            let list = if is_alike { &mut route.served } else { &mut route.elsewhere };
-            list.extend(&group.methods);
-        }
-        route
+    /// The methods that are served under this declaration.
+    pub(crate) fn served_alike(&self, policy: &Policy) -> Vec<&'static str> {
+        let alike = self.groups.iter().filter(|group| {
+            self.policy_of(group).is_some_and(|own| oracle::declare_alike(own, policy))
+        });
+        alike.flat_map(|group| group.methods.clone()).collect()
     }
 
     /// Whether the page of a script may read what its fetch is answered.
@@ -116,7 +111,7 @@ impl World {
         (is_routed(path) || !wanted.is_preflighted)
             && self
                 .policy(path, wanted.method)
-                .is_some_and(|policy| oracle::grants(policy, &self.route(policy), wanted))
+                .is_some_and(|policy| oracle::grants(policy, &self.served_alike(policy), wanted))
     }
 
     /// All of its policies.

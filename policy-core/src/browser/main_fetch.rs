@@ -5,7 +5,7 @@ use super::{
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
-    preflight, redirect,
+    preflight, redirect, referrer,
     request::{Request, Tainting},
     resource_policy, script,
 };
@@ -43,7 +43,7 @@ enum Step {
 
 /// A page asks for something.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
-    match Request::new(page, fetch) {
+    match Request::new(&state.profile, page, fetch) {
         Ok(request) => proceed(state, request, main_fetch),
         Err(blocked) => Next::Done(Outcome::Blocked(*blocked)),
     }
@@ -120,6 +120,10 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if mixed_content::is_blocked(request) {
         return Err(Reason::MixedContent);
     }
+    request.referrer = request.referrer.take().and_then(|source| {
+        let policy = request.referrer_policy;
+        referrer::referrer(&state.profile, request.fetch.mode, policy, &source, &request.url)
+    });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
         Mode::Navigate | Mode::WebSocket => return send(state, request),
@@ -136,7 +140,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.tainting = Tainting::Cors;
     let unsafe_names = request.fields.unsafe_names();
-    if !preflight::is_due(request, &unsafe_names) {
+    if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
     request.is_preflighted = true;

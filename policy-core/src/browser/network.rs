@@ -9,8 +9,9 @@ use super::{
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
-    referrer::{origin_allowed, referrer},
+    referrer::origin_allowed,
     request::{Request, Tainting},
+    site::{is_trustworthy, site},
     store::Lookup,
 };
 
@@ -50,8 +51,9 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     if request.fetch.mode == Mode::WebSocket {
         upgrade(&mut headers);
     }
-    describe(&state.profile, &mut headers, request);
-    ask_caches(&mut headers, request.fetch.cache);
+    describe(&state.profile, &mut headers, request, false);
+    ask_caches(&mut headers, cache_mode(&state.profile, request));
+    tell_storage_access(&state.profile, &mut headers, request);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
         && let Some(value) =
@@ -81,7 +83,10 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
 /// A preflight: without credentials, and past all caches.
 pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
     let mut headers = preflight::ask(request, unsafe_names);
-    describe(profile, &mut headers, request);
+    describe(profile, &mut headers, request, true);
+    if profile.preflights_have_cache_mode {
+        ask_caches(&mut headers, request.fetch.cache);
+    }
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -128,15 +133,23 @@ fn hide_credentials(url: &mut Url) {
 }
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
-fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
+fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    if let Some(referrer) =
-        page.and_then(|page| referrer(profile, request.fetch.mode, policy, page, &request.url))
-    {
-        insert(headers, header::REFERER, &referrer);
+    if let Some(referrer) = &request.referrer {
+        insert(headers, header::REFERER, referrer.as_str());
     }
-    metadata::write(profile, headers, &request.fetch, page, &request.redirected_from, &request.url);
-    let is_cors = request.tainting == Tainting::Cors || request.fetch.mode == Mode::WebSocket;
+    let redirected_from = match is_preflight && !profile.preflights_know_redirects {
+        true => &[][..],
+        false => &request.redirected_from,
+    };
+    metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
+    if is_preflight && profile.preflights_tell_mode {
+        headers.insert("sec-fetch-mode", HeaderValue::from_static("cors"));
+    }
+    let is_element = matches!(request.fetch.destination, Destination::Script | Destination::Image);
+    let is_cors = request.tainting == Tainting::Cors
+        || request.fetch.mode == Mode::WebSocket
+        || (is_element && request.fetch.mode == Mode::Cors && profile.elements_tell_origin);
     if is_cors {
         insert(headers, header::ORIGIN, &request.serialized_origin());
     } else if !matches!(request.method, Method::GET | Method::HEAD) {
@@ -144,6 +157,25 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
             || origin_allowed(policy, &request.origin, &request.url);
         let origin = if is_told { request.serialized_origin() } else { "null".into() };
         insert(headers, header::ORIGIN, &origin);
+    }
+}
+
+/// Whether a page with another site around it may have its cookies (Storage Access Headers): it
+/// could ask for them where it is of the window's site, and then says who it is.
+fn tell_storage_access(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
+    let context = cookie_context(request);
+    if !profile.has_storage_access_headers
+        || !includes_credentials(request)
+        || !context.is_third_party()
+        || !is_trustworthy(&request.url)
+    {
+        return;
+    }
+    let may_ask = context.top_level.is_some_and(|top| site(top) == site(context.url));
+    let access = HeaderValue::from_static(if may_ask { "inactive" } else { "none" });
+    headers.insert("sec-fetch-storage-access", access);
+    if may_ask {
+        insert(headers, header::ORIGIN, &request.serialized_origin());
     }
 }
 
@@ -167,6 +199,11 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
         is_top_level_navigation: request.is_top_level_navigation(),
         was_cross_site_redirected: request.was_cross_site_redirected,
     }
+}
+
+fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+    let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";
+    if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
 }
 
 /// What the cache modes tell the caches on the way.

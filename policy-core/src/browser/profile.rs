@@ -89,6 +89,40 @@ pub struct Profile {
     /// `shouldUpdateHeaderAfterRevalidation`.
     pub kept_by_304: &'static [&'static str],
 
+    /// Whether `https` to `http://localhost` is a downgrade, of which `Referer` says nothing.
+    /// Referrer Policy (8.3) asks whether the address is trustworthy, which it is; Chromium and
+    /// Firefox look at the scheme.
+    pub loopback_is_downgrade: bool,
+    /// Whether pages with another site around them say whether they may have their cookies
+    /// (Storage Access Headers): `Sec-Fetch-Storage-Access`, and `Origin` with it where they could
+    /// ask for them. Not in Fetch; in Chromium and Firefox.
+    pub has_storage_access_headers: bool,
+    /// Whether elements with `crossorigin` send `Origin` to their own origin too. Fetch does so
+    /// only after a redirect from another one; Chromium always.
+    pub elements_tell_origin: bool,
+    /// Whether a form that posts asks caches on the way for what is new, as Chromium does.
+    pub forms_ask_caches: bool,
+    /// Whether fields of one name are judged as one, as in Chromium, and not each for itself
+    /// (Fetch, "CORS-unsafe request-header names").
+    pub joins_fields: bool,
+    /// Whether a script may set `User-Agent` (Fetch, from 2016 on). Chromium drops it.
+    pub lets_set_user_agent: bool,
+    /// Whether who listens to an upload without content needs a preflight (XMLHttpRequest, `send`:
+    /// "upload listener flag"). Not in Chromium, nor Firefox.
+    pub watches_empty_uploads: bool,
+    /// Whether who listens to an upload needs the method in the cache of preflights, even if it is
+    /// a safelisted one (Fetch, 4.3). Not in Chromium.
+    pub watched_methods_are_asked: bool,
+    /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
+    /// and says so. Chromium does so.
+    pub preflights_have_cache_mode: bool,
+    /// Whether `Sec-Fetch-Site` of a preflight is about all addresses of the redirects before it,
+    /// as that of the request is. Fetch says so (4.8: "URL list"); Chromium looks at the last.
+    pub preflights_know_redirects: bool,
+    /// Whether a preflight has `Sec-Fetch-Mode` even where the address is not trustworthy, as in
+    /// Chromium.
+    pub preflights_tell_mode: bool,
+
     /// Whether the handshake of a WebSocket carries `Sec-Fetch-*` (Fetch Metadata, 2: every
     /// request). Chromium sends none.
     pub websockets_have_metadata: bool,

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use url::Url;
 
 use super::{
-    Mode, Page, PageOrigin, Profile, ReferrerPolicy,
+    Mode, PageOrigin, Profile, ReferrerPolicy,
     site::{is_same_site, is_trustworthy},
 };
 
@@ -42,21 +42,19 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
     }
 }
 
-/// The value of `Referer`, if it is sent (Referrer Policy, 8.3: "determine request's referrer").
-/// `policy` is that of the page, unless the load or a redirect has set another.
+/// What of `source` is said, if anything (Referrer Policy, 8.3: "determine request's referrer"):
+/// the page, or what was said of it before a redirect. `policy` is that of the page, unless the
+/// load or a redirect has set another.
 pub(super) fn referrer(
     profile: &Profile,
     mode: Mode,
     policy: ReferrerPolicy,
-    page: &Page,
+    source: &Url,
     url: &Url,
-) -> Option<String> {
-    // WebSockets, "establish a WebSocket connection": their referrer is "no-referrer".
-    if page.origin == PageOrigin::Opaque || mode == Mode::WebSocket {
-        return None;
-    }
+) -> Option<Url> {
+    let origin = PageOrigin::of(source);
     let is_trimmed =
-        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&page.origin, url);
+        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&origin, url);
     let policy = match policy {
         ReferrerPolicy::NoReferrerWhenDowngrade
         | ReferrerPolicy::OriginWhenCrossOrigin
@@ -67,8 +65,11 @@ pub(super) fn referrer(
         }
         policy => policy,
     };
-    let is_same_origin = page.origin.is_same(&PageOrigin::of(url));
-    let is_downgrade = is_trustworthy(&page.url) && !is_trustworthy(url);
+    let is_same_origin = origin.is_same(&PageOrigin::of(url));
+    let is_downgrade = match profile.loopback_is_downgrade {
+        true => source.scheme() == "https" && url.scheme() != "https",
+        false => is_trustworthy(source) && !is_trustworthy(url),
+    };
     let part = match policy {
         ReferrerPolicy::NoReferrer => None,
         ReferrerPolicy::NoReferrerWhenDowngrade => (!is_downgrade).then_some(Part::Whole),
@@ -82,7 +83,7 @@ pub(super) fn referrer(
         ReferrerPolicy::StrictOriginWhenCrossOrigin => (!is_downgrade).then_some(Part::Origin),
         ReferrerPolicy::UnsafeUrl => Some(Part::Whole),
     }?;
-    stripped(&page.url, part)
+    stripped(source, part)
 }
 
 /// How much of an address is said.
@@ -93,15 +94,20 @@ enum Part {
 }
 
 /// Without user, password and fragment (Referrer Policy, 8.4).
-fn stripped(url: &Url, part: Part) -> Option<String> {
+fn stripped(url: &Url, part: Part) -> Option<Url> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
-    let origin = url.origin().ascii_serialization();
-    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let whole = format!("{origin}{}{query}", url.path());
-    let is_cut = matches!(part, Part::Origin) || whole.len() > LONGEST;
-    Some(if is_cut { format!("{origin}/") } else { whole })
+    let mut url = url.clone();
+    url.set_fragment(None);
+    // An address without a host has neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    if matches!(part, Part::Origin) || url.as_str().len() > LONGEST {
+        url.set_query(None);
+        url.set_path("");
+    }
+    Some(url)
 }
 
 fn named(token: &str) -> Option<ReferrerPolicy> {
@@ -130,8 +136,8 @@ mod tests {
     const WHOLE: Option<&str> = Some("https://shop.example/cart?item=7");
     const ORIGIN: Option<&str> = Some("https://shop.example/");
 
-    fn page(url: &str) -> Page {
-        Page::at(Url::parse(url).unwrap())
+    fn url(url: &str) -> Url {
+        Url::parse(url).unwrap()
     }
 
     /// What each policy says to the same origin, another one, and one without TLS.
@@ -151,8 +157,7 @@ mod tests {
     #[test]
     fn each_policy_says_what_its_table_says() {
         for (policy, expected) in TABLE {
-            let told =
-                TARGETS.map(|target| said(policy, &page(PAGE), &Url::parse(target).unwrap()));
+            let told = TARGETS.map(|target| said(policy, &url(PAGE), &url(target)));
             assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");
         }
     }
@@ -176,16 +181,17 @@ mod tests {
         }
     }
 
-    fn said(policy: ReferrerPolicy, page: &Page, url: &Url) -> Option<String> {
-        referrer(&Profile::STANDARD, Mode::Cors, policy, page, url)
+    fn said(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
+        referrer(&Profile::STANDARD, Mode::Cors, policy, source, url).map(String::from)
     }
 
     #[test]
     fn some_engines_tell_other_sites_no_more_than_the_origin() {
-        let [_, other, _] = TARGETS.map(|target| Url::parse(target).unwrap());
-        let sister = Url::parse("https://api.shop.example/").unwrap();
-        let told = |profile, mode, url| {
-            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &page(PAGE), url)
+        let [_, other, _] = TARGETS.map(url);
+        let sister = url("https://api.shop.example/");
+        let told = |profile, mode, target| {
+            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &url(PAGE), target)
+                .map(String::from)
         };
         assert_eq!(told(Profile::CHROMIUM, Mode::Cors, &other).as_deref(), WHOLE);
         for profile in [Profile::FIREFOX, Profile::WEBKIT] {
@@ -196,34 +202,32 @@ mod tests {
     }
 
     #[test]
-    fn a_web_socket_has_no_referrer() {
-        let page = page(PAGE);
-        let policy = ReferrerPolicy::UnsafeUrl;
-        let told = referrer(&Profile::STANDARD, Mode::WebSocket, policy, &page, &page.url);
-        assert_eq!(told, None);
-    }
-
-    #[test]
     fn a_page_without_tls_downgrades_nothing() {
-        let page = page("http://shop.example/a");
-        let target = Url::parse("http://api.example").unwrap();
+        let page = url("http://shop.example/a");
+        let target = url("http://api.example");
         assert_eq!(
             said(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
             Some("http://shop.example/a"),
         );
-        assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &page.origin, &target));
+        assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &PageOrigin::of(&page), &target));
     }
 
     #[test]
-    fn a_sandboxed_page_says_nothing() {
-        let page = Page { origin: PageOrigin::Opaque, ..page(PAGE) };
-        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page.url), None);
+    fn engines_take_the_local_machine_without_tls_for_a_downgrade() {
+        let local = url("http://localhost:8080/");
+        let policy = ReferrerPolicy::StrictOrigin;
+        for (profile, expected) in
+            [(Profile::STANDARD, ORIGIN), (Profile::CHROMIUM, None), (Profile::FIREFOX, None)]
+        {
+            let told = referrer(&profile, Mode::Cors, policy, &url(PAGE), &local);
+            assert_eq!(told.as_ref().map(Url::as_str), expected, "{}", profile.name);
+        }
     }
 
     #[test]
     fn a_long_address_is_cut_down_to_its_origin() {
-        let page = page(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
-        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page.url).as_deref(), ORIGIN);
+        let page = url(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
+        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page).as_deref(), ORIGIN);
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod faults_of_tokens;
 mod formula;
 pub(crate) mod house;
 mod pages;
+mod preflights;
 mod revocations;
 mod sequences;
-mod site;

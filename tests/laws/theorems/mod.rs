@@ -28,6 +28,8 @@ pub(crate) const SHARING: [&str; 6] = [
     "access-control-max-age",
 ];
 
+pub(crate) const ASKED_METHOD: &str = "access-control-request-method";
+
 pub(crate) fn met(premise: bool) -> Judged {
     Ok(Premise::met_if(premise))
 }
@@ -46,7 +48,7 @@ pub(crate) fn shares_nothing(headers: &HeaderMap) -> bool {
 
 /// The method whose policy answers a request: a preflight asks about another one than its own.
 pub(crate) fn decided_by(request: &Request) -> String {
-    match &*lines(&request.headers, "access-control-request-method") {
+    match &*lines(&request.headers, ASKED_METHOD) {
         _ if !request.is_preflight() => request.method.to_string(),
         [asked] => String::from_utf8_lossy(asked).into_owned(),
         _ => String::new(),

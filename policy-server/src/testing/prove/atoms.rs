@@ -142,16 +142,17 @@ impl<'a> Path<'a> {
         let sharings = self.sharings();
         let mut stances = vec![Stance::new("a page of the app's own origin", &declared.own)];
         let mut add = |why, origin: &str| stances.push(Stance::new(why, origin));
+        let mut near = Vec::new();
         let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
         for pattern in patterns().filter(|pattern| *pattern != "*") {
             let (origin, others) = examples(pattern);
             add("a page that the policy names", &origin);
-            others.iter().for_each(|other| add("a page that is near", other));
-        }
-        if let Some(near) = neighbour(&declared.own) {
-            add("a page of the same site", &near);
+            near.extend(others);
         }
         add("a page of a stranger", STRANGER);
+        if let Some(neighbour) = neighbour(&declared.own) {
+            add("a page of the same site", &neighbour);
+        }
         let elsewhere = declared.sharings().flat_map(|sharing| &sharing.origins);
         let elsewhere =
             elsewhere.filter(|pattern| *pattern != "*").map(|pattern| examples(pattern).0);
@@ -160,6 +161,7 @@ impl<'a> Path<'a> {
         if let Some(origin) = elsewhere.next() {
             add("a page that another route names", &origin);
         }
+        near.iter().for_each(|origin| add("a page of nearly such a name", origin));
         stances.push(Stance::opaque());
         let mut stances: Vec<_> = stances.into_iter().flatten().collect();
         let mut seen = Vec::new();
@@ -298,7 +300,8 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<Shape> {
 /// A path that a template matches.
 fn sample(template: &str) -> String {
     let of = |segment: &str| match segment.strip_prefix('{') {
-        Some(_) => "policy-probe".to_owned(),
+        // It is a number, too, where a handler wants one.
+        Some(_) => "1".to_owned(),
         None => segment.to_owned(),
     };
     template.split('/').map(of).collect::<Vec<_>>().join("/")

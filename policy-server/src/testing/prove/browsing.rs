@@ -3,7 +3,9 @@
 //!
 //! What it does depends on the page, on what that loads, on the cookies it has, and on what it
 //! sees of the answers. So each load is a tree: at its nodes a request is sent, and its branches
-//! are the answers that look different to a browser.
+//! are the answers that look different to a browser. How an origin is called makes no difference
+//! to it, but for its scheme and its site: one page stands in for all that are alike in those, and
+//! in what is sent and answered the two names change places.
 
 use std::{
     cell::RefCell,
@@ -13,10 +15,10 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderName, header};
+use http::{HeaderName, HeaderValue, header};
 use policy_core::browser::{
-    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Profile, ResponseType, Sent, State,
-    ThirdParty, step,
+    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile,
+    ResponseType, Sent, State, ThirdParty, step,
 };
 
 use super::{
@@ -87,20 +89,25 @@ impl Node {
         }
     }
 
-    /// Where the load goes after an answer.
-    pub(super) fn after(&self, reply: &Reply) -> Rc<Self> {
+    /// Where the load goes after an answer to the page `real`, for which another stands in.
+    pub(super) fn after(&self, reply: &Reply, real: &str, stand_in: &StandIn) -> Rc<Self> {
         let Kind::Sends(sends) = &self.kind else {
             return Rc::new(Self { kind: Kind::Ended(End::Lost), next: RefCell::default() });
         };
         let (state, sent) = &**sends;
-        let key = looks(sent, reply);
+        let swap = |value: &HeaderValue| {
+            let text = value.to_str().ok()?;
+            HeaderValue::from_str(&swapped(text, real, &stand_in.origin)).ok()
+        };
+        let named = reply.headers.get(header::ACCESS_CONTROL_ALLOW_ORIGIN).and_then(swap);
+        let key = looks(sent, reply, named.as_ref());
         let mut next = self.next.borrow_mut();
         let node = next.entry(key).or_insert_with(|| {
-            let answer = Answer {
-                status: reply.status,
-                headers: reply.headers.clone(),
-                body: reply.body.to_vec(),
-            };
+            let mut headers = reply.headers.clone();
+            if let Some(named) = named {
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, named);
+            }
+            let answer = Answer { status: reply.status, headers, body: reply.body.to_vec() };
             let (state, outputs) = step(state.clone(), Event::Answer { id: ID, answer });
             Self::of(state, outputs)
         });
@@ -109,7 +116,7 @@ impl Node {
 }
 
 /// What a browser sees of an answer. Where it is asked for by `fetch()`, that is what it may show.
-fn looks(sent: &Sent, reply: &Reply) -> u64 {
+fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let is_fetched = sent.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
     let is_redirect = (300..400).contains(&reply.status);
@@ -118,6 +125,10 @@ fn looks(sent: &Sent, reply: &Reply) -> u64 {
     }
     for (name, value) in &reply.headers {
         name.hash(&mut hasher);
+        if *name == header::ACCESS_CONTROL_ALLOW_ORIGIN {
+            named.hash(&mut hasher);
+            continue;
+        }
         let is_seen = name.as_str().starts_with("access-control-")
             || *name == "cross-origin-resource-policy"
             || *name == header::LOCATION;
@@ -157,15 +168,35 @@ pub(super) enum Cookies {
 pub(super) struct Browsing {
     /// One without cookies, one with that of the sessions, one with that of an own scheme.
     browsers: [State; 3],
-    loads: HashMap<Key, Rc<Node>>,
+    /// By the place of the page among those that stand in and the cookies, and what it loads.
+    loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
+    /// Pages that stand in for others, with how they are related to the app.
+    stand_ins: Vec<(String, StandIn)>,
+    /// The places of those, by origins.
+    places: HashMap<String, usize>,
 }
 
-/// A page, what it loads, and the cookies there are.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    origin: String,
-    shape: String,
-    cookies: Cookies,
+/// A page in the place of another one that is the same to a browser but for its name.
+#[derive(Clone, Debug)]
+pub(super) struct StandIn {
+    place: usize,
+    page: Rc<Page>,
+    /// Its name.
+    pub(super) origin: Rc<str>,
+}
+
+/// A text where two names of origins change places.
+pub(super) fn swapped(text: &str, one: &str, other: &str) -> String {
+    if text == one {
+        other.to_owned()
+    } else if text == other {
+        one.to_owned()
+    } else if text.strip_prefix(one) == Some("/") {
+        // `Referer`
+        format!("{other}/")
+    } else {
+        text.to_owned()
+    }
 }
 
 impl Browsing {
@@ -181,7 +212,7 @@ impl Browsing {
             step(state, Event::Answer { id: ID, answer }).0
         };
         let browsers = [browser(None), browser(session), browser(Some(scheme))];
-        Self { browsers, loads: HashMap::new() }
+        Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), places: HashMap::new() }
     }
 
     /// Whether a browser that has no cookie keeps that of an answer, and sends it back.
@@ -198,24 +229,53 @@ impl Browsing {
         })
     }
 
-    /// Begins a load.
-    pub(super) fn begin(&mut self, stance: &Stance, shape: &Shape, cookies: Cookies) -> Rc<Node> {
-        let key = Key { origin: stance.origin.clone(), shape: shape.key.clone(), cookies };
-        let [none, session, own] = &self.browsers;
-        let node = self.loads.entry(key).or_insert_with(|| {
-            let state = match cookies {
-                Cookies::None => none,
-                Cookies::Session => session,
-                Cookies::Own => own,
-            };
-            let event = Event::Start {
-                id: ID,
-                page: Some(stance.page.clone()),
-                fetch: shape.fetch.clone(),
-            };
-            let (state, outputs) = step(state.clone(), event);
-            Node::of(state, outputs)
+    /// The page that stands in for another.
+    pub(super) fn stand_in(&mut self, own: &str, stance: &Stance) -> Option<StandIn> {
+        if let Some(place) = self.places.get(&stance.origin) {
+            return self.stand_ins.get(*place).map(|(_, stand_in)| stand_in.clone());
+        }
+        let [none, ..] = &self.browsers;
+        let (page, fetch) = (stance.page.clone(), Fetch::get(own));
+        let event = Event::Start { id: ID, page: Some(page), fetch };
+        let (_, outputs) = step(none.clone(), event);
+        let site = outputs.iter().find_map(|output| match output {
+            Output::Send { request, .. } => request.headers.get("sec-fetch-site").cloned(),
+            Output::Done { .. } => None,
         });
-        Rc::clone(node)
+        let is_opaque = stance.page.origin == PageOrigin::Opaque;
+        let relation = format!("{} {is_opaque} {site:?}", stance.page.url.scheme());
+        let known = self.stand_ins.iter().position(|(known, _)| *known == relation);
+        let place = known.unwrap_or(self.stand_ins.len());
+        if known.is_none() {
+            let (page, origin) = (Rc::new(stance.page.clone()), stance.origin.as_str().into());
+            self.stand_ins.push((relation, StandIn { place, page, origin }));
+        }
+        self.places.insert(stance.origin.clone(), place);
+        self.stand_ins.get(place).map(|(_, stand_in)| stand_in.clone())
+    }
+
+    /// Begins a load.
+    pub(super) fn begin(
+        &mut self,
+        stand_in: &StandIn,
+        shape: &Shape,
+        cookies: Cookies,
+    ) -> Rc<Node> {
+        let loads = self.loads.entry((stand_in.place, cookies)).or_default();
+        if let Some(node) = loads.get(&shape.key) {
+            return Rc::clone(node);
+        }
+        let [none, session, own] = &self.browsers;
+        let state = match cookies {
+            Cookies::None => none,
+            Cookies::Session => session,
+            Cookies::Own => own,
+        };
+        let page = Some(Page::clone(&stand_in.page));
+        let event = Event::Start { id: ID, page, fetch: shape.fetch.clone() };
+        let (state, outputs) = step(state.clone(), event);
+        let node = Node::of(state, outputs);
+        loads.insert(shape.key.clone(), Rc::clone(&node));
+        node
     }
 }

@@ -3,11 +3,11 @@
 use std::{fmt, rc::Rc};
 
 use http::{HeaderMap, header::COOKIE};
-use policy_core::browser::{Blocked, Fetch, Mode};
+use policy_core::browser::{Blocked, Fetch, Mode, Reason};
 
 use super::{
     atoms::{Path, Shape, Stance},
-    browsing::{End, Node},
+    browsing::{End, Node, StandIn, swapped},
     credentials::Caller,
     declared::Declaration,
     probe::Conduct,
@@ -24,6 +24,8 @@ pub struct Exchange<'a> {
     pub(super) own: &'a str,
     pub(super) path: &'a Path<'a>,
     pub(super) stance: &'a Stance,
+    /// The page that the browser saw in its place.
+    pub(super) stand_in: StandIn,
     pub(super) shape: &'a Shape,
     pub(super) caller: &'a Caller,
     pub(super) conduct: Conduct,
@@ -107,11 +109,20 @@ impl Exchange<'_> {
     }
 
     /// Why the browser kept the answer from the page.
-    pub fn blocked(&self) -> Option<&Blocked> {
-        match self.end() {
-            End::Blocked(blocked) => Some(blocked),
-            _ => None,
+    pub fn blocked(&self) -> Option<Blocked> {
+        let End::Blocked(blocked) = self.end() else { return None };
+        let mut blocked = blocked.clone();
+        blocked.url = self.url();
+        blocked.origin = self.stance.page.origin.clone();
+        if let Reason::AllowOrigin(named) = &mut blocked.reason {
+            *named = swapped(named, self.page(), &self.stand_in.origin);
         }
+        Some(blocked)
+    }
+
+    /// The address.
+    pub(super) fn url(&self) -> String {
+        format!("{}{}", self.own, self.path.sample)
     }
 
     /// The declaration of the route, if one serves the method.

@@ -253,11 +253,12 @@ fn survey_one<'a, S: Send + Sync + 'static>(
 ) -> Tallies {
     let mut tallies = Tallies::new(&survey.declared.own);
     let mut at = survey.at(path);
+    laws::judge_path(&mut at, &mut tallies);
+    at.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
     at.exchanges(|exchange| {
         tallies.combinations += 1;
         laws::judge(exchange, &mut tallies);
     });
-    laws::judge_path(&mut at, &mut tallies);
     tallies
 }
 

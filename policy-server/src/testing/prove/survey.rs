@@ -13,7 +13,7 @@ use policy_core::browser::Sent;
 
 use super::{
     atoms::{self, Path, Shape, Stance},
-    browsing::{Browsing, Cookies},
+    browsing::{Browsing, Cookies, swapped},
     credentials::{Caller, Mint},
     declared::Declared,
     exchange::Exchange,
@@ -43,6 +43,8 @@ pub(super) struct At<'a, 's, S> {
     pub(super) path: &'s Path<'a>,
     pub(super) pages: Vec<Stance>,
     pub(super) callers: Vec<Caller>,
+    /// Whether preflights are known to depend on origin and method alone.
+    pub(super) is_pure: bool,
     answers: HashMap<u64, Rc<Reply>>,
 }
 
@@ -78,7 +80,7 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
         let callers = self.server.wait(mint.callers(&path.routes));
         self.mint_from = mint.made();
         let pages = path.pages(self.declared);
-        At { survey: self, path, pages, callers, answers: HashMap::new() }
+        At { survey: self, path, pages, callers, is_pure: false, answers: HashMap::new() }
     }
 }
 
@@ -100,7 +102,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
                     let all_pages = place < 3 && is_one_of_few;
                     let shape = shape.with(caller);
                     for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
-                        visit(&self.exchange(page, &shape, caller, Conduct::Answers));
+                        self.exchange(page, &shape, caller, Conduct::Answers)
+                            .iter()
+                            .for_each(&mut visit);
                     }
                 }
             }
@@ -109,7 +113,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
                     for caller in callers.iter().filter(|caller| is_best(caller, &callers)) {
                         let shape = shape.with(caller);
                         for page in pages.iter().filter(|page| page.stands_for_others) {
-                            visit(&self.exchange(page, &shape, caller, conduct));
+                            self.exchange(page, &shape, caller, conduct)
+                                .iter()
+                                .for_each(&mut visit);
                         }
                     }
                 }
@@ -118,7 +124,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         for shape in atoms::loads(self.path, &self.survey.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
                 for page in pages.iter().filter(|page| page.stands_for_others) {
-                    visit(&self.exchange(page, &shape, caller, Conduct::Answers));
+                    self.exchange(page, &shape, caller, Conduct::Answers)
+                        .iter()
+                        .for_each(&mut visit);
                 }
             }
         }
@@ -131,18 +139,20 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         shape: &'e Shape,
         caller: &'e Caller,
         conduct: Conduct,
-    ) -> Exchange<'e> {
+    ) -> Option<Exchange<'e>> {
         let cookies = match caller {
             Caller { cookie: Some(_), .. } => Cookies::Session,
             Caller { own: Some(_), is_ambient: true, .. } => Cookies::Own,
             _ => Cookies::None,
         };
         let (mut preflight, mut sent) = (None, None);
-        let mut node = self.survey.browsing.begin(stance, shape, cookies);
+        let Survey { declared, browsing, .. } = &mut *self.survey;
+        let stand_in = browsing.stand_in(&declared.own, stance)?;
+        let mut node = browsing.begin(&stand_in, shape, cookies);
         while let Some(request) = node.sent() {
-            let orders = self.orders(&shape.fetch.method, conduct);
-            let Some(reply) = self.answer(request, caller, orders) else { break };
-            let next = node.after(&reply);
+            let names = (stance.origin.as_str(), &*stand_in.origin);
+            let Some(reply) = self.answer(request, caller, names, conduct) else { break };
+            let next = node.after(&reply, &stance.origin, &stand_in);
             if request.is_preflight {
                 preflight = Some(reply);
             } else if sent.is_none() {
@@ -153,10 +163,11 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             }
             node = next;
         }
-        Exchange {
+        Some(Exchange {
             own: &self.survey.declared.own,
             path: self.path,
             stance,
+            stand_in,
             shape,
             caller,
             conduct,
@@ -164,7 +175,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             preflight,
             sent,
             last: node,
-        }
+        })
     }
 
     /// The answer to a request of no page.
@@ -220,13 +231,22 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
     }
 
     /// The answer to what a browser sends, asked for once.
-    fn answer(&mut self, sent: &Sent, caller: &Caller, orders: Orders) -> Option<Rc<Reply>> {
+    fn answer(
+        &mut self,
+        sent: &Sent,
+        caller: &Caller,
+        names: (&str, &str),
+        conduct: Conduct,
+    ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
-        (sent.method.as_str(), sent.is_preflight, orders.conduct).hash(&mut hasher);
+        (sent.method.as_str(), sent.is_preflight, conduct, names.0).hash(&mut hasher);
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
-        for (name, value) in &sent.headers {
+        // Where that makes no difference, a preflight is asked for once, whatever it lists.
+        let is_pure = self.is_pure;
+        let is_list = |name| is_pure && name == header::ACCESS_CONTROL_REQUEST_HEADERS;
+        for (name, value) in sent.headers.iter().filter(|(name, _)| !is_list(*name)) {
             name.hash(&mut hasher);
             value.hash(&mut hasher);
         }
@@ -234,26 +254,33 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         if let Some(reply) = self.answers.get(&key) {
             return Some(Rc::clone(reply));
         }
-        let asked = self.asked(sent, caller);
-        let reply = Rc::new(self.survey.server.ask(&asked, orders)?);
+        let asked = asked(sent, caller, names, &self.path.sample, &self.survey.cookie);
+        let reply = Rc::new(self.ask(&asked, conduct)?);
         self.answers.insert(key, Rc::clone(&reply));
         Some(reply)
     }
-
-    /// What a browser sends, with the path and the credentials in their places.
-    fn asked(&self, sent: &Sent, caller: &Caller) -> Asked {
-        asked(sent, caller, &self.path.sample, &self.survey.cookie)
-    }
 }
 
-/// What a browser sends, with the path and the credentials in their places.
-pub(super) fn asked(sent: &Sent, caller: &Caller, target: &str, cookie: &str) -> Asked {
+/// What a browser sends, with the path, the credentials and the name of the page in their places;
+/// `names` are that and the name of the page that stands in.
+pub(super) fn asked(
+    sent: &Sent,
+    caller: &Caller,
+    names: (&str, &str),
+    target: &str,
+    cookie: &str,
+) -> Asked {
     let mut headers = sent.headers.clone();
     let mut set = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }
     };
+    for name in [header::ORIGIN, header::REFERER] {
+        if let Some(text) = sent.headers.get(&name).and_then(|value| value.to_str().ok()) {
+            set(name, &swapped(text, names.1, names.0));
+        }
+    }
     if sent.headers.contains_key(header::COOKIE) {
         set(header::COOKIE, &caller.cookies(cookie));
     }

@@ -65,7 +65,7 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
 pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let page = exchange.page();
     let why = exchange.stance.why;
-    let url = format!("{}{}", exchange.own, exchange.path.sample);
+    let url = exchange.url();
     match page {
         "null" => {
             writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?
@@ -94,8 +94,9 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
     match sent {
         Some(sent) => {
+            let names = (page, &*exchange.stand_in.origin);
             let asked =
-                survey::asked(sent, exchange.caller, &exchange.path.sample, exchange.cookie);
+                survey::asked(sent, exchange.caller, names, &exchange.path.sample, exchange.cookie);
             write!(f, "  curl      {}", curl(exchange.own, &asked))
         }
         None => write!(f, "  curl      {}", preflight(exchange, &url)),
@@ -166,7 +167,13 @@ fn curl(own: &str, asked: &Asked) -> String {
         method => command.push_str(&format!(" -X {method}")),
     }
     command.push_str(&format!(" '{own}{}'", asked.target));
-    for (name, value) in &asked.headers {
+    // What says nothing to a policy, or the same once more, is left out.
+    let is_said = |name: &str| match name {
+        "accept" => false,
+        "referer" => !asked.headers.contains_key("origin"),
+        _ => true,
+    };
+    for (name, value) in asked.headers.iter().filter(|(name, _)| is_said(name.as_str())) {
         let name = name.as_str();
         let value = match name {
             "cookie" | "authorization" | "x-csrf-token" | super::probe::OWN_CREDENTIAL => {

@@ -73,7 +73,7 @@ pub(super) fn vary<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &m
                 ),
                 seen: format!(
                     "vary: {}, cache-control: {}",
-                    names.join(", "),
+                    if names.is_empty() { "none".to_owned() } else { names.join(", ") },
                     reply.field("cache-control").unwrap_or("none")
                 ),
                 attribute: "cache",

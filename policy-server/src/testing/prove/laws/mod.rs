@@ -36,7 +36,8 @@ pub enum Law {
 }
 
 impl Law {
-    pub(super) const ALL: [Self; 11] = [
+    /// Every law.
+    pub const ALL: [Self; 11] = [
         Self::ReadSoundness,
         Self::ReadCompleteness,
         Self::ErrorsReadable,
@@ -93,7 +94,8 @@ impl Law {
                 "leave OPTIONS to the app: state methods and headers in `#[cors]`"
             }
             Self::NoAmbientWrite => {
-                "remove the exemption, or take a credential that no browser sends by itself"
+                "let `Origin`, `Sec-Fetch-Site` and `x-csrf-token` reach the app as the browser sent \
+                 them"
             }
             Self::VarySoundness => {
                 "keep the `Vary` and `Cache-Control` that the app writes, and add to them only"

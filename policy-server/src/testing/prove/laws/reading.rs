@@ -73,7 +73,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
         return Verdict::Broken(Fault {
             expected: format!("the page reads the answer{status}: {}", granted(exchange)),
             seen: match exchange.blocked() {
-                Some(blocked) => blocked.to_string(),
+                Some(blocked) => blocked.to_string().replace('\n', "\n            "),
                 None => "nothing that the page could read".to_owned(),
             },
             attribute: "cors",

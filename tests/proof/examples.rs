@@ -1,0 +1,10 @@
+//! The apps of the examples.
+
+#![expect(dead_code, reason = "their `main` and the pages beside them are not used here")]
+
+#[path = "../../examples/accounts.rs"]
+pub(crate) mod accounts;
+#[path = "../../examples/catalogue.rs"]
+pub(crate) mod catalogue;
+#[path = "../../examples/quickstart.rs"]
+pub(crate) mod quickstart;

@@ -1,0 +1,60 @@
+//! An app of a hundred routes.
+
+use policy_server::{CorsConfig, policy_core::secret::SecretKey, prelude::*, tokens};
+
+#[get("/list")]
+#[auth(public)]
+#[cache(public, max_age = 60)]
+async fn list() {}
+
+#[get("/items/{id}")]
+#[auth(session | token, scopes = ["items:read"])]
+async fn item(id: u64) {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+#[post("/items")]
+#[auth(session)]
+async fn create() {}
+
+#[put("/items/{id}")]
+#[auth(token, scopes = ["items:write"])]
+async fn replace(id: u64) {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+#[delete("/items/{id}")]
+#[auth(session, roles = ["admin"])]
+async fn remove(id: u64) {
+    panic!("handlers do not run in proofs: {id}")
+}
+
+/// A hundred routes, of so many different policies.
+pub(crate) fn app(policies: usize) -> App<()> {
+    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let app = App::new(())
+        .public_origin("https://api.shop.example")
+        .sessions(Sessions::memory())
+        .tokens(tokens::Tokens::hs256([("k1", secret)]).expect("a key"));
+    (0..100).fold(app, |app, number| {
+        let policy = number % policies;
+        let cors = CorsConfig {
+            origins: vec![
+                format!("https://app{policy}.shop.example"),
+                format!("https://*.partner{policy}.example"),
+            ],
+            credentials: true,
+            headers: vec!["x-request-id".to_owned()],
+            expose: vec!["x-total".to_owned()],
+            ..CorsConfig::default()
+        };
+        let route = match number % 5 {
+            0 => routes![list],
+            1 => routes![item],
+            2 => routes![create],
+            3 => routes![replace],
+            _ => routes![remove],
+        };
+        app.scope(format!("/area{number}"), Scope::new().cors(cors).routes(route))
+    })
+}
