@@ -42,7 +42,7 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
     let mut found = 0;
     let blocks = match alone {
         Some(case) => case / BLOCK..case / BLOCK + 1,
-        None => 0..cases.div_ceil(BLOCK),
+        None => number("FROM").unwrap_or(0) as usize / BLOCK..cases.div_ceil(BLOCK),
     };
     for block in blocks {
         let generated = generated(seed, block);

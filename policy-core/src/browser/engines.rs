@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CacheKey, Nameless, Profile, ThirdParty, Variants};
+use super::{CacheKey, CacheMode, Nameless, Profile, ThirdParty, Variants};
 
 impl Profile {
     /// The texts of the standards; where they leave a choice, the most open one.
@@ -50,6 +50,7 @@ impl Profile {
         lets_set_user_agent: true,
         watches_empty_uploads: true,
         watched_methods_are_asked: true,
+        own_conditions: CacheMode::NoStore,
         preflights_have_cache_mode: false,
         preflights_know_redirects: true,
         preflights_tell_mode: false,
@@ -103,6 +104,7 @@ impl Profile {
         lets_set_user_agent: false,
         watches_empty_uploads: false,
         watched_methods_are_asked: false,
+        own_conditions: CacheMode::NoCache,
         preflights_have_cache_mode: true,
         preflights_know_redirects: false,
         preflights_tell_mode: true,

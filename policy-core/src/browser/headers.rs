@@ -85,6 +85,10 @@ impl Fields {
         }
     }
 
+    pub(super) fn contains(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|(one, _)| one == name)
+    }
+
     pub(super) fn remove(&mut self, name: &HeaderName) {
         self.0.retain(|(one, _)| one != name);
     }

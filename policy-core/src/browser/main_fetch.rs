@@ -1,7 +1,7 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -64,7 +64,11 @@ impl Load {
                 match judged {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
-                        state.preflights.keep(&request, allowed, state.now, cap);
+                        let is_kept = request.fetch.cache != CacheMode::NoStore
+                            || !state.profile.preflights_have_cache_mode;
+                        if is_kept {
+                            state.preflights.keep(&request, allowed, state.now, cap);
+                        }
                         proceed(state, request, send)
                     }
                     Err(reason) => fail(state, &request, true, reason),

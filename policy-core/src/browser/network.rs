@@ -85,7 +85,7 @@ pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
     let mut headers = preflight::ask(request, unsafe_names);
     describe(profile, &mut headers, request, true);
     if profile.preflights_have_cache_mode {
-        ask_caches(&mut headers, request.fetch.cache);
+        ask_caches(&mut headers, cache_mode(profile, request));
     }
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
@@ -165,7 +165,8 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
 fn tell_storage_access(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
     let context = cookie_context(request);
     if !profile.has_storage_access_headers
-        || !includes_credentials(request)
+        || request.fetch.credentials != Credentials::Include
+        || request.fetch.mode == Mode::WebSocket
         || !context.is_third_party()
         || !is_trustworthy(&request.url)
     {
@@ -201,7 +202,21 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
     }
 }
 
-fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+/// The cache mode that a request has in the end: one with conditions of its own has another
+/// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
+pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+    let conditions = [
+        header::IF_MATCH,
+        header::IF_MODIFIED_SINCE,
+        header::IF_NONE_MATCH,
+        header::IF_RANGE,
+        header::IF_UNMODIFIED_SINCE,
+    ];
+    if request.fetch.cache == CacheMode::Default
+        && conditions.iter().any(|name| request.fields.contains(name))
+    {
+        return profile.own_conditions;
+    }
     let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";
     if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
 }

@@ -6,6 +6,7 @@ use super::{
     Answer, CacheMode, Credentials, Profile, Reason,
     cors_check::cors_check,
     headers::{text, tokens},
+    network::cache_mode,
     preflight_cache::PreflightCache,
     request::{Request, is_safelisted},
 };
@@ -31,13 +32,18 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
+    let mode = cache_mode(profile, request);
     if profile.preflights_have_cache_mode
-        && !matches!(request.fetch.cache, CacheMode::Default | CacheMode::ForceCache)
+        && !matches!(mode, CacheMode::Default | CacheMode::ForceCache)
     {
         return false;
     }
     let matching = cache.matching(request);
-    let is_asked = profile.watched_methods_are_asked && is_forced(profile, request);
+    let is_forced = is_forced(profile, request);
+    if is_forced && matching.is_empty() {
+        return false;
+    }
+    let is_asked = is_forced && profile.watched_methods_are_asked;
     let method_needs_none = is_safelisted(&request.method) && !is_asked;
     (method_needs_none || matching.has_method(&request.method))
         && unsafe_names.iter().all(|name| matching.has_name(name, covers(profile, name)))

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use super::CacheMode;
+
 /// One browser engine, as far as engines differ; the source of each difference stands at its
 /// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,8 +115,11 @@ pub struct Profile {
     /// Whether who listens to an upload needs the method in the cache of preflights, even if it is
     /// a safelisted one (Fetch, 4.3). Not in Chromium.
     pub watched_methods_are_asked: bool,
+    /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
+    /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
+    pub own_conditions: CacheMode,
     /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
-    /// and says so. Chromium does so.
+    /// and says so; what is not to be stored is not. Chromium does so.
     pub preflights_have_cache_mode: bool,
     /// Whether `Sec-Fetch-Site` of a preflight is about all addresses of the redirects before it,
     /// as that of the request is. Fetch says so (4.8: "URL list"); Chromium looks at the last.
