@@ -22,6 +22,23 @@ const MOST_OF_ONE: usize = 180;
 const KEPT_OF_ONE: usize = 150;
 
 /// The cookies of all sites.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::browser::{Answer, Fetch, Profile, State, run};
+///
+/// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
+/// let (state, _) = run(state, None, Fetch::navigate("https://shop.example/"), |_| {
+///     let mut answer = Answer { status: 200, ..Answer::default() };
+///     for line in ["__Host-session=s; Path=/; Secure; HttpOnly", "__Host-broken=1"] {
+///         answer.headers.append("set-cookie", line.parse().unwrap());
+///     }
+///     answer
+/// });
+/// let [cookie] = state.cookies().iter().collect::<Vec<_>>()[..] else { panic!("one is kept") };
+/// assert_eq!(cookie.name(), "__Host-session");
+/// assert!(cookie.is_http_only() && cookie.is_host_only());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
