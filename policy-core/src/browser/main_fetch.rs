@@ -1,7 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
+    Sent, State,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},

@@ -2,6 +2,7 @@
 //! from the text of its RFC and parses nothing: it is told what a field was made of.
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
     reason = "laws fail, and say how often they were put to the test"

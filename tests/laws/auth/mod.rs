@@ -4,6 +4,7 @@
 //! where they are.
 
 mod caches;
+mod cookies;
 mod effects;
 mod faults_of_tokens;
 mod formula;

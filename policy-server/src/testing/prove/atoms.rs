@@ -21,6 +21,9 @@ const UNKNOWN_METHOD: &str = "BREW";
 /// A site that nobody grants.
 const STRANGER: &str = "https://stranger.example";
 
+/// What tells a path from others: its methods, with all that holds for them.
+type Kind<'a> = Vec<(&'a Method, Arc<str>)>;
+
 /// One path, with everything that is served there; those that are alike are checked once.
 #[derive(Debug)]
 pub(super) struct Path<'a> {
@@ -47,9 +50,9 @@ impl<'a> Path<'a> {
                 None => paths.push((&route.path, vec![route])),
             }
         }
-        let mut kinds: Vec<(Vec<(&Method, Arc<str>)>, Self)> = Vec::new();
+        let mut kinds: Vec<(Kind<'_>, Self)> = Vec::new();
         for (template, routes) in paths {
-            let kind: Vec<_> =
+            let kind: Kind<'_> =
                 routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
             if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
                 path.alike += 1;
@@ -132,8 +135,8 @@ impl<'a> Path<'a> {
 
     /// A request header that a policy of the path names beyond what follows from the route.
     pub(super) fn granted_header(&self) -> Option<&'a str> {
-        let names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
-        names.filter(|name| !matches!(*name, "*" | "authorization" | "content-type")).next()
+        let mut names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
+        names.find(|name| !matches!(*name, "*" | "authorization" | "content-type"))
     }
 
     /// The pages that make a difference, the simplest first: one for each entry of each list, and

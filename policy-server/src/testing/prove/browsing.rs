@@ -62,14 +62,11 @@ enum Kind {
 
 impl Node {
     fn of(state: State, outputs: Vec<Output>) -> Rc<Self> {
-        let mut kind = Kind::Ended(End::Lost);
-        for output in outputs {
-            kind = match output {
-                Output::Send { request, .. } => Kind::Sends(Box::new((state, request))),
-                Output::Done { outcome, .. } => Kind::Ended(end(outcome)),
-            };
-            break;
-        }
+        let kind = match outputs.into_iter().next() {
+            Some(Output::Send { request, .. }) => Kind::Sends(Box::new((state, request))),
+            Some(Output::Done { outcome, .. }) => Kind::Ended(end(outcome)),
+            None => Kind::Ended(End::Lost),
+        };
         Rc::new(Self { kind, next: RefCell::default() })
     }
 

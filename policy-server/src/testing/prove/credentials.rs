@@ -168,7 +168,8 @@ pub(super) struct Mint<'a> {
     sessions: Option<&'a SessionService>,
     tokens: Option<&'a TokenService>,
     clock: &'a Clock,
-    /// How many were made: each has a name of its own.
+    /// The place of the path, and how many were made for it.
+    place: u64,
     made: u64,
 }
 
@@ -184,14 +185,15 @@ struct Rights {
 }
 
 impl<'a> Mint<'a> {
-    /// `made` are those that there are already.
-    pub(super) fn new(guard: &'a Guard, made: u64) -> Self {
+    /// For the path at this place: ids of sessions differ between paths.
+    pub(super) fn new(guard: &'a Guard, place: u64) -> Self {
         let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
-        Self { sessions, tokens, clock: &guard.clock, made }
+        Self { sessions, tokens, clock: &guard.clock, place, made: 0 }
     }
 
-    pub(super) fn made(&self) -> u64 {
-        self.made
+    /// What no other has of which something is made.
+    fn number(&self) -> u64 {
+        (self.place << 16) + self.made
     }
 
     /// Everybody who makes a difference to a path, those who are simplest first.
@@ -219,7 +221,7 @@ impl<'a> Mint<'a> {
         self.made += 1;
         let now = self.clock.now();
         Facts {
-            subject: format!("policy-probe-{}", self.made),
+            subject: format!("user-{}", self.made),
             kind,
             scopes: rights.scopes.clone(),
             roles: rights.roles.clone(),
@@ -232,7 +234,7 @@ impl<'a> Mint<'a> {
         let Some(service) = self.sessions else { return };
         for (place, rights) in rights.iter().enumerate() {
             let facts = self.facts(Kind::Session, rights);
-            let Some((cookie, csrf)) = begin(service, &facts, self.made, true).await else {
+            let Some((cookie, csrf)) = begin(service, &facts, self.number(), true).await else {
                 continue;
             };
             let name = format!("somebody logged in{}", rights.name);
@@ -255,7 +257,7 @@ impl<'a> Mint<'a> {
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         let facts = self.facts(Kind::Session, &best);
         let unknown = SessionId::drawn(spread(u64::MAX)).text();
-        let expired = begin(service, &facts, self.made, false).await.map(|(cookie, _)| cookie);
+        let expired = begin(service, &facts, self.number(), false).await.map(|(cookie, _)| cookie);
         for (name, cookie, flaw) in [
             ("a cookie that is no session's", Some("none".to_owned()), Flaw::Malformed),
             ("a session that never was", Some(unknown), Flaw::Unknown),

@@ -113,7 +113,7 @@ impl Proof {
     }
 
     /// What a law does not look at, because the app says so.
-    fn outside(&self, law: Law) -> Vec<String> {
+    pub fn outside(&self, law: Law) -> Vec<String> {
         let mut lines = Vec::new();
         for route in &self.declared.routes {
             let place = || match &route.description {
@@ -173,9 +173,9 @@ impl Proof {
 pub fn every_exchange<S: Send + Sync + 'static>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
     let (declared, service) = prepared(app);
     let paths = Path::all(&declared);
-    let Some(mut survey) = Survey::new(&declared, &service, 1) else { return };
-    for path in &paths {
-        survey.at(path).exchanges(|exchange| {
+    let Some(mut survey) = Survey::new(&declared, &service) else { return };
+    for (place, path) in paths.iter().enumerate() {
+        survey.at(place, path).exchanges(|exchange| {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| law(exchange))) {
                 eprintln!("the law does not hold for\n{exchange}");
                 resume_unwind(panic);
@@ -230,11 +230,13 @@ fn survey_all<S: Send + Sync + 'static>(
         let work = |worker: usize| {
             let paths = &paths;
             scope.spawn(move || {
-                let Some(mut survey) = Survey::new(declared, service, worker as u64 + 1) else {
+                let Some(mut survey) = Survey::new(declared, service) else {
                     return Vec::new();
                 };
                 let of_worker = paths.iter().enumerate().skip(worker).step_by(workers);
-                of_worker.map(|(place, path)| (place, survey_one(&mut survey, path))).collect()
+                of_worker
+                    .map(|(place, path)| (place, survey_one(&mut survey, place, path)))
+                    .collect()
             })
         };
         let threads: Vec<_> = (0..workers).map(work).collect();
@@ -249,10 +251,11 @@ fn survey_all<S: Send + Sync + 'static>(
 
 fn survey_one<'a, S: Send + Sync + 'static>(
     survey: &mut Survey<'a, S>,
+    place: usize,
     path: &Path<'a>,
 ) -> Tallies {
     let mut tallies = Tallies::new(&survey.declared.own);
-    let mut at = survey.at(path);
+    let mut at = survey.at(place, path);
     laws::judge_path(&mut at, &mut tallies);
     at.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
     at.exchanges(|exchange| {

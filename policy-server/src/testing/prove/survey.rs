@@ -31,7 +31,6 @@ pub(super) struct Survey<'a, S> {
     pub(super) declared: &'a Declared,
     pub(super) server: Server<S>,
     browsing: Browsing,
-    mint_from: u64,
     /// The name of the cookie of the sessions.
     pub(super) cookie: String,
     url: String,
@@ -49,7 +48,7 @@ pub(super) struct At<'a, 's, S> {
 }
 
 impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
-    pub(super) fn new(declared: &'a Declared, service: &AppService<S>, part: u64) -> Option<Self> {
+    pub(super) fn new(declared: &'a Declared, service: &AppService<S>) -> Option<Self> {
         let server = Server::new(service, &declared.own)?;
         let sessions = server.guard().sessions.clone();
         let line = sessions.as_ref().and_then(|sessions| {
@@ -65,9 +64,8 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
         let now = Duration::from_millis(server.guard().clock.now().millis());
         let browsing = Browsing::new(&declared.own, now, line.as_deref(), &scheme);
         let url = format!("{}/policy-probe", declared.own);
-        let mint_from = part << 32;
         let cookie = cookie.unwrap_or_default();
-        Some(Self { declared, server, browsing, mint_from, cookie, url })
+        Some(Self { declared, server, browsing, cookie, url })
     }
 
     /// Whether a browser keeps a cookie of an answer, and sends it back.
@@ -75,10 +73,10 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
         self.browsing.takes(&self.declared.own, reply)
     }
 
-    pub(super) fn at<'s>(&'s mut self, path: &'s Path<'a>) -> At<'a, 's, S> {
-        let mut mint = Mint::new(self.server.guard(), self.mint_from);
+    /// At the path at this place.
+    pub(super) fn at<'s>(&'s mut self, place: usize, path: &'s Path<'a>) -> At<'a, 's, S> {
+        let mut mint = Mint::new(self.server.guard(), place as u64);
         let callers = self.server.wait(mint.callers(&path.routes));
-        self.mint_from = mint.made();
         let pages = path.pages(self.declared);
         At { survey: self, path, pages, callers, is_pure: false, answers: HashMap::new() }
     }

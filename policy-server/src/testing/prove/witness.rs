@@ -68,7 +68,7 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let url = exchange.url();
     match page {
         "null" => {
-            writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?
+            writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?;
         }
         page => writeln!(f, "  open      {page} ({why})")?,
     }
@@ -160,7 +160,7 @@ fn shown(value: &str) -> &str {
 
 /// A request as a command; credentials are left to who types it.
 fn curl(own: &str, asked: &Asked) -> String {
-    let mut command = format!("curl -i");
+    let mut command = "curl -i".to_owned();
     match asked.method.as_str() {
         "GET" => (),
         "HEAD" => command.push_str(" -I"),

@@ -18,6 +18,9 @@ const KEPT: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 
 /// What makes one answer another one: who may read it, and for whom it is.
 type View = (Vec<Option<String>>, Option<Box<str>>);
 
+/// The fields of a `Vary`, and what a request says in them.
+type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
+
 /// A stored answer is given only to requests that are alike in every field of its `Vary`; so those
 /// get the same from the app (RFC 9111 4.1).
 pub(super) fn vary<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
@@ -44,7 +47,7 @@ pub(super) fn vary<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &m
     }
     let lists: Vec<Vec<String>> = stored.iter().map(|(_, reply, _)| varies(reply)).collect();
     // For each `Vary`, what all requests get that are alike in it.
-    let mut groups: HashMap<(&[String], Vec<Option<&HeaderValue>>), Vec<usize>> = HashMap::new();
+    let mut groups: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     let mut distinct: Vec<&[String]> = lists.iter().map(Vec::as_slice).collect();
     distinct.sort_unstable();
     distinct.dedup();

@@ -62,11 +62,12 @@ pub(super) fn uniform<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies:
             let (before, expected) = first.get_or_insert_with(|| (asked.clone(), fields.clone()));
             let is_right = reply.ran.is_none() && reply.status == status && fields == *expected;
             let verdict = Verdict::unless(!is_right, || Fault {
-                expected: format!("status {status}, with the fields {}", expected.join(", ")),
-                seen: format!("status {}, with the fields {}", reply.status, fields.join(", ")),
+                expected: format!("status {status}, {}", listed(expected)),
+                seen: format!("status {}, {}", reply.status, listed(&fields)),
                 attribute: "auth",
             });
-            let asked = [&*before, &asked];
+            let both = [before, &asked];
+            let asked = both.into_iter().skip(usize::from(caller.is_nobody())).collect::<Vec<_>>();
             tallies.requests(Law::UniformRefusal, at.path, route.method.as_str(), &asked, verdict);
         }
     }
@@ -82,4 +83,8 @@ fn told(headers: &HeaderMap) -> Vec<String> {
         .collect();
     fields.sort_unstable();
     fields
+}
+
+fn listed(fields: &[String]) -> String {
+    if fields.is_empty() { "no field".to_owned() } else { fields.join(", ") }
 }

@@ -164,9 +164,12 @@ impl Verdict {
     }
 }
 
+/// What a law says about an exchange.
+type Judge = fn(&Exchange<'_>) -> Verdict;
+
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, fn(&Exchange<'_>) -> Verdict); 7] = [
+    let laws: [(Law, Judge); 8] = [
         (Law::ReadSoundness, reading::sound),
         (Law::ReadCompleteness, reading::complete),
         (Law::ErrorsReadable, reading::errors),
@@ -174,11 +177,11 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
         (Law::OriginEcho, origins::of_exchange),
         (Law::NoAmbientWrite, writing::no_ambient),
         (Law::AuthBeforeHandler, callers::before_handler),
+        (Law::Cookies, cookies::of_exchange),
     ];
     for (law, judge) in laws {
         tallies.exchange(law, exchange, judge(exchange));
     }
-    tallies.exchange(Law::Cookies, exchange, cookies::of_exchange(exchange));
 }
 
 /// Puts every law about the answers of one path to the test.

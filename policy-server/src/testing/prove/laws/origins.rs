@@ -4,6 +4,7 @@ use http::{HeaderValue, Method, header};
 
 use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
 use crate::testing::prove::{
+    declared::Sharing,
     exchange::Exchange,
     probe::Conduct,
     server::{Asked, Reply},
@@ -21,7 +22,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
         let Some(named) = reply.field("access-control-allow-origin") else { continue };
         let has_credentials = reply.headers.contains_key("access-control-allow-credentials");
         let is_right = match named {
-            "*" => !has_credentials && sharing.is_some_and(|sharing| sharing.is_for_all()),
+            "*" => !has_credentials && sharing.is_some_and(Sharing::is_for_all),
             named => {
                 named == exchange.page() && sharing.is_some_and(|sharing| sharing.names(named))
             }

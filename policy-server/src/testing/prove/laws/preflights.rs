@@ -109,7 +109,7 @@ fn lists(reply: &Reply) -> String {
         .into_iter()
         .filter_map(|name| Some(format!("{name}: {}", reply.field(name)?)))
         .collect();
-    if lists.is_empty() { format!("status {}", reply.status) } else { lists.join(", ") }
+    if lists.is_empty() { "no field of CORS".to_owned() } else { lists.join(", ") }
 }
 
 fn seen(reply: &Reply) -> String {
