@@ -67,6 +67,14 @@ async fn login(_sessions: Sessions) {}
 #[csrf(origin)]
 async fn prefer() {}
 
+/// Guests read with a token; their pages are not trusted with the sessions of others.
+#[allow(deprecated, reason = "a warning of the attributes: sessions are not for those pages")]
+#[post("/quotes")]
+#[cors(origins = ["https://guest.shop.example"])]
+#[auth(session | token)]
+#[csrf(origin)]
+async fn quote() {}
+
 #[options("/orders")]
 #[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
 #[auth(public)]
@@ -123,7 +131,8 @@ pub(crate) fn app() -> App<()> {
         .shared_origins("partners", &partners)
         .cors(EVERYBODY)
         .routes(routes![
-            index, order, change, buy, describe, login, prefer, hook, revoke, prices, feed, events
+            index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
+            events
         ])
         .scope("/internal", Scope::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).cors(SHOP))
