@@ -12,7 +12,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
 use policy_core::browser::{self, Sent};
-use policy_server::{App, AppService, Body, CachePolicy, Isolation, Limits, Mount};
+use policy_server::{App, AppService, Body, CachePolicy, CorsPolicy, Isolation, Limits, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
@@ -48,6 +48,8 @@ pub(crate) struct World {
 pub(crate) struct Group {
     pub(crate) methods: Vec<&'static str>,
     pub(crate) policy: Option<Policy>,
+    /// In its place, one whose origins can change.
+    pub(crate) at_run_time: Option<CorsPolicy>,
     pub(crate) cache: Option<CachePolicy>,
     pub(crate) isolation: Option<Isolation>,
 }
@@ -153,13 +155,12 @@ pub(crate) struct Reply {
 
 impl Site {
     pub(crate) fn new(world: &World) -> Self {
-        Self::with(world, |app| app)
+        Self::with(world, App::new(()).public_origin(OWN))
     }
 
-    /// The same of an app that has more to it.
-    pub(crate) fn with(world: &World, more: impl FnOnce(App<()>) -> App<()>) -> Self {
+    /// The same as a part of this app.
+    pub(crate) fn with(world: &World, mut app: App<()>) -> Self {
         let calls = Arc::default();
-        let mut app = App::new(()).public_origin(OWN);
         for group in &world.groups {
             let (plan, calls) = (world.plan.clone(), Arc::clone(&calls));
             let service =
@@ -171,6 +172,9 @@ impl Site {
             }
             if let Some(policy) = &group.policy {
                 mount = mount.cors(policy.config());
+            }
+            if let Some(policy) = group.at_run_time {
+                mount = mount.cors(policy);
             }
             if let Some(cache) = group.cache {
                 mount = mount.cache(cache);
@@ -185,7 +189,7 @@ impl Site {
         }
         let service = RUNTIME.with(|runtime| {
             let _entered = runtime.enter();
-            more(app).build().expect("an app without problems")
+            app.build().expect("an app without problems")
         });
         Self { service, calls }
     }

@@ -1,4 +1,4 @@
-//! What is not asked before an answer to a preflight.
+//! What is not asked before a preflight is answered, and for what isolation refuses.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -57,24 +57,47 @@ async fn by_key(_me: Principal) {}
 #[auth(session)]
 async fn own_options(_me: Principal) {}
 
+fn house() -> (House, Store) {
+    let store = Store::default();
+    let sessions = Sessions::store(store.clone());
+    let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
+    let app = app.routes(routes![by_session, by_token, by_key, own_options, guarded]);
+    (House::new(app.routes(routes![login, login_by_token])), store)
+}
+
+/// A credential of whatever kind, good or bad.
+fn shown(house: &House) -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let id = house.send(Request::post("/login").body("ada")).set_id().expect("an id");
+    let token = house.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
+    let cookie = |id: &str| ("cookie", format!("__Host-sid={id}"));
+    let bearer = |token: &str| ("authorization", format!("Bearer {token}"));
+    select(vec![
+        vec![],
+        vec![cookie(&id)],
+        vec![cookie(&"A".repeat(43))],
+        vec![bearer(&token)],
+        vec![bearer("a.b.c")],
+        vec![bearer(&token), bearer(&token)],
+        vec![("x-key", "1".to_owned())],
+        vec![cookie(&id), bearer(&token), ("x-key", "1".to_owned())],
+    ])
+}
+
+#[put("/guarded")]
+#[auth(session | token)]
+#[isolation(same_origin)]
+async fn guarded(_me: Principal) {}
+
 /// T9, nobody is asked. The answer to a preflight is the same with and without credentials, good
 /// ones and bad ones; and for it no store is asked, no scheme, no anti-forgery check and no rate.
 #[test]
 fn t09_a_preflight_asks_nobody_who_sent_it() {
-    let store = Store::default();
-    let sessions = Sessions::store(store.clone());
-    let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
-    let app = app.routes(routes![by_session, by_token, by_key, own_options, login, login_by_token]);
-    let house = House::new(app);
-    let id = house.send(Request::post("/login").body("ada")).set_id();
-    let token = house.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
-    let shown =
-        ["nothing", "a session", "no session", "a token", "no token", "a key", "two tokens"];
-    let metadata = ["cross-site", "same-site", "none", "nonsense"];
+    let (house, store) = house();
+    let metadata = vec!["cross-site", "same-site", "none", "nonsense"];
     let cases = (
         select(&["/session", "/token", "/key", "/own"][..]),
-        select(shown.to_vec()),
-        select(metadata.to_vec()),
+        shown(&house),
+        select(metadata),
         select(&[APP, "https://evil.test"][..]),
     );
     holds("T9, callers", 40, cases, |(path, shown, metadata, origin)| {
@@ -83,21 +106,47 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
             .with("access-control-request-method", "PUT")
             .with("access-control-request-headers", "x-key");
         let plain = house.send(preflight.clone());
-        let bearer = |request: Request, token: &str| request.bearer(token);
-        let request = match shown {
-            "a session" => preflight.cookie(id.as_deref()),
-            "no session" => preflight.cookie(Some(&"A".repeat(43))),
-            "a token" => bearer(preflight, &token),
-            "no token" => bearer(preflight, "a.b.c"),
-            "two tokens" => bearer(bearer(preflight, &token), &token),
-            "a key" => preflight.with("x-key", "1"),
-            _ => preflight,
-        };
+        let request =
+            shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
         let before = (store.calls(), ASKED.load(Ordering::Relaxed));
         let reply = house.send(request.with("sec-fetch-site", metadata).body("content"));
         prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
         prop_assert_eq!(&reply, &plain);
         prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
-        Ok(Premise::met_if(origin == APP && shown != "nothing"))
+        Ok(Premise::met_if(origin == APP && !shown.is_empty()))
+    });
+}
+
+/// T19, before anybody is asked. What isolation refuses is refused in the same words whatever
+/// credentials come along, and nobody looks at these.
+#[test]
+fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
+    let (house, store) = house();
+    let fields = |name: &'static str, values: &[&'static str]| {
+        select(values.iter().map(|value| (name, *value)).collect::<Vec<_>>())
+    };
+    let metadata = (
+        fields("sec-fetch-site", &["cross-site", "same-site", "nonsense", "same-origin"]),
+        fields("sec-fetch-mode", &["cors", "no-cors", "navigate"]),
+        fields("sec-fetch-dest", &["empty", "document", "image"]),
+    );
+    let cases = (select(&["/guarded", "/key"][..]), shown(&house), metadata);
+    holds("T19, callers", 40, cases, |(path, shown, (site, mode, dest))| {
+        let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
+        let request = [site, mode, dest]
+            .into_iter()
+            .fold(request, |request, (name, value)| request.with(name, value));
+        let plain = house.send(request.clone());
+        let request =
+            shown.iter().fold(request, |request, (name, value)| request.with(name, value));
+        let before = (store.calls(), ASKED.load(Ordering::Relaxed));
+        let reply = house.send(request);
+        let is_refused = site.1 != "same-origin";
+        prop_assert_eq!(reply.body.contains("isolation.cross-site"), is_refused, "{:?}", reply);
+        if is_refused {
+            prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
+            prop_assert_eq!(&reply, &plain);
+        }
+        Ok(Premise::met_if(is_refused && !shown.is_empty()))
     });
 }

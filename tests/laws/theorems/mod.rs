@@ -1,9 +1,12 @@
 //! What engine and browser do together, whatever the handlers do against it.
 
 mod caches;
+mod isolation;
 mod origins;
 mod preflights;
 mod reads;
+mod revocations;
+mod transports;
 
 use http::HeaderMap;
 use policy_core::browser::{

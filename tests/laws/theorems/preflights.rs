@@ -157,7 +157,7 @@ fn t11_what_is_sent_without_asking_was_granted() {
 }
 
 /// A script that mostly has to ask.
-fn asking_fetch() -> impl Strategy<Value = Fetch> {
+pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
     let method = select(&["PUT", "DELETE", "POST", "PATCH", "PURGE", "GET"][..]);
     let headers = &[
         ("x-a", "1"),
