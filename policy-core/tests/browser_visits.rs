@@ -1,5 +1,9 @@
 //! Whole visits: what a browser keeps from one load for the next.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what a test cannot do without fails it"
+)]
 
 use std::time::Duration;
 

@@ -50,6 +50,9 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
             Some(case) => generated.into_iter().filter(|(number, _)| *number == case).collect(),
             None => generated.into_iter().filter(|(number, _)| *number < cases).collect(),
         };
+        if alone.is_some() {
+            chosen.iter().for_each(|(_, case)| println!("{case}"));
+        }
         found += run.block(chosen, &mut differences)?;
         if (block + 1) % 20 == 0 || found >= SHOWN {
             let seconds = began.elapsed().as_secs_f64();

@@ -38,7 +38,7 @@ async fn index() -> &'static str {
 
 #[get("/orders/{id}")]
 #[cors(SHOP)]
-#[auth(session | token, scopes = ["orders:read"])]
+#[auth(session | token, scopes = ["orders:read", "orders:list"])]
 #[cache(private, max_age = 30)]
 async fn order(id: u64, _who: Principal) -> String {
     panic!("handlers do not run in proofs: {id}")
@@ -63,9 +63,22 @@ async fn buy() {}
 async fn login(_sessions: Sessions) {}
 
 #[post("/preferences")]
-#[auth(session, optional)]
+#[auth(session, optional, roles = ["buyer"])]
 #[csrf(origin)]
 async fn prefer() {}
+
+/// Guests read with a token; their pages are not trusted with the sessions of others.
+#[allow(deprecated, reason = "a warning of the attributes: sessions are not for those pages")]
+#[post("/quotes")]
+#[cors(origins = ["https://guest.shop.example"])]
+#[auth(session | token)]
+#[csrf(origin)]
+async fn quote() {}
+
+#[options("/orders")]
+#[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
+#[auth(public)]
+async fn describe() {}
 
 #[post("/hook")]
 #[cors(none)]
@@ -118,7 +131,8 @@ pub(crate) fn app() -> App<()> {
         .shared_origins("partners", &partners)
         .cors(EVERYBODY)
         .routes(routes![
-            index, order, change, buy, login, prefer, hook, revoke, prices, feed, events
+            index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
+            events
         ])
         .scope("/internal", Scope::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).cors(SHOP))

@@ -157,7 +157,6 @@ impl Cookie {
         let is_for_host =
             host == self.domain || !self.is_host_only && domain_matches(host, &self.domain);
         is_for_host
-            && !self.is_expired(now)
             && path_matches(request.url.path().as_bytes(), &self.path)
             && (!self.is_secure || request.is_secure(profile))
             && (!self.is_http_only || access == Access::Http)

@@ -236,4 +236,21 @@ mod tests {
         assert_eq!(browser.sends(&ask), "");
         assert_eq!(browser.sends(&Ask::at(SHOP)), "a=1");
     }
+
+    #[test]
+    fn a_sandboxed_page_is_foreign_to_its_own_site() {
+        let sandboxed = Page { origin: PageOrigin::Opaque, ..Page::at(url(SHOP)) };
+        let ask = Ask { page: Some(sandboxed), ..Ask::from(SHOP, SHOP) };
+        assert_eq!(with_kinds(Profile::STANDARD).sends(&ask), "none=1");
+        assert_eq!(with_kinds(Profile::CHROMIUM).sends(&ask), "");
+        assert_eq!(with_kinds(Profile::FIREFOX).sends(&ask), "");
+    }
+
+    #[test]
+    fn one_of_a_partition_stands_beside_one_of_all_windows() {
+        let (own, chip) = ("a=1; Secure", "a=2; Secure; Partitioned");
+        let mut browser = Browser::new(Profile::CHROMIUM).gets(&Ask::at(SHOP), &[own, chip]);
+        assert_eq!(browser.sends(&Ask::at(SHOP)), "a=1; a=2");
+        assert_eq!(browser.jar.iter().last().unwrap().partition(), Some("https://shop.example"));
+    }
 }

@@ -82,6 +82,7 @@ impl Browser {
 
     pub(super) fn waits(mut self, time: Duration) -> Self {
         self.now += time;
+        self.jar.drop_expired(self.now);
         self
     }
 

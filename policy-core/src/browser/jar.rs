@@ -22,6 +22,23 @@ const MOST_OF_ONE: usize = 180;
 const KEPT_OF_ONE: usize = 150;
 
 /// The cookies of all sites.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::browser::{Answer, Fetch, Profile, State, run};
+///
+/// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
+/// let (state, _) = run(state, None, Fetch::navigate("https://shop.example/"), |_| {
+///     let mut answer = Answer { status: 200, ..Answer::default() };
+///     for line in ["__Host-session=s; Path=/; Secure; HttpOnly", "__Host-broken=1"] {
+///         answer.headers.append("set-cookie", line.parse().unwrap());
+///     }
+///     answer
+/// });
+/// let [cookie] = state.cookies().iter().collect::<Vec<_>>()[..] else { panic!("one is kept") };
+/// assert_eq!(cookie.name(), "__Host-session");
+/// assert!(cookie.is_http_only() && cookie.is_host_only());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
@@ -42,7 +59,6 @@ impl Jar {
         now: Duration,
         request: &CookieContext<'_>,
     ) -> Option<HeaderValue> {
-        self.drop_expired(now);
         self.ticks += 1;
         let mut sent = Vec::new();
         for cookie in &mut self.cookies {
@@ -94,7 +110,6 @@ impl Jar {
         access: Access,
         line: &[u8],
     ) {
-        self.drop_expired(now);
         self.ticks += 1;
         let Some(mut new) = set_cookie::parse(profile, line)
             .and_then(|line| Cookie::received(profile, now, request, access, &line, self.ticks))
@@ -121,7 +136,7 @@ impl Jar {
         }
     }
 
-    /// Forgets what is over.
+    /// Forgets what is over; whoever lets time pass calls it.
     pub(super) fn drop_expired(&mut self, now: Duration) {
         self.cookies.retain(|cookie| !cookie.is_expired(now));
     }

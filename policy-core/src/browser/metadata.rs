@@ -128,6 +128,8 @@ mod tests {
         let url = "https://api.shop.example/";
         let [site, .., user] = sent(&Fetch::navigate(url), None, &[url]);
         assert_eq!((site.as_deref(), user.as_deref()), (Some("none"), Some("?1")));
+        let [.., user] = sent(&Fetch::image(url), None, &[url]);
+        assert_eq!(user, None, "no navigation");
     }
 
     #[test]

@@ -184,6 +184,14 @@ pub enum Variants {
 
 impl Profile {
     /// The same with another setting for the cookies of other sites.
+    ///
+    /// ```
+    /// use policy_core::browser::{Profile, ThirdParty};
+    ///
+    /// assert_eq!(Profile::CHROMIUM.third_party, ThirdParty::Blocked);
+    /// let lenient = Profile::CHROMIUM.third_party(ThirdParty::Sent);
+    /// assert_eq!(lenient.third_party, ThirdParty::Sent);
+    /// ```
     #[must_use]
     pub const fn third_party(self, third_party: ThirdParty) -> Self {
         Self { third_party, ..self }

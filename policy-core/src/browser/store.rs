@@ -19,6 +19,8 @@ use super::{
 
 /// The most answers that are kept; the one that was used the longest ago goes first.
 const MOST: usize = 1000;
+/// The most bytes of content of all.
+const ROOM: usize = 64 << 20;
 
 /// What is cached, the last used at the end.
 #[derive(Clone, Debug, Default)]
@@ -108,8 +110,7 @@ impl Store {
             let mut answer = answer.clone();
             answer.headers.remove(SET_COOKIE);
             self.entries.push(Entry::of(profile, now, key, request, answer));
-            let excess = self.entries.len().saturating_sub(MOST);
-            self.entries.drain(..excess);
+            self.drop_excess();
         }
     }
 
@@ -129,6 +130,18 @@ impl Store {
             self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
         }
         Some(updated)
+    }
+
+    /// Makes room for the last one.
+    fn drop_excess(&mut self) {
+        let mut room = ROOM;
+        let kept = self.entries.iter().rev().take(MOST).take_while(|entry| {
+            let is_kept = entry.answer.body.len() <= room;
+            room = room.saturating_sub(entry.answer.body.len());
+            is_kept
+        });
+        let excess = self.entries.len() - kept.count();
+        self.entries.drain(..excess);
     }
 
     /// The place of the answer to choose, of several the newest, and whether its `Vary` lets it be
@@ -310,6 +323,18 @@ mod tests {
         browser = browser.keeps(&of(MOST), &answer(200, &[MAX_AGE]));
         assert_eq!(browser.store.entries.len(), MOST);
         assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("fresh", "miss"));
+    }
+
+    #[test]
+    fn large_answers_make_others_go() {
+        let of = |number| request(Method::GET, &format!("{ASSET}/{number}"), &[]);
+        let large = Answer { body: vec![0; LONGEST], ..answer(200, &[MAX_AGE]) };
+        let mut browser = Browser::new(Profile::STANDARD);
+        for number in 0..=ROOM / LONGEST {
+            browser = browser.keeps(&of(number), &large);
+        }
+        assert_eq!(browser.store.entries.len(), ROOM / LONGEST);
+        assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("miss", "fresh"));
     }
 
     #[test]
@@ -636,6 +661,9 @@ mod tests {
             browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
             browser.keeps(&get(&[]), &answer(200, &[MAX_AGE])).finds(&get(&[]))
         };
+        let url = Url::parse(ASSET).unwrap();
+        let of = |place| Partition::of(&Profile::CHROMIUM, Some(&sandboxed), place, &url, true);
+        assert!(of(Place::Page).is_transient && !of(Place::Frame).is_transient);
         assert_eq!(finds(Profile::CHROMIUM), "miss");
         assert_eq!(finds(Profile::STANDARD), "fresh");
     }

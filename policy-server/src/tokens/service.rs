@@ -318,6 +318,17 @@ impl TokenService {
         self.issue(identity, issued, grant).map(|issued| issued.access_token)
     }
 
+    /// A ticket of a user who logged in at `authenticated`.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn mint_ticket(
+        &self,
+        identity: Identity,
+        authenticated: Timestamp,
+    ) -> Result<String, Problem> {
+        let authenticated = Some(authenticated);
+        self.put_ticket(Caller { identity, authenticated, session: None, token: None }).await
+    }
+
     /// How long an access token is good, with all leeway.
     #[cfg(feature = "testing")]
     pub(crate) fn longest(&self) -> Duration {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::Method;
 use policy_core::{
-    browser::{Credentials, Fetch, Mode, Page, PageOrigin, Url},
+    browser::{Credentials, Fetch, Mode, Page, PageOrigin, ReferrerPolicy, Url},
     csrf,
 };
 
@@ -218,6 +218,13 @@ impl Stance {
             granted: Vec::new(),
             stands_for_others: true,
         })
+    }
+
+    /// The same page, where it says nothing of itself to those whom it asks: its forms have the
+    /// origin `null` (Fetch, 3.2: append a request `Origin` header).
+    pub(super) fn silent(&self) -> Self {
+        let referrer_policy = ReferrerPolicy::NoReferrer;
+        Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
     }
 
     /// A sandboxed frame in a page of a stranger.

@@ -18,7 +18,7 @@ use std::{
 use http::{HeaderName, HeaderValue, header};
 use policy_core::browser::{
     Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile,
-    ResponseType, Sent, State, ThirdParty, step,
+    ReferrerPolicy, ResponseType, Sent, State, ThirdParty, step,
 };
 
 use super::{
@@ -169,8 +169,8 @@ pub(super) struct Browsing {
     loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
     /// Pages that stand in for others, with how they are related to the app.
     stand_ins: Vec<(String, StandIn)>,
-    /// The places of those, by origins.
-    places: HashMap<String, usize>,
+    /// The places of those, by origins, and whether they tell them.
+    places: HashMap<(String, bool), usize>,
 }
 
 /// A page in the place of another one that is the same to a browser but for its name.
@@ -228,7 +228,9 @@ impl Browsing {
 
     /// The page that stands in for another.
     pub(super) fn stand_in(&mut self, own: &str, stance: &Stance) -> Option<StandIn> {
-        if let Some(place) = self.places.get(&stance.origin) {
+        let is_silent = stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
+        let name = (stance.origin.clone(), is_silent);
+        if let Some(place) = self.places.get(&name) {
             return self.stand_ins.get(*place).map(|(_, stand_in)| stand_in.clone());
         }
         let [none, ..] = &self.browsers;
@@ -240,14 +242,14 @@ impl Browsing {
             Output::Done { .. } => None,
         });
         let is_opaque = stance.page.origin == PageOrigin::Opaque;
-        let relation = format!("{} {is_opaque} {site:?}", stance.page.url.scheme());
+        let relation = format!("{} {is_opaque} {is_silent} {site:?}", stance.page.url.scheme());
         let known = self.stand_ins.iter().position(|(known, _)| *known == relation);
         let place = known.unwrap_or(self.stand_ins.len());
         if known.is_none() {
             let (page, origin) = (Rc::new(stance.page.clone()), stance.origin.as_str().into());
             self.stand_ins.push((relation, StandIn { place, page, origin }));
         }
-        self.places.insert(stance.origin.clone(), place);
+        self.places.insert(name, place);
         self.stand_ins.get(place).map(|(_, stand_in)| stand_in.clone())
     }
 

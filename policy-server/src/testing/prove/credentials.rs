@@ -31,6 +31,8 @@ pub(super) struct Caller {
     pub(super) csrf: Option<String>,
     /// The credential of an own scheme.
     pub(super) own: Option<String>,
+    /// Whether there is a ticket in the query: another one each time, since each is good for once.
+    pub(super) has_ticket: bool,
 }
 
 /// What a credential is worth.
@@ -60,7 +62,7 @@ pub(super) struct Facts {
     pub(super) scopes: Vec<&'static str>,
     pub(super) roles: Vec<&'static str>,
     /// When they proved who they are.
-    authenticated: Timestamp,
+    pub(super) authenticated: Timestamp,
     now: Timestamp,
 }
 
@@ -69,6 +71,7 @@ pub(super) struct Facts {
 pub(super) enum Kind {
     Session,
     Token,
+    Ticket,
     Own,
 }
 
@@ -82,6 +85,7 @@ impl Caller {
             authorization: None,
             csrf: None,
             own: None,
+            has_ticket: false,
         }
     }
 
@@ -91,6 +95,7 @@ impl Caller {
         let is_taken = |kind: Kind| match kind {
             Kind::Session => requirement.session,
             Kind::Token => requirement.token,
+            Kind::Ticket => requirement.ticket,
             Kind::Own => requirement.scheme.is_some(),
         };
         let is_lost = self.has_ambient() && !is_carried;
@@ -210,6 +215,9 @@ impl<'a> Mint<'a> {
         if asks(|requirement| requirement.token) {
             self.by_token(&rights, &mut callers);
         }
+        if asks(|requirement| requirement.ticket) && self.tokens.is_some() {
+            self.by_ticket(&rights, &mut callers);
+        }
         let own = path.iter().find_map(|route| route.requirement()?.scheme);
         if let Some(own) = own {
             self.by_own_scheme(own.ambient, &rights, &mut callers);
@@ -312,6 +320,23 @@ impl<'a> Mint<'a> {
         }
     }
 
+    fn by_ticket(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
+        for rights in rights {
+            callers.push(Caller {
+                name: format!("a ticket{}", rights.name),
+                standing: Standing::Known(self.facts(Kind::Ticket, rights)),
+                has_ticket: true,
+                ..Caller::nobody()
+            });
+        }
+        callers.push(Caller {
+            name: "a ticket that is none".to_owned(),
+            standing: Standing::Bad(Kind::Ticket, Flaw::Unknown),
+            has_ticket: true,
+            ..Caller::nobody()
+        });
+    }
+
     fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
             let facts = self.facts(Kind::Own, rights);
@@ -382,7 +407,7 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     rights
 }
 
-fn identity(facts: &Facts) -> Identity {
+pub(super) fn identity(facts: &Facts) -> Identity {
     Identity::new(&facts.subject)
         .scopes(facts.scopes.iter().copied())
         .roles(facts.roles.iter().copied())

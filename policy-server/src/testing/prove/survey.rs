@@ -14,7 +14,7 @@ use policy_core::browser::Sent;
 use super::{
     atoms::{self, Path, Shape, Stance},
     browsing::{Browsing, Cookies, swapped},
-    credentials::{Caller, Mint},
+    credentials::{Caller, Mint, identity},
     declared::Declared,
     exchange::Exchange,
     probe::{Conduct, OWN_CREDENTIAL, Orders},
@@ -121,7 +121,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         }
         for shape in atoms::loads(self.path, &self.survey.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
-                for page in pages.iter().filter(|page| page.stands_for_others) {
+                let pages = pages.iter().filter(|page| page.stands_for_others);
+                let pages: Vec<_> = pages.flat_map(|page| [page.clone(), page.silent()]).collect();
+                for page in &pages {
                     self.exchange(page, &shape, caller, Conduct::Answers)
                         .iter()
                         .for_each(&mut visit);
@@ -182,6 +184,20 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         self.survey.server.ask(asked, orders)
     }
 
+    /// The path, with a ticket that was not used yet where somebody has one.
+    fn target(&self, caller: &Caller) -> String {
+        let path = &self.path.sample;
+        if !caller.has_ticket {
+            return path.clone();
+        }
+        let tokens = self.survey.server.guard().tokens.as_ref();
+        let ticket = tokens.zip(caller.facts()).and_then(|(tokens, facts)| {
+            let ticket = tokens.mint_ticket(identity(facts), facts.authenticated);
+            self.survey.server.wait(ticket).ok()
+        });
+        format!("{path}?ticket={}", ticket.as_deref().unwrap_or("none"))
+    }
+
     /// What somebody sends by a method, from a page of this origin.
     pub(super) fn by(&self, caller: &Caller, method: &Method, origin: Option<&str>) -> Asked {
         let mut headers = HeaderMap::new();
@@ -198,7 +214,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
                 headers.insert(name, value);
             }
         }
-        let target = self.path.sample.clone();
+        let target = self.target(caller);
         Asked { method: method.clone(), target, headers, body: Bytes::new() }
     }
 
@@ -252,7 +268,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         if let Some(reply) = self.answers.get(&key) {
             return Some(Rc::clone(reply));
         }
-        let asked = asked(sent, caller, names, &self.path.sample, &self.survey.cookie);
+        let asked = asked(sent, caller, names, &self.target(caller), &self.survey.cookie);
         let reply = Rc::new(self.ask(&asked, conduct)?);
         self.answers.insert(key, Rc::clone(&reply));
         Some(reply)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use policy_core::browser::{Credentials, Destination, Fetch, Mode};
+use policy_core::browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy};
 
 use super::{atoms::Path, exchange::Exchange, laws::Fault, probe::Conduct, server::Asked, survey};
 
@@ -70,7 +70,12 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
         "null" => {
             writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?;
         }
-        page => writeln!(f, "  open      {page} ({why})")?,
+        page => {
+            let is_silent = exchange.stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
+            let silent =
+                if is_silent { ", with <meta name=referrer content=no-referrer>" } else { "" };
+            writeln!(f, "  open      {page} ({why}{silent})")?;
+        }
     }
     writeln!(f, "  run       {}", script(exchange.fetch(), &url))?;
     writeln!(f, "  as        {}", exchange.caller())?;
@@ -166,7 +171,12 @@ fn curl(own: &str, asked: &Asked) -> String {
         "HEAD" => command.push_str(" -I"),
         method => command.push_str(&format!(" -X {method}")),
     }
-    command.push_str(&format!(" '{own}{}'", asked.target));
+    // A ticket was used already.
+    let (target, ticket) = match asked.target.split_once("?ticket=") {
+        Some((target, _)) => (target, "?ticket=..."),
+        None => (asked.target.as_str(), ""),
+    };
+    command.push_str(&format!(" '{own}{target}{ticket}'"));
     // What says nothing to a policy, or the same once more, is left out.
     let is_said = |name: &str| match name {
         "accept" => false,
