@@ -114,10 +114,14 @@ impl Hop {
     }
 
     /// Whether a script has to ask before it sends this (Fetch, 4.1).
-    pub(crate) fn needs_preflight(&self, fetch: &Fetch) -> bool {
-        let is_forced = fetch.watches_upload || (fetch.streams_body && fetch.body.is_some());
+    pub(crate) fn needs_preflight(&self, profile: &Profile, fetch: &Fetch) -> bool {
+        // A redirect may have dropped it.
+        let has_content =
+            fetch.body.is_some() && (self.sent.is_preflight || self.sent.body.is_some());
+        let is_watched = fetch.watches_upload && (has_content || profile.watches_empty_uploads);
         fetch.mode == Mode::Cors
-            && (is_forced
+            && (is_watched
+                || fetch.streams_body
                 || !SAFELISTED_METHODS.contains(&self.sent.method.as_str())
                 || !self.unsafe_names(fetch).is_empty())
     }
@@ -135,7 +139,7 @@ impl Hop {
             includes_credentials: fetch.credentials == Credentials::Include,
             method: self.sent.method.as_str(),
             unsafe_names: &self.unsafe_names(fetch),
-            is_preflighted: self.needs_preflight(fetch),
+            is_preflighted: self.needs_preflight(profile, fetch),
             star_allows_authorization: profile.star_allows_authorization,
         };
         world.grants(self.path(), &wanted)
