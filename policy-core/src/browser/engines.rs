@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CacheKey, CacheMode, Nameless, Profile, ThirdParty, Variants};
+use super::{CacheKey, CacheMode, Nameless, Profile, StorageAccess, ThirdParty, Variants};
 
 impl Profile {
     /// The texts of the standards; where they leave a choice, the most open one.
@@ -43,7 +43,17 @@ impl Profile {
             "upgrade",
         ],
         loopback_is_downgrade: false,
-        has_storage_access_headers: false,
+        storage_access: StorageAccess::Untold,
+        sandboxed_elements_have_referrer: false,
+        navigation_redirects: 20,
+        redirects_need_location: false,
+        redirects_have_no_password: false,
+        scripts_of_300_run: false,
+        drops_empty_lines: false,
+        repeats_names: false,
+        preflights_stick: false,
+        sandboxed_preflights_are_kept: true,
+        failures_clear_preflights: true,
         elements_tell_origin: false,
         forms_ask_caches: false,
         joins_fields: false,
@@ -97,7 +107,13 @@ impl Profile {
             "x-xss-protection",
         ],
         loopback_is_downgrade: true,
-        has_storage_access_headers: true,
+        storage_access: StorageAccess::WithCredentials,
+        navigation_redirects: 19,
+        redirects_need_location: true,
+        redirects_have_no_password: true,
+        scripts_of_300_run: true,
+        sandboxed_preflights_are_kept: false,
+        failures_clear_preflights: false,
         elements_tell_origin: true,
         forms_ask_caches: true,
         joins_fields: true,
@@ -148,7 +164,15 @@ impl Profile {
             "upgrade",
         ],
         loopback_is_downgrade: true,
-        has_storage_access_headers: true,
+        storage_access: StorageAccess::Always,
+        sandboxed_elements_have_referrer: true,
+        redirects_need_location: true,
+        drops_empty_lines: true,
+        repeats_names: true,
+        preflights_stick: true,
+        own_conditions: CacheMode::Default,
+        preflights_have_cache_mode: true,
+        preflights_know_redirects: false,
         trims_referrers: true,
         ..Self::STANDARD
     };

@@ -98,8 +98,8 @@ impl Fields {
         self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
     }
 
-    /// The CORS-unsafe request-header names: lower case, sorted, each once.
-    pub(super) fn unsafe_names(&self) -> Vec<String> {
+    /// The CORS-unsafe request-header names: lower case, sorted, each once if engines do so.
+    pub(super) fn unsafe_names(&self, profile: &Profile) -> Vec<String> {
         let (safe, mut names): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(name, value)| is_safelisted(name.as_str(), value));
         if safe.iter().map(|(_, value)| value.len()).sum::<usize>() > 1024 {
@@ -107,7 +107,9 @@ impl Fields {
         }
         let mut names: Vec<String> = names.iter().map(|(name, _)| name.to_string()).collect();
         names.sort_unstable();
-        names.dedup();
+        if !profile.repeats_names {
+            names.dedup();
+        }
         names
     }
 
@@ -281,7 +283,7 @@ mod tests {
     #[test]
     fn forbidden_fields_are_dropped() {
         let fields = written(&[("Cookie", "a=1"), ("Sec-X", "1"), ("proxy-a", "1"), ("X-A", "1")]);
-        assert_eq!(fields.unsafe_names(), ["x-a"]);
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["x-a"]);
     }
 
     #[test]
@@ -312,10 +314,15 @@ mod tests {
         let value = |length| "a".repeat(length);
         let mut fields = vec![("accept".to_owned(), value(128)); 8];
         assert!(
-            Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names().is_empty()
+            Fields::fill(&Profile::STANDARD, &fields, false)
+                .unwrap()
+                .unsafe_names(&Profile::STANDARD)
+                .is_empty()
         );
         fields.push(("accept-language".to_owned(), value(1)));
-        let names = Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names();
+        let names = Fields::fill(&Profile::STANDARD, &fields, false)
+            .unwrap()
+            .unsafe_names(&Profile::STANDARD);
         assert_eq!(names, ["accept", "accept-language"]);
     }
 
@@ -336,7 +343,7 @@ mod tests {
     #[test]
     fn a_control_byte_is_sent_as_a_space() {
         let fields = written(&[("content-language", "a\u{1}b")]);
-        assert_eq!(fields.unsafe_names(), ["content-language"]);
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["content-language"]);
         assert_eq!(fields.to_map()["content-language"], "a b");
     }
 }

@@ -1,8 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
-    Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Reason, Redirect,
+    ResponseType, Sent, State,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -67,6 +67,9 @@ impl Load {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || !state.profile.preflights_have_cache_mode;
+                        let is_kept = is_kept
+                            && (state.profile.sandboxed_preflights_are_kept
+                                || request.origin != PageOrigin::Opaque);
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -110,7 +113,7 @@ fn proceed(
 }
 
 fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason) -> Next {
-    if request.is_preflighted {
+    if request.is_preflighted && state.profile.failures_clear_preflights {
         state.preflights.clear(request);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
@@ -144,8 +147,9 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         Mode::Cors => {}
     }
     request.tainting = Tainting::Cors;
-    let unsafe_names = request.fields.unsafe_names();
-    if !preflight::is_due(&state.profile, request, &unsafe_names) {
+    let unsafe_names = request.fields.unsafe_names(&state.profile);
+    let sticks = state.profile.preflights_stick && request.is_preflighted;
+    if !sticks && !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
     request.is_preflighted = true;
@@ -181,7 +185,7 @@ fn respond(
         Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
         Tainting::Basic => {}
     }
-    if redirect::is_redirect(answer.status) {
+    if redirect::is_redirect(&state.profile, &answer) {
         match request.fetch.redirect {
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
@@ -190,7 +194,7 @@ fn respond(
             }
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &answer.headers)? {
-                    redirect::follow(request, &answer, url)?;
+                    redirect::follow(&state.profile, request, &answer, url)?;
                     return main_fetch(state, request);
                 }
             }
@@ -198,7 +202,7 @@ fn respond(
     }
     let outcome = match (request.fetch.mode, request.fetch.destination) {
         (Mode::Navigate, _) => document::load(request, answer, is_cached)?,
-        (_, Destination::Script) => script::load(request, answer, is_cached)?,
+        (_, Destination::Script) => script::load(&state.profile, request, answer, is_cached)?,
         _ => Outcome::Response(filter::filter(request, answer, is_cached)),
     };
     Ok(Step::Done(outcome))

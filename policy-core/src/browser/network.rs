@@ -5,13 +5,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, Sent, State,
+    StorageAccess,
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
+    headers::trim,
     metadata, preflight,
     referrer::origin_allowed,
     request::{Request, Tainting},
-    site::{is_trustworthy, site},
+    site::{is_trustworthy, registrable, site},
     store::Lookup,
 };
 
@@ -96,8 +98,11 @@ pub(super) fn received(
     state: &mut State,
     request: &Request,
     asked: &Asked,
-    answer: Answer,
+    mut answer: Answer,
 ) -> Answer {
+    if state.profile.drops_empty_lines {
+        drop_empty_lines(&mut answer.headers);
+    }
     if includes_credentials(request) {
         for line in answer.headers.get_all(header::SET_COOKIE) {
             let context = cookie_context(request);
@@ -114,6 +119,16 @@ pub(super) fn received(
         _ => {
             store.keep(profile, *now, key, request.fetch.cache, sent, &answer);
             answer
+        }
+    }
+}
+
+fn drop_empty_lines(headers: &mut HeaderMap) {
+    let lines: Vec<_> = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    headers.clear();
+    for (name, value) in lines {
+        if !trim(value.as_bytes()).is_empty() {
+            headers.append(name, value);
         }
     }
 }
@@ -164,20 +179,46 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
 /// could ask for them where it is of the window's site, and then says who it is.
 fn tell_storage_access(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
     let context = cookie_context(request);
-    if !profile.has_storage_access_headers
-        || request.fetch.credentials != Credentials::Include
-        || request.fetch.mode == Mode::WebSocket
-        || !context.is_third_party()
-        || !is_trustworthy(&request.url)
-    {
+    let Some(top) = context.top_level else { return };
+    let is_told = match profile.storage_access {
+        StorageAccess::Untold => false,
+        StorageAccess::WithCredentials => {
+            request.fetch.credentials == Credentials::Include
+                && request.fetch.mode != Mode::WebSocket
+                && context.is_third_party()
+        }
+        StorageAccess::Always => {
+            let is_opaque = request.origin == PageOrigin::Opaque;
+            !request.is_top_level_navigation()
+                && (!is_same_domain(top, &request.url)
+                    || !context.has_same_site_ancestors
+                    || is_opaque)
+        }
+    };
+    if !is_told {
         return;
     }
-    let may_ask = context.top_level.is_some_and(|top| site(top) == site(context.url));
-    let access = HeaderValue::from_static(if may_ask { "inactive" } else { "none" });
-    headers.insert("sec-fetch-storage-access", access);
-    if may_ask {
-        insert(headers, header::ORIGIN, &request.serialized_origin());
+    let may_ask = |url: &Url| match profile.storage_access {
+        StorageAccess::Always => is_same_domain(top, url),
+        _ => site(top) == site(url),
+    };
+    if is_trustworthy(&request.url) {
+        let access = if may_ask(&request.url) { "inactive" } else { "none" };
+        headers.insert("sec-fetch-storage-access", HeaderValue::from_static(access));
     }
+    // What is once said stays over redirects.
+    if request.redirected_from.iter().chain([&request.url]).any(may_ask) {
+        let is_allowed = profile.storage_access == StorageAccess::WithCredentials
+            || origin_allowed(request.referrer_policy, &request.origin, &request.url);
+        let origin = if is_allowed { request.serialized_origin() } else { "null".into() };
+        insert(headers, header::ORIGIN, &origin);
+    }
+}
+
+/// Whether two addresses share a registrable domain, whatever their schemes.
+fn is_same_domain(a: &Url, b: &Url) -> bool {
+    let domain = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
+    domain(a) == domain(b)
 }
 
 /// Whether credentials go with the request, and cookies of its answer are kept.

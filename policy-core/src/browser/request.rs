@@ -71,8 +71,12 @@ impl Request {
             // WebSockets, "establish a WebSocket connection"
             (fetch.cache, fetch.redirect) = (CacheMode::NoStore, Redirect::Error);
         }
-        let tells_page =
-            |page: &&Page| page.origin != PageOrigin::Opaque && fetch.mode != Mode::WebSocket;
+        let is_element =
+            fetch.mode == Mode::Navigate || fetch.destination != Destination::default();
+        let tells_page = |page: &&Page| {
+            let is_told = is_element && profile.sandboxed_elements_have_referrer;
+            fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
+        };
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
@@ -143,6 +147,10 @@ fn address(page: Option<&Page>, fetch: &Fetch) -> Result<Url, Reason> {
             "wss" | "https" => "https",
             _ => return Err(Reason::Scheme),
         };
+        // WebSockets, `new WebSocket(url)`
+        if url.fragment().is_some() {
+            return Err(Reason::Address);
+        }
         url.set_scheme(scheme).map_err(|()| Reason::Scheme)?;
     }
     Ok(url)
