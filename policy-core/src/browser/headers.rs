@@ -60,6 +60,7 @@ impl Fields {
         profile: &Profile,
         written: &[(String, String)],
         no_cors: bool,
+        joins: bool,
     ) -> Result<Self, String> {
         let mut fields = Self::default();
         for (name, value) in written {
@@ -73,7 +74,7 @@ impl Fields {
             if no_cors && !is_no_cors_safelisted(&name, &fields.combined_with(&name, &value)) {
                 continue;
             }
-            fields.add(name, value, profile.joins_fields);
+            fields.add(name, value, joins);
         }
         Ok(fields)
     }
@@ -277,7 +278,7 @@ mod tests {
     fn written(fields: &[(&str, &str)]) -> Fields {
         let fields: Vec<_> =
             fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Fields::fill(&Profile::STANDARD, &fields, false).unwrap()
+        Fields::fill(&Profile::STANDARD, &fields, false, false).unwrap()
     }
 
     #[test]
@@ -296,7 +297,8 @@ mod tests {
     fn what_is_no_field_is_an_error() {
         for (name, value) in [("a b", "1"), ("a", "1\r\nb: 2"), ("a", "\u{100}"), ("", "1")] {
             assert!(
-                Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false).is_err(),
+                Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false, false)
+                    .is_err(),
                 "{name}: {value}"
             );
         }
@@ -306,7 +308,10 @@ mod tests {
     fn without_cors_only_safelisted_values_are_kept() {
         let written = [("accept", "a"), ("range", "bytes=0-"), ("content-type", "text/json")];
         let written = written.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(Fields::fill(&Profile::STANDARD, &written, true).unwrap().to_map().len(), 1);
+        assert_eq!(
+            Fields::fill(&Profile::STANDARD, &written, true, false).unwrap().to_map().len(),
+            1
+        );
     }
 
     #[test]
@@ -314,13 +319,13 @@ mod tests {
         let value = |length| "a".repeat(length);
         let mut fields = vec![("accept".to_owned(), value(128)); 8];
         assert!(
-            Fields::fill(&Profile::STANDARD, &fields, false)
+            Fields::fill(&Profile::STANDARD, &fields, false, false)
                 .unwrap()
                 .unsafe_names(&Profile::STANDARD)
                 .is_empty()
         );
         fields.push(("accept-language".to_owned(), value(1)));
-        let names = Fields::fill(&Profile::STANDARD, &fields, false)
+        let names = Fields::fill(&Profile::STANDARD, &fields, false, false)
             .unwrap()
             .unsafe_names(&Profile::STANDARD);
         assert_eq!(names, ["accept", "accept-language"]);
@@ -329,12 +334,12 @@ mod tests {
     #[test]
     fn ranges_are_compared_as_numbers() {
         for (value, simple) in [
-            ("bytes=9-10", true),
-            ("bytes=09-9", true),
-            ("bytes=10-9", false),
-            ("bytes=0-99999999999999999999999", true),
-            ("bytes=-5", false),
-            ("bytes=a-", false),
+            ("bytes=9-10", true, false),
+            ("bytes=09-9", true, false),
+            ("bytes=10-9", false, false),
+            ("bytes=0-99999999999999999999999", true, false),
+            ("bytes=-5", false, false),
+            ("bytes=a-", false, false),
         ] {
             assert_eq!(is_simple_range(value.as_bytes()), simple, "{value}");
         }

@@ -57,7 +57,10 @@ impl Load {
     }
 
     /// A server has answered.
-    pub(super) fn answered(self, state: &mut State, answer: Answer) -> Next {
+    pub(super) fn answered(self, state: &mut State, mut answer: Answer) -> Next {
+        if state.profile.drops_empty_lines {
+            network::drop_empty_lines(&mut answer.headers);
+        }
         let request = self.request;
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
@@ -66,7 +69,7 @@ impl Load {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
-                            || !state.profile.preflights_have_cache_mode;
+                            || state.profile.no_store_keeps_preflights;
                         let is_kept = is_kept
                             && (state.profile.sandboxed_preflights_are_kept
                                 || request.origin != PageOrigin::Opaque);
@@ -130,7 +133,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.referrer = request.referrer.take().and_then(|source| {
         let policy = request.referrer_policy;
-        referrer::referrer(&state.profile, request.fetch.mode, policy, &source, &request.url)
+        let leaves_window = request.is_top_level_navigation();
+        referrer::referrer(&state.profile, leaves_window, policy, &source, &request.url)
     });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -148,8 +152,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.tainting = Tainting::Cors;
     let unsafe_names = request.fields.unsafe_names(&state.profile);
-    let sticks = state.profile.preflights_stick && request.is_preflighted;
-    if !sticks && !preflight::is_due(&state.profile, request, &unsafe_names) {
+    if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
     request.is_preflighted = true;
@@ -181,7 +184,7 @@ fn respond(
         };
     }
     match request.tainting {
-        Tainting::Cors => cors_check(request, &answer.headers)?,
+        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers)?,
         Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
         Tainting::Basic => {}
     }

@@ -22,7 +22,11 @@ pub(super) struct Allowed {
 
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
-    is_forced(profile, request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
+    let sticks = profile.preflights_stick && request.is_preflighted;
+    sticks
+        || is_forced(profile, request)
+        || !is_safelisted(&request.method)
+        || !unsafe_names.is_empty()
 }
 
 /// Whether the cache has what the preflight would ask for (Fetch, 4.3).
@@ -40,7 +44,7 @@ pub(super) fn is_cached(
     }
     let matching = cache.matching(request);
     let is_forced = is_forced(profile, request);
-    if is_forced && matching.is_empty() {
+    if unsafe_names.is_empty() && is_safelisted(&request.method) && matching.is_empty() {
         return false;
     }
     let is_asked = is_forced && profile.watched_methods_are_asked;
@@ -72,7 +76,7 @@ pub(super) fn judge(
     answer: &Answer,
 ) -> Result<Allowed, Reason> {
     let headers = &answer.headers;
-    cors_check(request, headers)?;
+    cors_check(request, &request.preflight_origin(profile), headers)?;
     if !(200..=299).contains(&answer.status) {
         return Err(Reason::PreflightStatus(answer.status));
     }
@@ -81,7 +85,9 @@ pub(super) fn judge(
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
     let methods = match methods {
-        None if is_forced(profile, request) => vec![asked.to_owned()],
+        None if is_forced(profile, request) && !profile.uploads_need_methods => {
+            vec![asked.to_owned()]
+        }
         methods => methods.unwrap_or_default(),
     };
     let with_star = |list: &[String]| {

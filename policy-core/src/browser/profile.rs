@@ -106,8 +106,8 @@ pub struct Profile {
     pub sandboxed_elements_have_referrer: bool,
     /// How many redirects a navigation follows: twenty (Fetch, 4.4), one less in Chromium.
     pub navigation_redirects: usize,
-    /// Whether a status of a redirect is one only with an address to go to, as in Chromium and
-    /// Firefox. In Fetch (4.3) the redirect mode counts first.
+    /// Whether a status of a redirect is one only with an address to go to, as in Chromium. In
+    /// Fetch (4.3) the redirect mode counts first.
     pub redirects_need_location: bool,
     /// Whether no redirect may lead to an address with a user and a password, and not only those
     /// of the CORS protocol (Fetch, 4.4). Chromium refuses them in mode `no-cors` too.
@@ -115,8 +115,8 @@ pub struct Profile {
     /// Whether a script runs whose status is 300 to 399, as in Chromium. HTML asks for an ok
     /// status.
     pub scripts_of_300_run: bool,
-    /// Whether lines of a response without value are as if they were not there, as in Firefox
-    /// (`nsHttpHeaderArray::SetHeaderFromNet`).
+    /// Whether lines of a response without value are as if they were not there, if the field has
+    /// others, as in Firefox (`nsHttpHeaderArray::MergeHeader`).
     pub drops_empty_lines: bool,
     /// Whether a form that posts asks caches on the way for what is new, as Chromium does.
     pub forms_ask_caches: bool,
@@ -134,8 +134,10 @@ pub struct Profile {
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
+    /// Whether such a request asks nothing of caches, although its preflight does, as in Firefox.
+    pub conditions_silence_caches: bool,
     /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
-    /// and says so; what is not to be stored is not. Chromium does so.
+    /// and says so. Chromium and Firefox do so.
     pub preflights_have_cache_mode: bool,
     /// Whether `Sec-Fetch-Site` of a preflight is about all addresses of the redirects before it,
     /// as that of the request is. Fetch says so (4.8: "URL list"); Chromium looks at the last.
@@ -152,6 +154,15 @@ pub struct Profile {
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
     pub failures_clear_preflights: bool,
+    /// Whether `Origin` of a preflight is `null` after a redirect of another origin, as that of the
+    /// request is (Fetch, 4.8). Not in Firefox.
+    pub preflights_know_taint: bool,
+    /// Whether who listens to an upload needs its method in `Access-Control-Allow-Methods`, even
+    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). Firefox does.
+    pub uploads_need_methods: bool,
+    /// Whether the result of a preflight is kept even of a request with the cache mode `no-store`
+    /// (Fetch says nothing of it). Chromium does not.
+    pub no_store_keeps_preflights: bool,
     /// Whether a preflight has `Sec-Fetch-Mode` even where the address is not trustworthy, as in
     /// Chromium.
     pub preflights_tell_mode: bool,
@@ -165,18 +176,18 @@ pub struct Profile {
     pub trims_referrers: bool,
 }
 
-/// Who says with its requests whether it may have cookies, in a page with another site around it
-/// (Storage Access Headers, not in Fetch): `Sec-Fetch-Storage-Access`, and `Origin` with it where
-/// it could ask for them.
+/// Who says whether it may have cookies, in a page with another site around it (Storage Access
+/// Headers, not in Fetch): `Sec-Fetch-Storage-Access` of what is loaded with credentials, and
+/// `Origin` with it where the page could ask for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageAccess {
     /// Nobody.
     Untold,
-    /// What is loaded with credentials, but for WebSockets: Chromium.
-    WithCredentials,
-    /// All that is loaded, with `Origin` as far as the referrer policy lets it: Firefox, to which
-    /// `http` and `https` are one site here.
-    Always,
+    /// All but WebSockets and preflights: Chromium.
+    Told,
+    /// All, and `Origin` as far as the referrer policy lets it: Firefox, to which `http` and
+    /// `https` are one site here.
+    ToldOfDomains,
 }
 
 /// What becomes of the cookies of a site in a window of another site.
