@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{CacheKey, CacheMode, Nameless, Profile, StorageAccess, ThirdParty, Variants};
+use super::{
+    CacheKey, CacheMode, Nameless, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
+};
 
 impl Profile {
     /// The texts of the standards; where they leave a choice, the most open one.
@@ -59,9 +61,11 @@ impl Profile {
         joins_fields: false,
         lets_set_user_agent: true,
         watches_empty_uploads: true,
-        watched_methods_are_asked: true,
+        watched_uploads: WatchedUploads::Method,
+        stars_are_kept: true,
+        bad_max_age_keeps: true,
         own_conditions: CacheMode::NoStore,
-        conditions_silence_caches: false,
+        uploads_have_conditions: true,
         preflights_know_taint: true,
         uploads_need_methods: false,
         no_store_keeps_preflights: true,
@@ -123,7 +127,7 @@ impl Profile {
         joins_fields: true,
         lets_set_user_agent: false,
         watches_empty_uploads: false,
-        watched_methods_are_asked: false,
+        watched_uploads: WatchedUploads::Anything,
         own_conditions: CacheMode::NoCache,
         no_store_keeps_preflights: false,
         preflights_have_cache_mode: true,
@@ -174,7 +178,10 @@ impl Profile {
         drops_empty_lines: true,
         repeats_names: true,
         preflights_stick: true,
-        conditions_silence_caches: true,
+        uploads_have_conditions: false,
+        watched_uploads: WatchedUploads::Never,
+        stars_are_kept: false,
+        bad_max_age_keeps: false,
         preflights_know_taint: false,
         uploads_need_methods: true,
         preflights_have_cache_mode: true,

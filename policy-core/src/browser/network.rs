@@ -56,9 +56,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
         upgrade(&mut headers);
     }
     describe(&state.profile, &mut headers, request, false);
-    if !(state.profile.conditions_silence_caches && has_conditions(request)) {
-        ask_caches(&mut headers, cache_mode(&state.profile, request));
-    }
+    ask_caches(&mut headers, cache_mode(&state.profile, request));
     tell_storage_access(&state.profile, &mut headers, request, false);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
@@ -219,7 +217,10 @@ fn tell_storage_access(
         _ => site(&page.top_level) == site(url),
     };
     let is_apart = !page.has_same_site_ancestors || page.origin == PageOrigin::Opaque;
+    let is_led_away = profile.storage_access == StorageAccess::ToldOfDomains
+        && request.redirected_from.iter().any(|url| !is_same_domain(url, &request.url));
     let access = match is_of_window(&request.url) {
+        _ if is_led_away => None,
         false => Some("none"),
         true => is_apart.then_some("inactive"),
     };
@@ -234,7 +235,10 @@ fn tell_storage_access(
     }
     match profile.storage_access {
         StorageAccess::Told => insert(headers, header::ORIGIN, &request.serialized_origin()),
-        _ if !is_trustworthy(&request.url) => {}
+        _ if access.is_none() || !is_trustworthy(&request.url) => {}
+        _ if request.fetch.mode == Mode::Cors => {
+            insert(headers, header::ORIGIN, &request.serialized_origin());
+        }
         _ => insert(headers, header::ORIGIN, &allowed_origin(request)),
     }
 }
@@ -281,7 +285,8 @@ fn has_conditions(request: &Request) -> bool {
 /// The cache mode that a request has in the end: one with conditions of its own has another
 /// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
 pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
-    if request.fetch.cache == CacheMode::Default && has_conditions(request) {
+    let is_script = profile.uploads_have_conditions || !request.fetch.watches_upload;
+    if request.fetch.cache == CacheMode::Default && is_script && has_conditions(request) {
         return profile.own_conditions;
     }
     let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";

@@ -128,14 +128,20 @@ pub struct Profile {
     /// Whether who listens to an upload without content needs a preflight (XMLHttpRequest, `send`:
     /// "upload listener flag"). Not in Chromium, nor Firefox.
     pub watches_empty_uploads: bool,
-    /// Whether who listens to an upload needs the method in the cache of preflights, even if it is
-    /// a safelisted one (Fetch, 4.3). Not in Chromium.
-    pub watched_methods_are_asked: bool,
+    /// What the cache of preflights needs to have for who listens to an upload, and for others that
+    /// ask for a safelisted method and nothing else.
+    pub watched_uploads: WatchedUploads,
+    /// Whether `*` of a preflight stands for methods and names in the cache too (Fetch, 4.10).
+    /// Firefox asks again.
+    pub stars_are_kept: bool,
+    /// Whether what a preflight allowed is kept for five seconds where `Access-Control-Max-Age` is
+    /// no number (Fetch, 4.8, step 7.9). Firefox does not keep it.
+    pub bad_max_age_keeps: bool,
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
-    /// Whether such a request asks nothing of caches, although its preflight does, as in Firefox.
-    pub conditions_silence_caches: bool,
+    /// Whether that is so for `XMLHttpRequest` too. Not in Firefox.
+    pub uploads_have_conditions: bool,
     /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
     /// and says so. Chromium and Firefox do so.
     pub preflights_have_cache_mode: bool,
@@ -176,6 +182,17 @@ pub struct Profile {
     pub trims_referrers: bool,
 }
 
+/// What the cache of preflights needs to have for an upload with somebody who listens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchedUploads {
+    /// Its method (Fetch, 4.3).
+    Method,
+    /// Anything that was allowed: Chromium.
+    Anything,
+    /// It is always asked for: Firefox.
+    Never,
+}
+
 /// Who says whether it may have cookies, in a page with another site around it (Storage Access
 /// Headers, not in Fetch): `Sec-Fetch-Storage-Access` of what is loaded with credentials, and
 /// `Origin` with it where the page could ask for them.
@@ -185,8 +202,8 @@ pub enum StorageAccess {
     Untold,
     /// All but WebSockets and preflights: Chromium.
     Told,
-    /// All, and `Origin` as far as the referrer policy lets it: Firefox, to which `http` and
-    /// `https` are one site here.
+    /// All until a redirect leads to another domain, and `Origin` as far as the referrer policy
+    /// lets it: Firefox, to which `http` and `https` are one site here.
     ToldOfDomains,
 }
 
