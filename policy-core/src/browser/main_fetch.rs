@@ -1,8 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
-    Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Reason, Redirect,
+    ResponseType, Sent, State,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -57,7 +57,10 @@ impl Load {
     }
 
     /// A server has answered.
-    pub(super) fn answered(self, state: &mut State, answer: Answer) -> Next {
+    pub(super) fn answered(self, state: &mut State, mut answer: Answer) -> Next {
+        if state.profile.drops_empty_lines {
+            network::drop_empty_lines(&mut answer.headers);
+        }
         let request = self.request;
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
@@ -66,7 +69,10 @@ impl Load {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
-                            || !state.profile.preflights_have_cache_mode;
+                            || state.profile.no_store_keeps_preflights;
+                        let is_kept = is_kept
+                            && (state.profile.sandboxed_preflights_are_kept
+                                || request.origin != PageOrigin::Opaque);
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -110,7 +116,7 @@ fn proceed(
 }
 
 fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason) -> Next {
-    if request.is_preflighted {
+    if request.is_preflighted && state.profile.failures_clear_preflights {
         state.preflights.clear(request);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
@@ -127,7 +133,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.referrer = request.referrer.take().and_then(|source| {
         let policy = request.referrer_policy;
-        referrer::referrer(&state.profile, request.fetch.mode, policy, &source, &request.url)
+        let leaves_window = request.is_top_level_navigation();
+        referrer::referrer(&state.profile, leaves_window, policy, &source, &request.url)
     });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -144,7 +151,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         Mode::Cors => {}
     }
     request.tainting = Tainting::Cors;
-    let unsafe_names = request.fields.unsafe_names();
+    let unsafe_names = request.fields.unsafe_names(&state.profile);
     if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
@@ -177,11 +184,11 @@ fn respond(
         };
     }
     match request.tainting {
-        Tainting::Cors => cors_check(request, &answer.headers)?,
+        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers)?,
         Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
         Tainting::Basic => {}
     }
-    if redirect::is_redirect(answer.status) {
+    if redirect::is_redirect(&state.profile, &answer) {
         match request.fetch.redirect {
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
@@ -190,7 +197,7 @@ fn respond(
             }
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &answer.headers)? {
-                    redirect::follow(request, &answer, url)?;
+                    redirect::follow(&state.profile, request, &answer, url)?;
                     return main_fetch(state, request);
                 }
             }
@@ -198,7 +205,7 @@ fn respond(
     }
     let outcome = match (request.fetch.mode, request.fetch.destination) {
         (Mode::Navigate, _) => document::load(request, answer, is_cached)?,
-        (_, Destination::Script) => script::load(request, answer, is_cached)?,
+        (_, Destination::Script) => script::load(&state.profile, request, answer, is_cached)?,
         _ => Outcome::Response(filter::filter(request, answer, is_cached)),
     };
     Ok(Step::Done(outcome))

@@ -118,8 +118,9 @@ impl Entry {
 }
 
 impl Matching<'_> {
-    pub(super) fn has_method(&self, method: &Method) -> bool {
-        let allows = |one: &str| one == "*" || one == method.as_str();
+    /// `by_star`: whether `*` stands for all.
+    pub(super) fn has_method(&self, method: &Method, by_star: bool) -> bool {
+        let allows = |one: &str| (by_star && one == "*") || one == method.as_str();
         self.0.iter().any(|item| matches!(item, Item::Method(one) if allows(one)))
     }
 

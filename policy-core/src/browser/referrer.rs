@@ -5,7 +5,7 @@ use http::HeaderMap;
 use url::Url;
 
 use super::{
-    Mode, PageOrigin, Profile, ReferrerPolicy,
+    PageOrigin, Profile, ReferrerPolicy,
     site::{is_same_site, is_trustworthy},
 };
 
@@ -47,14 +47,13 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
 /// load or a redirect has set another.
 pub(super) fn referrer(
     profile: &Profile,
-    mode: Mode,
+    leaves_window: bool,
     policy: ReferrerPolicy,
     source: &Url,
     url: &Url,
 ) -> Option<Url> {
     let origin = PageOrigin::of(source);
-    let is_trimmed =
-        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&origin, url);
+    let is_trimmed = profile.trims_referrers && !leaves_window && !is_same_site(&origin, url);
     let policy = match policy {
         ReferrerPolicy::NoReferrerWhenDowngrade
         | ReferrerPolicy::OriginWhenCrossOrigin
@@ -182,22 +181,22 @@ mod tests {
     }
 
     fn said(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
-        referrer(&Profile::STANDARD, Mode::Cors, policy, source, url).map(String::from)
+        referrer(&Profile::STANDARD, false, policy, source, url).map(String::from)
     }
 
     #[test]
     fn some_engines_tell_other_sites_no_more_than_the_origin() {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
-        let told = |profile, mode, target| {
-            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &url(PAGE), target)
+        let told = |profile, leaves_window, target| {
+            referrer(&profile, leaves_window, ReferrerPolicy::UnsafeUrl, &url(PAGE), target)
                 .map(String::from)
         };
-        assert_eq!(told(Profile::CHROMIUM, Mode::Cors, &other).as_deref(), WHOLE);
+        assert_eq!(told(Profile::CHROMIUM, false, &other).as_deref(), WHOLE);
         for profile in [Profile::FIREFOX, Profile::WEBKIT] {
-            assert_eq!(told(profile, Mode::Cors, &other).as_deref(), ORIGIN);
-            assert_eq!(told(profile, Mode::Cors, &sister).as_deref(), WHOLE);
-            assert_eq!(told(profile, Mode::Navigate, &other).as_deref(), WHOLE);
+            assert_eq!(told(profile, false, &other).as_deref(), ORIGIN);
+            assert_eq!(told(profile, false, &sister).as_deref(), WHOLE);
+            assert_eq!(told(profile, true, &other).as_deref(), WHOLE);
         }
     }
 
@@ -219,7 +218,7 @@ mod tests {
         for (profile, expected) in
             [(Profile::STANDARD, ORIGIN), (Profile::CHROMIUM, None), (Profile::FIREFOX, None)]
         {
-            let told = referrer(&profile, Mode::Cors, policy, &url(PAGE), &local);
+            let told = referrer(&profile, false, policy, &url(PAGE), &local);
             assert_eq!(told.as_ref().map(Url::as_str), expected, "{}", profile.name);
         }
     }
