@@ -68,6 +68,11 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
         Some(Self { declared, server, browsing, cookie, url })
     }
 
+    #[cfg(test)]
+    pub(super) fn browsing(&self) -> &Browsing {
+        &self.browsing
+    }
+
     /// Whether a browser keeps a cookie of an answer, and sends it back.
     pub(super) fn takes(&self, reply: &Reply) -> bool {
         self.browsing.takes(&self.declared.own, reply)
