@@ -277,9 +277,7 @@ fn survey_one<'a, S: Send + Sync + 'static>(
 ///     App::new(()).routes(routes![index])
 /// }
 ///
-/// # mod crate_of_yours { use super::app;
 /// policy_server::policy_tests!(app());
-/// # }
 /// ```
 ///
 /// Two apps of one module get names: `policy_tests!(shop: crate::shop::app());`.
