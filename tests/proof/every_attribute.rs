@@ -69,6 +69,7 @@ async fn prefer() {}
 
 /// Guests read with a token; their pages are not trusted with the sessions of others.
 #[allow(deprecated, reason = "a warning of the attributes: sessions are not for those pages")]
+#[get("/quotes")]
 #[post("/quotes")]
 #[cors(origins = ["https://guest.shop.example"])]
 #[auth(session | token)]

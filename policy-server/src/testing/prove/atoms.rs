@@ -196,6 +196,8 @@ pub(super) struct Stance {
     pub(super) origin: String,
     pub(super) page: Page,
     pub(super) is_own: bool,
+    /// Whether its browser sends no Fetch Metadata.
+    pub(super) is_old: bool,
     /// Which of the policies of the path name it.
     granted: Vec<bool>,
     /// Whether it is the first of its kind.
@@ -215,6 +217,7 @@ impl Stance {
             origin,
             page,
             is_own: false,
+            is_old: false,
             granted: Vec::new(),
             stands_for_others: true,
         })
@@ -225,6 +228,11 @@ impl Stance {
     pub(super) fn silent(&self) -> Self {
         let referrer_policy = ReferrerPolicy::NoReferrer;
         Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
+    }
+
+    /// The same page in a browser of before Fetch Metadata.
+    pub(super) fn old(&self) -> Self {
+        Self { is_old: true, ..self.clone() }
     }
 
     /// A sandboxed frame in a page of a stranger.

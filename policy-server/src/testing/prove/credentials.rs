@@ -62,7 +62,7 @@ pub(super) struct Facts {
     pub(super) scopes: Vec<&'static str>,
     pub(super) roles: Vec<&'static str>,
     /// When they proved who they are.
-    pub(super) authenticated: Timestamp,
+    pub(super) authenticated: Option<Timestamp>,
     now: Timestamp,
 }
 
@@ -157,13 +157,17 @@ pub(super) enum Admitted<'a> {
 }
 
 impl Facts {
+    /// Whether the login is known to be no longer ago than so many seconds.
+    fn is_younger(&self, limit: u32) -> bool {
+        self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))
+    }
+
     fn satisfy(&self, requirement: &Requirement) -> bool {
         let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
         let has_role = requirement.roles.is_empty()
             || requirement.roles.iter().any(|role| self.roles.contains(role));
-        let age = self.now.since(self.authenticated).as_secs();
         let is_fresh =
-            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| age < u64::from(limit));
+            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
         has_scopes && has_role && is_fresh
     }
 }
@@ -185,8 +189,8 @@ struct Rights {
     name: String,
     scopes: Vec<&'static str>,
     roles: Vec<&'static str>,
-    /// Seconds since the login.
-    age: u64,
+    /// Seconds since the login; nothing where the credential does not say.
+    age: Option<u64>,
 }
 
 impl<'a> Mint<'a> {
@@ -233,7 +237,7 @@ impl<'a> Mint<'a> {
             kind,
             scopes: rights.scopes.clone(),
             roles: rights.roles.clone(),
-            authenticated: earlier(now, rights.age),
+            authenticated: rights.age.map(|age| earlier(now, age)),
             now,
         }
     }
@@ -298,7 +302,7 @@ impl<'a> Mint<'a> {
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         let facts = self.facts(Kind::Token, &best);
         let then = earlier(now, service.longest().as_secs() + 3600);
-        let expired = service.mint(&identity(&facts), then, then).ok();
+        let expired = service.mint(&identity(&facts), then, Some(then)).ok();
         let forged = expired.as_ref().and_then(|token| token.rsplit_once('.'));
         let forged = forged.map(|(head, _)| format!("{head}.{}", "A".repeat(43)));
         for (name, authorization, flaw) in [
@@ -362,7 +366,7 @@ impl<'a> Mint<'a> {
 
 impl Rights {
     fn none() -> Self {
-        Self { name: String::new(), scopes: Vec::new(), roles: Vec::new(), age: 0 }
+        Self { name: String::new(), scopes: Vec::new(), roles: Vec::new(), age: Some(0) }
     }
 }
 
@@ -402,7 +406,9 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     }
     let fresh = asked().filter_map(|requirement| requirement.fresh).max();
     if let Some(limit) = fresh {
-        rights.push(Rights { name: " too long ago".to_owned(), age: u64::from(limit) + 1, ..all });
+        let age = Some(u64::from(limit) + 1);
+        rights.push(Rights { name: " too long ago".to_owned(), age, ..all.clone() });
+        rights.push(Rights { name: " at an unknown time".to_owned(), age: None, ..all });
     }
     rights
 }
@@ -430,8 +436,8 @@ async fn begin(
         identity: Some(identity(facts)),
         epoch: 0,
         version: 1,
-        created: facts.authenticated,
-        authenticated: Some(facts.authenticated),
+        created: facts.authenticated.unwrap_or(facts.now),
+        authenticated: facts.authenticated,
         rotated: facts.now,
         last_seen: facts.now,
         idle_deadline: deadline,

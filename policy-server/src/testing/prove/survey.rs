@@ -13,7 +13,7 @@ use policy_core::browser::Sent;
 
 use super::{
     atoms::{self, Path, Shape, Stance},
-    browsing::{Browsing, Cookies, swapped},
+    browsing::{Browsing, Cookies, StandIn, swapped},
     credentials::{Caller, Mint, identity},
     declared::Declared,
     exchange::Exchange,
@@ -127,7 +127,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         for shape in atoms::loads(self.path, &self.survey.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
                 let pages = pages.iter().filter(|page| page.stands_for_others);
-                let pages: Vec<_> = pages.flat_map(|page| [page.clone(), page.silent()]).collect();
+                let pages: Vec<_> = pages
+                    .flat_map(|page| [page.clone(), page.silent(), page.old(), page.silent().old()])
+                    .collect();
                 for page in &pages {
                     self.exchange(page, &shape, caller, Conduct::Answers)
                         .iter()
@@ -155,8 +157,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         let stand_in = browsing.stand_in(&declared.own, stance)?;
         let mut node = browsing.begin(&stand_in, shape, cookies);
         while let Some(request) = node.sent() {
-            let names = (stance.origin.as_str(), &*stand_in.origin);
-            let Some(reply) = self.answer(request, caller, names, conduct) else { break };
+            let Some(reply) = self.answer(request, caller, (stance, &stand_in), conduct) else {
+                break;
+            };
             let next = node.after(&reply, &stance.origin, &stand_in);
             if request.is_preflight {
                 preflight = Some(reply);
@@ -254,11 +257,13 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         &mut self,
         sent: &Sent,
         caller: &Caller,
-        names: (&str, &str),
+        page: (&Stance, &StandIn),
         conduct: Conduct,
     ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
-        (sent.method.as_str(), sent.is_preflight, conduct, names.0).hash(&mut hasher);
+        let (stance, _) = page;
+        (sent.method.as_str(), sent.is_preflight, conduct).hash(&mut hasher);
+        (&stance.origin, stance.is_old).hash(&mut hasher);
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
@@ -273,7 +278,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         if let Some(reply) = self.answers.get(&key) {
             return Some(Rc::clone(reply));
         }
-        let asked = asked(sent, caller, names, &self.target(caller), &self.survey.cookie);
+        let asked = asked(sent, caller, page, &self.target(caller), &self.survey.cookie);
         let reply = Rc::new(self.ask(&asked, conduct)?);
         self.answers.insert(key, Rc::clone(&reply));
         Some(reply)
@@ -281,11 +286,11 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
 }
 
 /// What a browser sends, with the path, the credentials and the name of the page in their places;
-/// `names` are that and the name of the page that stands in.
+/// `page` is that and the one that stands in.
 pub(super) fn asked(
     sent: &Sent,
     caller: &Caller,
-    names: (&str, &str),
+    (stance, stand_in): (&Stance, &StandIn),
     target: &str,
     cookie: &str,
 ) -> Asked {
@@ -297,7 +302,7 @@ pub(super) fn asked(
     };
     for name in [header::ORIGIN, header::REFERER] {
         if let Some(text) = sent.headers.get(&name).and_then(|value| value.to_str().ok()) {
-            set(name, &swapped(text, names.1, names.0));
+            set(name, &swapped(text, &stand_in.origin, &stance.origin));
         }
     }
     if sent.headers.contains_key(header::COOKIE) {
@@ -319,6 +324,11 @@ pub(super) fn asked(
         && !sent.is_preflight
     {
         set(HeaderName::from_static(OWN_CREDENTIAL), own);
+    }
+    if stance.is_old {
+        for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"] {
+            headers.remove(name);
+        }
     }
     Asked {
         method: sent.method.clone(),
