@@ -38,7 +38,7 @@ mod refresh;
 mod sessions;
 #[path = "auth/starts.rs"]
 mod starts;
-#[path = "auth/store.rs"]
+#[path = "support/store.rs"]
 mod store;
 #[path = "auth/streams.rs"]
 mod streams;

@@ -9,10 +9,10 @@ mod case;
 mod config;
 #[path = "support/exchange.rs"]
 mod exchange;
-#[path = "support/fetch.rs"]
-mod fetch;
 #[path = "support/server.rs"]
 mod server;
+#[path = "support/verdict.rs"]
+mod verdict;
 
 use case::{Cases, Level};
 

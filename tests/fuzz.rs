@@ -23,7 +23,6 @@ mod codec;
 #[allow(dead_code, reason = "a part of the oracle uses it")]
 mod exchange;
 #[path = "support/fetch.rs"]
-#[allow(dead_code, reason = "a part of the oracle uses it")]
 mod fetch;
 #[path = "support/oracle.rs"]
 #[allow(dead_code, reason = "every test uses a part of it")]

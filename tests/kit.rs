@@ -5,10 +5,16 @@
 mod caches;
 #[path = "kit/consoles.rs"]
 mod consoles;
+#[path = "kit/delivery.rs"]
+mod delivery;
 #[path = "kit/forgery.rs"]
 mod forgery;
 #[path = "kit/frames.rs"]
 mod frames;
+#[path = "kit/lasting.rs"]
+mod lasting;
+#[path = "support/law.rs"]
+mod law;
 #[path = "kit/login.rs"]
 mod login;
 #[path = "kit/misuse.rs"]
@@ -23,11 +29,11 @@ mod scripts;
 mod shop;
 #[path = "kit/time.rs"]
 mod time;
-#[path = "kit/websockets.rs"]
-mod websockets;
 
-use policy_server::testing::Network;
+use policy_server::testing::{Network, Profile};
 use shop::{ALICE, app};
+
+const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
 
 /// Who lives at `https://api.shop.example`.
 fn net() -> Network {

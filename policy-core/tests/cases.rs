@@ -1,6 +1,6 @@
 //! The engine against `tests/cases/cors.json`: configurations, origins, and whole exchanges
 //! through the smallest server that can be built of it.
-#![cfg(all(feature = "engine", feature = "serde"))]
+#![cfg(all(feature = "browser", feature = "engine", feature = "serde"))]
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 #[path = "support/assembly.rs"]
@@ -11,8 +11,8 @@ mod case;
 mod config;
 #[path = "../../tests/support/exchange.rs"]
 mod exchange;
-#[path = "../../tests/support/fetch.rs"]
-mod fetch;
+#[path = "../../tests/support/verdict.rs"]
+mod verdict;
 
 use case::{Cases, Level};
 use exchange::Policy;

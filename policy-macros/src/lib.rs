@@ -192,6 +192,10 @@ pub fn route(args: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Only `origins` is needed. Each list can also be a constant expression, and so can `max_age`.
 ///
+/// A browser keeps what a preflight allows for all methods of an address. So it is told not to
+/// keep it, whatever `max_age` says, where another route of the path changes something and has
+/// other `origins`, `credentials`, `headers` or `methods`, or no `cors` at all.
+///
 /// ```
 /// use policy_server::prelude::*;
 ///

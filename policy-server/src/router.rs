@@ -10,6 +10,7 @@ use http::{HeaderValue, Method};
 use policy_core::{
     Rule,
     cors::Preflight,
+    method,
     path::{PathTemplate, Segment},
 };
 
@@ -161,17 +162,21 @@ impl RouterBuilder {
 }
 
 /// The answer to preflights for one of the methods of a path: it allows what all of them need
-/// that share it.
+/// that share it. Browsers may keep it if what they would then send without asking changes
+/// nothing that is shared otherwise.
 fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
     let cors = served.rules.cors.as_ref()?;
-    let (mut shared, mut by_credentials) = (Vec::new(), Vec::new());
+    let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
     for other in all {
         if other.rules.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
             shared.push(other.method.clone());
             by_credentials.extend_from_slice(other.by_credentials);
+        } else {
+            may_be_kept &= method::is_safe(other.method.as_str());
         }
     }
-    Some(cors.preflight(&with_head(shared), &by_credentials))
+    let preflight = cors.preflight(&with_head(shared), &by_credentials);
+    Some(if may_be_kept { preflight } else { preflight.not_kept() })
 }
 
 /// Why a route cannot be added.
@@ -301,5 +306,36 @@ mod tests {
             assert_eq!(names, "authorization,content-type,x-csrf-token", "{method}");
         }
         assert_eq!(allowed(&Method::DELETE, "https://b.test"), "content-type,x-csrf-token");
+    }
+
+    #[test]
+    fn preflights_are_not_kept_where_a_change_is_shared_otherwise() {
+        const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"])
+            .methods(&["PUT", "DELETE"])
+            .max_age(600)
+            .build();
+        let cors = Cors::new("a test", &APP, &OriginLists::new()).unwrap();
+        let shared = Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() });
+        let private = Arc::new(Rules::default());
+        for (other, kept) in [(Method::GET, "600"), (Method::DELETE, "0"), (Method::POST, "0")] {
+            let mut router = RouterBuilder::default();
+            assert!(router.add("/a", &[Method::PUT], 0, &shared, &[]).is_ok());
+            assert!(router.add("/a", &[other.clone()], 1, &private, &[]).is_ok());
+            let router = router.finish();
+            let (path, _) = router.find("/a").unwrap();
+            let served = path.served(&Method::PUT).unwrap();
+            let origin = HeaderValue::from_static("https://a.test");
+            let (_, headers) = served
+                .preflight
+                .as_ref()
+                .unwrap()
+                .answer(
+                    served.rules.cors.as_ref().unwrap(),
+                    Single::One(&origin),
+                    Single::One(&HeaderValue::from_static("PUT")),
+                )
+                .unwrap();
+            assert_eq!(headers["access-control-max-age"], kept, "beside {other}");
+        }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
     let mut found = 0;
     let blocks = match alone {
         Some(case) => case / BLOCK..case / BLOCK + 1,
-        None => 0..cases.div_ceil(BLOCK),
+        None => number("FROM").unwrap_or(0) as usize / BLOCK..cases.div_ceil(BLOCK),
     };
     for block in blocks {
         let generated = generated(seed, block);
@@ -50,6 +50,9 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
             Some(case) => generated.into_iter().filter(|(number, _)| *number == case).collect(),
             None => generated.into_iter().filter(|(number, _)| *number < cases).collect(),
         };
+        if alone.is_some() {
+            chosen.iter().for_each(|(_, case)| println!("{case}"));
+        }
         found += run.block(chosen, &mut differences)?;
         if (block + 1) % 20 == 0 || found >= SHOWN {
             let seconds = began.elapsed().as_secs_f64();

@@ -60,7 +60,9 @@ fn firefox(cookie_behavior: u8) -> Result<Bidi, Failure> {
         ("services.settings.server", json!("data:,")),
         ("datareporting.policy.dataSubmissionEnabled", json!(false)),
         ("extensions.update.enabled", json!(false)),
+        // No questions to a person who is not there.
+        ("security.warn_submit_secure_to_insecure", json!(false)),
         ("dom.disable_open_during_load", json!(false)),
-        ("dom.popup_maximum", json!(0)),
+        ("dom.popup_maximum", json!(1_000_000)),
     ])
 }

@@ -19,7 +19,6 @@ const OWN: &[&str] = &[
     "host",
     "keep-alive",
     "priority",
-    "sec-fetch-storage-access",
     "sec-gpc",
     "sec-websocket-extensions",
     "sec-websocket-key",
@@ -241,12 +240,15 @@ fn text_of(value: &Value) -> String {
 /// A request that a server got, or would get.
 fn request(sent: &Sent, case: &Case, id: &str) -> String {
     let mut line = format!("sent {} {}", sent.method, sent.url);
-    let writes = |name: &str| {
-        case.loads()
-            .any(|fetch| fetch.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name)))
+    let written: Vec<&(String, String)> = case.loads().flat_map(|fetch| &fetch.headers).collect();
+    // Engines have other values here, which say nothing.
+    let is_written = |name: &str, value: &str| {
+        let mut ours = written.iter().filter(|(one, _)| one.eq_ignore_ascii_case(name));
+        ours.any(|(_, ours)| !ours.is_empty() && value.contains(&**ours))
     };
     for (name, value) in fields(&sent.headers, id) {
-        let is_default = name.starts_with("accept") && !writes(&name);
+        let is_default =
+            matches!(&*name, "accept" | "accept-language") && !is_written(&name, &value);
         if OWN.contains(&&*name) || name.starts_with("sec-ch-") || is_default {
             continue;
         }

@@ -120,7 +120,12 @@ async fn serve(
     builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await.ok()
 }
 
-async fn answer(request: Request<Incoming>, scheme: &str, cases: &Cases) -> Response<Full<Bytes>> {
+async fn answer(
+    mut request: Request<Incoming>,
+    scheme: &str,
+    cases: &Cases,
+) -> Response<Full<Bytes>> {
+    let upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let url = format!("{scheme}://{}{}", host.unwrap_or_default(), parts.uri);
@@ -138,6 +143,13 @@ async fn answer(request: Request<Incoming>, scheme: &str, cases: &Cases) -> Resp
     let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).cloned();
     let (method, headers) = (parts.method, parts.headers);
     noted.arrivals.push(Sent { method, url, headers, body, is_preflight });
+    if answer.status == 101 {
+        // Open until the browser closes it.
+        tokio::spawn(async move {
+            let mut socket = TokioIo::new(upgrade.await.ok()?);
+            tokio::io::copy(&mut socket, &mut tokio::io::sink()).await.ok()
+        });
+    }
     response(answer, key.as_ref().map(header::HeaderValue::as_bytes))
 }
 

@@ -1,8 +1,10 @@
 //! Requests that pages of others send in the name of their visitors.
 
+use std::collections::HashMap;
+
 use policy_server::{http::StatusCode, testing::*};
 
-use super::{ALICE, net};
+use super::{ALICE, PROFILES, net};
 
 /// A browser whose person is logged in.
 async fn logged_in(net: &Network, profile: Profile) -> Browser {
@@ -12,8 +14,6 @@ async fn logged_in(net: &Network, profile: Profile) -> Browser {
     assert_eq!(page.fetch(net, login).await.status(), 204);
     browser
 }
-
-const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
 
 #[tokio::test]
 async fn a_form_of_another_site_changes_nothing() {
@@ -65,10 +65,8 @@ async fn the_page_of_the_shop_brings_the_token_back() {
     let net = net();
     let browser = logged_in(&net, Profile::FIREFOX).await;
     let page = browser.open("https://app.shop.example");
-    let csrf = page
-        .fetch(&net, Fetch::get("https://api.shop.example/csrf").credentials(Include))
-        .await
-        .json::<std::collections::HashMap<String, String>>();
+    let csrf = Fetch::get("https://api.shop.example/csrf").credentials(Include);
+    let csrf: HashMap<String, String> = page.fetch(&net, csrf).await.json();
     let order = Fetch::put("https://api.shop.example/orders/7")
         .credentials(Include)
         .header("x-csrf-token", &csrf["token"]);
@@ -76,4 +74,21 @@ async fn the_page_of_the_shop_brings_the_token_back() {
     assert_eq!(answer.text(), "7");
     let form = Fetch::form("https://api.shop.example/transfer", [("csrf_token", &csrf["token"])]);
     assert_eq!(page.fetch(&net, form).await.text(), "transferred");
+}
+
+/// A page that does not say where its visitors come from: `Origin` is `null` in its forms too, and
+/// the browser's word that they are its own counts.
+#[tokio::test]
+async fn a_page_without_referrers_may_still_use_its_own_forms() {
+    let net = net();
+    let browser = logged_in(&net, Profile::CHROMIUM).await;
+    let page = browser.open("https://api.shop.example/page");
+    let page = page.referrer_policy(ReferrerPolicy::NoReferrer);
+    let csrf: HashMap<String, String> = page.fetch(&net, Fetch::get("/csrf")).await.json();
+    let form = Fetch::form("/transfer", [("csrf_token", &csrf["token"])]);
+    assert_eq!(page.fetch(&net, form).await.text(), "transferred");
+    let sent = net.requests();
+    let form = sent.last().expect("the form");
+    assert_eq!(form.headers["origin"], "null");
+    assert_eq!(form.headers["sec-fetch-site"], "same-origin");
 }

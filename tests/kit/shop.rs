@@ -1,6 +1,12 @@
 //! The app that the tests are about.
 
-use axum::extract::WebSocketUpgrade;
+use std::convert::Infallible;
+
+use axum::{
+    extract::WebSocketUpgrade,
+    response::{Sse, sse::Event},
+};
+use futures_util::{Stream, StreamExt, stream};
 use policy_server::{prelude::*, session};
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +97,14 @@ async fn moved() -> (StatusCode, [(&'static str, &'static str); 1]) {
     (StatusCode::FOUND, [("location", "https://files.shop.example/list")])
 }
 
+/// Says hello, and then nothing for ever.
+#[get("/news")]
+#[auth(session)]
+async fn news() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let hello = stream::iter([Ok(Event::default().data("hello"))]);
+    Sse::new(hello.chain(stream::pending()))
+}
+
 #[get("/socket")]
 #[auth(session)]
 async fn socket(upgrade: WebSocketUpgrade) -> Response {
@@ -103,5 +117,5 @@ pub(crate) fn app() -> App<()> {
         .cors(APP)
         .sessions(Sessions::memory())
         .routes(routes![login, me, report, order, transfer, session::csrf])
-        .routes(routes![prices, catalogue, page, widget, moved, socket])
+        .routes(routes![prices, catalogue, page, widget, moved, news, socket])
 }

@@ -3,7 +3,7 @@
 use http::{HeaderName, HeaderValue, Method, header::ORIGIN};
 use policy_core::{
     browser::{Fetch, Page, PageOrigin, Profile, ThirdParty, Url},
-    testing::{NearOrigin, any_fetch, any_near_origin, any_policy},
+    testing::{NearOrigin, any_fetch, any_near_origin, any_policy, origins_near},
 };
 use proptest::{
     collection::vec,
@@ -14,7 +14,7 @@ use proptest::{
 
 use crate::{
     exchange::{Policy, Request},
-    oracle::is_serialized_origin,
+    oracle::{is_serialized_origin, normalized},
     world::{END, Ending, Group, OWN, Plan, ROUTE, World},
 };
 
@@ -129,30 +129,42 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     near: NearOrigin,
+    /// Whether its origin is one that the policy of what it loads stands for.
+    is_expected: bool,
     pub(crate) profile: Profile,
     pub(crate) fetch: Fetch,
 }
 
 pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
-    (any_near_origin(), profile(), any_fetch(OWN), path()).prop_map(
-        |(near, profile, fetch, path)| {
+    (any_near_origin(), any::<bool>(), profile(), any_fetch(OWN), path()).prop_map(
+        |(near, is_expected, profile, fetch, path)| {
             let fetch = Fetch { url: format!("{OWN}{path}"), ..fetch };
-            Visitor { near, profile, fetch }
+            Visitor { near, is_expected, profile, fetch }
         },
     )
 }
 
 impl Visitor {
-    /// The page near one of these patterns. Browsers send origins in their one form, or `null`.
-    pub(crate) fn page(&self, patterns: &[&str]) -> Page {
-        page(&self.near, patterns)
+    /// The page, of an origin that knows the policies of a world.
+    pub(crate) fn page(&self, world: &World) -> Page {
+        let method = normalized(&self.fetch.method);
+        match world.policy(ROUTE, &method).and_then(|policy| policy.origins.first()) {
+            Some(pattern) if self.is_expected && pattern != "*" => {
+                page_of(origins_near(pattern).next().unwrap_or_default())
+            }
+            _ => self.page_near(&world.origins()),
+        }
+    }
+
+    /// The page, of an origin near one of these patterns.
+    pub(crate) fn page_near<T: AsRef<str>>(&self, patterns: &[T]) -> Page {
+        page_of(self.near.of(patterns))
     }
 }
 
-/// A page whose origin is near one of these patterns.
-pub(crate) fn page(near: &NearOrigin, patterns: &[&str]) -> Page {
-    let written = String::from_utf8(near.of(patterns)).ok();
-    let origin = written.filter(|text| is_serialized_origin(text));
+/// A page of this origin. Browsers send origins in their one form, or `null`.
+fn page_of(origin: Vec<u8>) -> Page {
+    let origin = String::from_utf8(origin).ok().filter(|text| is_serialized_origin(text));
     let url = origin.as_ref().and_then(|origin| Url::parse(origin).ok());
     let url = url.unwrap_or_else(|| Url::parse("https://page.test").expect("an address"));
     let origin = origin.map_or(PageOrigin::Opaque, PageOrigin::Tuple);

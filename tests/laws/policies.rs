@@ -31,10 +31,10 @@ fn a_policy_is_accepted_exactly_if_it_is_valid() {
     });
 }
 
-/// A run-time list is replaced whole or not at all: after a list that is outside of the bound or
+/// T13, replacement. A run-time list is replaced whole or not at all: after a list that is outside of the bound or
 /// malformed, everybody is granted what the list before granted; after a good one, what it grants.
 #[test]
-fn a_list_is_replaced_whole_or_not_at_all() {
+fn t13_a_list_is_replaced_whole_or_not_at_all() {
     const BOUND: &[&str] = &["https://*.a.b", "https://a.test:*", "http://localhost:*"];
     const POLICY: CorsPolicy =
         CorsPolicy::origins_at_run_time("list").within(BOUND).credentials().build();
@@ -55,7 +55,7 @@ fn a_list_is_replaced_whole_or_not_at_all() {
     let entry = prop_oneof![9 => inside.prop_map(str::to_owned), 1 => outside];
     let lists = vec(vec(entry, 0..4), 1..5);
     let probes = vec(any_near_origin(), 8);
-    holds("run-time lists", 10, (lists, probes), |(lists, probes)| {
+    holds("T13, replacement", 10, (lists, probes), |(lists, probes)| {
         let shared = SharedOrigins::new();
         let mut named = OriginLists::new();
         named.insert("list", shared.clone());

@@ -12,13 +12,13 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
 use policy_core::browser::{self, Sent};
-use policy_server::{App, AppService, Body, CachePolicy, Isolation, Limits, Mount};
+use policy_server::{App, AppService, Body, CachePolicy, CorsPolicy, Isolation, Limits, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
 use crate::{
     exchange::{Policy, Request},
-    oracle::{self, Route},
+    oracle,
 };
 
 /// The origin of the server.
@@ -48,6 +48,8 @@ pub(crate) struct World {
 pub(crate) struct Group {
     pub(crate) methods: Vec<&'static str>,
     pub(crate) policy: Option<Policy>,
+    /// In its place, one whose origins can change.
+    pub(crate) at_run_time: Option<CorsPolicy>,
     pub(crate) cache: Option<CachePolicy>,
     pub(crate) isolation: Option<Isolation>,
 }
@@ -97,17 +99,12 @@ impl World {
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None })
     }
 
-    /// What a policy of a path answers for: the methods of all groups that declare the same
-    /// origins, credentials and headers; and those of the others.
-    pub(crate) fn route(&self, policy: &Policy) -> Route {
-        let mut route = Route::default();
-        for group in &self.groups {
-            let is_alike =
-                self.policy_of(group).is_some_and(|own| oracle::declare_alike(own, policy));
-            let list = if is_alike { &mut route.served } else { &mut route.elsewhere };
-            list.extend(&group.methods);
-        }
-        route
+    /// The methods that are served under this declaration.
+    pub(crate) fn served_alike(&self, policy: &Policy) -> Vec<&'static str> {
+        let alike = self.groups.iter().filter(|group| {
+            self.policy_of(group).is_some_and(|own| oracle::declare_alike(own, policy))
+        });
+        alike.flat_map(|group| group.methods.clone()).collect()
     }
 
     /// Whether the page of a script may read what its fetch is answered.
@@ -116,7 +113,7 @@ impl World {
         (is_routed(path) || !wanted.is_preflighted)
             && self
                 .policy(path, wanted.method)
-                .is_some_and(|policy| oracle::grants(policy, &self.route(policy), wanted))
+                .is_some_and(|policy| oracle::grants(policy, &self.served_alike(policy), wanted))
     }
 
     /// All of its policies.
@@ -158,13 +155,12 @@ pub(crate) struct Reply {
 
 impl Site {
     pub(crate) fn new(world: &World) -> Self {
-        Self::with(world, |app| app)
+        Self::with(world, App::new(()).public_origin(OWN))
     }
 
-    /// The same of an app that has more to it.
-    pub(crate) fn with(world: &World, more: impl FnOnce(App<()>) -> App<()>) -> Self {
+    /// The same as a part of this app.
+    pub(crate) fn with(world: &World, mut app: App<()>) -> Self {
         let calls = Arc::default();
-        let mut app = App::new(()).public_origin(OWN);
         for group in &world.groups {
             let (plan, calls) = (world.plan.clone(), Arc::clone(&calls));
             let service =
@@ -176,6 +172,9 @@ impl Site {
             }
             if let Some(policy) = &group.policy {
                 mount = mount.cors(policy.config());
+            }
+            if let Some(policy) = group.at_run_time {
+                mount = mount.cors(policy);
             }
             if let Some(cache) = group.cache {
                 mount = mount.cache(cache);
@@ -190,7 +189,7 @@ impl Site {
         }
         let service = RUNTIME.with(|runtime| {
             let _entered = runtime.enter();
-            more(app).build().expect("an app without problems")
+            app.build().expect("an app without problems")
         });
         Self { service, calls }
     }

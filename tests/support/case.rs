@@ -1,12 +1,13 @@
 //! The cases of `tests/cases/cors.json`, and what they expect of an answer.
 
 use http::{HeaderName, HeaderValue, Method};
+use policy_core::browser::Credentials;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
     exchange::{Answer, App, Policy, ROUTE, Request, World, combined, elements},
-    fetch::{Asked, Stage, cors_check, judge_preflight},
+    verdict::{self, Stage},
 };
 
 /// The file; what other tests use is left unread.
@@ -189,25 +190,18 @@ impl Case {
     /// What a browser makes of it.
     fn outcome(&self, answer: &Answer) -> (&'static str, Option<Stage>) {
         let request = self.request();
-        let includes_credentials = self.includes_credentials();
-        let Some(origin) = request.headers.get("origin").map(HeaderValue::as_bytes) else {
-            return ("not_cors", None);
+        let credentials = match self.includes_credentials() {
+            true => Credentials::Include,
+            false => Credentials::SameOrigin,
         };
         if !request.is_preflight() {
-            let shared = cors_check(origin, includes_credentials, answer);
-            return (if shared { "shared" } else { "not_shared" }, None);
+            return match verdict::is_shared(&request, credentials, answer) {
+                None => ("not_cors", None),
+                Some(true) => ("shared", None),
+                Some(false) => ("not_shared", None),
+            };
         }
-        let method = combined(&request.headers, "access-control-request-method");
-        let method = method.unwrap_or_default();
-        let asked = elements(&request.headers, "access-control-request-headers");
-        let asked = Asked {
-            origin,
-            includes_credentials,
-            method: &String::from_utf8_lossy(&method),
-            names: &asked.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>(),
-            forced: false,
-        };
-        match judge_preflight(&asked, answer) {
+        match verdict::preflight(&request, credentials, answer) {
             Ok(()) => ("preflight_ok", None),
             Err(stage) => ("preflight_fail", Some(stage)),
         }

@@ -60,15 +60,6 @@ pub(crate) fn is_serialized_origin(text: &str) -> bool {
     Parts::of(text).is_some_and(|parts| parts.is_serialized())
 }
 
-/// What is served at a path.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Route {
-    /// The methods whose policies declare the same origins, credentials and headers.
-    pub(crate) served: Vec<&'static str>,
-    /// Those of the others.
-    pub(crate) elsewhere: Vec<&'static str>,
-}
-
 /// Whether two policies may answer preflights for each other.
 pub(crate) fn declare_alike(one: &Policy, two: &Policy) -> bool {
     let set = |list: &[String]| {
@@ -77,51 +68,54 @@ pub(crate) fn declare_alike(one: &Policy, two: &Policy) -> bool {
         list.dedup();
         list
     };
+    let methods = |policy: &Policy| {
+        let mut list: Vec<_> =
+            policy.methods.as_ref()?.iter().map(|name| normalized(name)).collect();
+        list.sort();
+        list.dedup();
+        Some(list)
+    };
     set(&one.origins) == set(&two.origins)
         && one.credentials == two.credentials
         && set(&one.headers) == set(&two.headers)
+        && methods(one) == methods(two)
 }
 
-/// Whether the page of a script may read what its fetch of a route answers.
-pub(crate) fn grants(policy: &Policy, route: &Route, wanted: &Wanted<'_>) -> bool {
+/// Whether the page of a script may read what its fetch of a route answers, where these methods
+/// are served under this declaration.
+pub(crate) fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
     let grants_page = grants_origin(policy, wanted.origin.as_bytes())
         && (!wanted.includes_credentials || policy.credentials);
     let may_ask = || {
-        allows_method(policy, route, wanted.method)
+        allows_method(policy, served, wanted.method)
             && wanted
                 .unsafe_names
                 .iter()
-                .all(|name| allows_header(policy, route, name, wanted.star_allows_authorization))
+                .all(|name| allows_header(policy, served, name, wanted.star_allows_authorization))
     };
     grants_page && (!wanted.is_preflighted || may_ask())
 }
 
-/// Whether a preflight allows a method. What is served by another policy, that one allows.
-pub(crate) fn allows_method(policy: &Policy, route: &Route, method: &str) -> bool {
-    let served = || {
-        let of = |name: &str| route.served.contains(&name);
-        of(method) || (method == "HEAD" && of("GET"))
-    };
-    let listed = || match &policy.methods {
-        None => served(),
-        Some(list) if list.iter().any(|entry| entry == "*") => {
-            route.elsewhere.is_empty() || served() || list.iter().any(|entry| entry == method)
+/// Whether a preflight allows a method.
+pub(crate) fn allows_method(policy: &Policy, served: &[&str], method: &str) -> bool {
+    let is_served = |name: &str| served.contains(&name);
+    SAFELISTED_METHODS.contains(&method)
+        || match &policy.methods {
+            None => is_served(method) || (method == "HEAD" && is_served("GET")),
+            Some(list) => list.iter().any(|entry| entry == "*" || normalized(entry) == method),
         }
-        Some(list) => list.iter().any(|entry| normalized(entry) == method),
-    };
-    SAFELISTED_METHODS.contains(&method) || (listed() && !route.elsewhere.contains(&method))
 }
 
 /// Whether a preflight allows the name of a header. A route that takes bodies takes their type,
 /// unless its policy says all by itself.
 pub(crate) fn allows_header(
     policy: &Policy,
-    route: &Route,
+    served: &[&str],
     name: &str,
     star_allows_authorization: bool,
 ) -> bool {
     let takes_bodies =
-        ["POST", "PUT", "PATCH", "DELETE"].iter().any(|method| route.served.contains(method));
+        ["POST", "PUT", "PATCH", "DELETE"].iter().any(|method| served.contains(method));
     let derived = policy.methods.is_none() && takes_bodies;
     let listed = policy.headers.iter().any(|entry| entry.eq_ignore_ascii_case(name));
     let star = policy.headers.iter().any(|entry| entry == "*");

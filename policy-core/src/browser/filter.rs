@@ -1,6 +1,7 @@
 //! Filtered responses (Fetch, 2.2.6): how much of an answer a page sees.
 
 use http::{HeaderMap, HeaderName, Method};
+use url::Url;
 
 use super::{
     Answer, Credentials, Response, ResponseType,
@@ -21,14 +22,12 @@ pub(super) fn filter(request: &Request, answer: Answer, is_cached: bool) -> Resp
             &move |name| is_shown(name, &exposed, all)
         }
     };
-    let mut url = request.url.clone();
-    url.set_fragment(None);
     Response {
         kind: match request.tainting {
             Tainting::Cors => ResponseType::Cors,
             _ => ResponseType::Basic,
         },
-        url: Some(url),
+        url: Some(shown_url(request)),
         is_redirected: !request.redirected_from.is_empty(),
         status: answer.status,
         headers: retain(answer.headers, keep),
@@ -41,13 +40,20 @@ pub(super) fn filter(request: &Request, answer: Answer, is_cached: bool) -> Resp
 pub(super) fn nothing(request: &Request, kind: ResponseType, is_cached: bool) -> Response {
     Response {
         kind,
-        url: (kind == ResponseType::OpaqueRedirect).then(|| request.url.clone()),
+        url: (kind == ResponseType::OpaqueRedirect).then(|| shown_url(request)),
         is_redirected: false,
         status: 0,
         headers: HeaderMap::new(),
         body: Vec::new(),
         is_cached,
     }
+}
+
+/// Without fragment (Fetch, the `url` getter of `Response`).
+fn shown_url(request: &Request) -> Url {
+    let mut url = request.url.clone();
+    url.set_fragment(None);
+    url
 }
 
 /// Whether what follows the fields is content: not after HEAD, nor with a null body status.

@@ -7,7 +7,7 @@ use http::{
     header::{AGE, CACHE_CONTROL, DATE, EXPIRES, LAST_MODIFIED, PRAGMA},
 };
 
-use super::{Answer, Pragma, Profile};
+use super::{Answer, Profile};
 
 /// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache obeys it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,26 +17,30 @@ pub(super) struct CacheControl {
     pub(super) must_revalidate: bool,
     /// `public` or `private`: it may be stored, whatever its status.
     pub(super) allows_storing: bool,
-    /// The first one; what is no number is none at all.
+    /// What is no number is none at all, and so is one in quotes, whatever RFC 9111 hopes for:
+    /// no engine reads it.
     pub(super) max_age: Option<Duration>,
     pub(super) stale_while_revalidate: Option<Duration>,
 }
 
 impl CacheControl {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn of(profile: &Profile, headers: &HeaderMap) -> Self {
         let mut control = Self::default();
         for directive in elements(headers, &CACHE_CONTROL) {
             let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-            let seconds = || delta_seconds(value.trim_matches('"'));
             match name.trim_end().to_ascii_lowercase().as_str() {
                 "no-store" => control.no_store = true,
                 "no-cache" => control.no_cache = true,
                 "must-revalidate" => control.must_revalidate = true,
                 "public" | "private" => control.allows_storing = true,
-                "max-age" => control.max_age = control.max_age.or_else(seconds),
+                "max-age" => {
+                    let (old, new) = (control.max_age, delta_seconds(value));
+                    control.max_age =
+                        if profile.last_max_age_counts { new.or(old) } else { old.or(new) };
+                }
                 "stale-while-revalidate" => {
                     control.stale_while_revalidate =
-                        control.stale_while_revalidate.or_else(seconds);
+                        control.stale_while_revalidate.or(delta_seconds(value));
                 }
                 _ => {}
             }
@@ -60,11 +64,11 @@ pub(super) struct Freshness {
 impl Freshness {
     /// Of an answer that is received now.
     pub(super) fn of(profile: &Profile, now: Duration, answer: &Answer) -> Self {
-        let control = CacheControl::of(&answer.headers);
+        let control = CacheControl::of(profile, &answer.headers);
         let age = single(&answer.headers, &AGE).and_then(delta_seconds).unwrap_or_default();
         let apparent = now.saturating_sub(date(answer, now));
         let must_ask = control.no_cache
-            || has_pragma(profile, &answer.headers)
+            || profile.obeys_pragma && has_pragma(&answer.headers)
             || profile.fresh_statuses.is_some_and(|fresh| !fresh.contains(&answer.status));
         let grace = control.stale_while_revalidate.filter(|_| !control.must_revalidate);
         let (lifetime, grace) = if must_ask {
@@ -94,8 +98,8 @@ impl Freshness {
 }
 
 /// Whether the answer says itself how long it is fresh.
-pub(super) fn is_explicit(answer: &Answer) -> bool {
-    CacheControl::of(&answer.headers).max_age.is_some() || answer.headers.contains_key(EXPIRES)
+pub(super) fn is_explicit(control: CacheControl, answer: &Answer) -> bool {
+    control.max_age.is_some() || answer.headers.contains_key(EXPIRES)
 }
 
 /// 4.2.1, and 4.2.2 where the answer says nothing.
@@ -117,13 +121,8 @@ fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheCon
     if profile.permanent_statuses.contains(&answer.status) { Duration::MAX } else { Duration::ZERO }
 }
 
-fn has_pragma(profile: &Profile, headers: &HeaderMap) -> bool {
-    let is_obeyed = match profile.pragma {
-        Pragma::Ignored => false,
-        Pragma::WithoutCacheControl => !headers.contains_key(CACHE_CONTROL),
-        Pragma::Obeyed => true,
-    };
-    is_obeyed && elements(headers, &PRAGMA).any(|element| element.eq_ignore_ascii_case("no-cache"))
+fn has_pragma(headers: &HeaderMap) -> bool {
+    elements(headers, &PRAGMA).any(|element| element.eq_ignore_ascii_case("no-cache"))
 }
 
 /// When the answer was made.
@@ -192,13 +191,13 @@ mod tests {
         let answer = answer(
             200,
             &[
-                ("cache-control", "Private , No-Cache=\"set-cookie\",, max-age=\"60\""),
+                ("cache-control", "Private , No-Cache=\"set-cookie\",, max-age=60"),
                 ("cache-control", "MUST-REVALIDATE, no-store, x=\"1"),
                 ("cache-control", "stale-while-revalidate=7"),
             ],
         );
         assert_eq!(
-            CacheControl::of(&answer.headers),
+            CacheControl::of(&Profile::STANDARD, &answer.headers),
             CacheControl {
                 no_store: true,
                 no_cache: true,

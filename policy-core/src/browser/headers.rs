@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::mime::Mime;
+use super::{Profile, mime::Mime};
 
 /// The fields of a request as its script wrote them: every byte that Fetch lets a value have,
 /// which is more than [`HeaderValue`] takes.
@@ -56,21 +56,37 @@ const OF_CONTENT: [HeaderName; 4] = [
 impl Fields {
     /// Fills a list as `new Request(url, { headers })` does: forbidden fields are dropped, and in
     /// mode `no-cors` all that are not no-CORS-safelisted. The error is the text that is no field.
-    pub(super) fn fill(written: &[(String, String)], no_cors: bool) -> Result<Self, String> {
+    pub(super) fn fill(
+        profile: &Profile,
+        written: &[(String, String)],
+        no_cors: bool,
+    ) -> Result<Self, String> {
         let mut fields = Self::default();
         for (name, value) in written {
             let field = || format!("{name}: {value}");
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_no_token| field())?;
             let value = bytes(value).ok_or_else(field)?;
-            if is_forbidden(&name, &value) {
+            let is_kept_back = name == header::USER_AGENT && !profile.lets_set_user_agent;
+            if is_kept_back || is_forbidden(&name, &value) {
                 continue;
             }
             if no_cors && !is_no_cors_safelisted(&name, &fields.combined_with(&name, &value)) {
                 continue;
             }
-            fields.0.push((name, value));
+            fields.add(name, value, profile.joins_fields);
         }
         Ok(fields)
+    }
+
+    fn add(&mut self, name: HeaderName, value: Vec<u8>, joins: bool) {
+        match self.0.iter_mut().find(|(one, _)| joins && *one == name) {
+            Some((_, earlier)) => *earlier = [&**earlier, b", ", &value].concat(),
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub(super) fn contains(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|(one, _)| one == name)
     }
 
     pub(super) fn remove(&mut self, name: &HeaderName) {
@@ -259,7 +275,7 @@ mod tests {
     fn written(fields: &[(&str, &str)]) -> Fields {
         let fields: Vec<_> =
             fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Fields::fill(&fields, false).unwrap()
+        Fields::fill(&Profile::STANDARD, &fields, false).unwrap()
     }
 
     #[test]
@@ -278,7 +294,7 @@ mod tests {
     fn what_is_no_field_is_an_error() {
         for (name, value) in [("a b", "1"), ("a", "1\r\nb: 2"), ("a", "\u{100}"), ("", "1")] {
             assert!(
-                Fields::fill(&[(name.into(), value.into())], false).is_err(),
+                Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false).is_err(),
                 "{name}: {value}"
             );
         }
@@ -288,16 +304,18 @@ mod tests {
     fn without_cors_only_safelisted_values_are_kept() {
         let written = [("accept", "a"), ("range", "bytes=0-"), ("content-type", "text/json")];
         let written = written.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(Fields::fill(&written, true).unwrap().to_map().len(), 1);
+        assert_eq!(Fields::fill(&Profile::STANDARD, &written, true).unwrap().to_map().len(), 1);
     }
 
     #[test]
     fn values_of_1024_bytes_are_safe_and_of_1025_are_not() {
         let value = |length| "a".repeat(length);
         let mut fields = vec![("accept".to_owned(), value(128)); 8];
-        assert!(Fields::fill(&fields, false).unwrap().unsafe_names().is_empty());
+        assert!(
+            Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names().is_empty()
+        );
         fields.push(("accept-language".to_owned(), value(1)));
-        let names = Fields::fill(&fields, false).unwrap().unsafe_names();
+        let names = Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names();
         assert_eq!(names, ["accept", "accept-language"]);
     }
 

@@ -1,11 +1,12 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType, Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
+    Sent, State,
     cors_check::cors_check,
-    document, filter,
+    document, filter, mixed_content,
     network::{self, Asked, Network},
-    preflight, redirect,
+    preflight, redirect, referrer,
     request::{Request, Tainting},
     resource_policy, script,
 };
@@ -43,7 +44,7 @@ enum Step {
 
 /// A page asks for something.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
-    match Request::new(page, fetch) {
+    match Request::new(&state.profile, page, fetch) {
         Ok(request) => proceed(state, request, main_fetch),
         Err(blocked) => Next::Done(Outcome::Blocked(*blocked)),
     }
@@ -64,7 +65,11 @@ impl Load {
                 match judged {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
-                        state.preflights.keep(&request, allowed, state.now, cap);
+                        let is_kept = request.fetch.cache != CacheMode::NoStore
+                            || !state.profile.preflights_have_cache_mode;
+                        if is_kept {
+                            state.preflights.keep(&request, allowed, state.now, cap);
+                        }
                         proceed(state, request, send)
                     }
                     Err(reason) => fail(state, &request, true, reason),
@@ -116,9 +121,14 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if !matches!(request.url.scheme(), "http" | "https") {
         return Err(Reason::Scheme);
     }
-    if network::is_mixed_content(request) {
+    mixed_content::upgrade_image(request);
+    if mixed_content::is_blocked(request) {
         return Err(Reason::MixedContent);
     }
+    request.referrer = request.referrer.take().and_then(|source| {
+        let policy = request.referrer_policy;
+        referrer::referrer(&state.profile, request.fetch.mode, policy, &source, &request.url)
+    });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
         Mode::Navigate | Mode::WebSocket => return send(state, request),
@@ -135,14 +145,14 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.tainting = Tainting::Cors;
     let unsafe_names = request.fields.unsafe_names();
-    if !preflight::is_due(request, &unsafe_names) {
+    if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
     request.is_preflighted = true;
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    let sent = network::preflight(request, &unsafe_names);
+    let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }
 

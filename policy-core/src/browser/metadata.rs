@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue};
 use url::Url;
 
 use super::{
-    Destination, Fetch, Mode, Page, PageOrigin,
+    Destination, Fetch, Mode, Page, PageOrigin, Profile,
     site::{is_same_site, is_trustworthy},
 };
 
@@ -15,13 +15,15 @@ use super::{
 /// `Sec-Fetch-User` is sent with what the person in front of the browser asks for herself: a load
 /// without a page.
 pub(super) fn write(
+    profile: &Profile,
     headers: &mut HeaderMap,
     fetch: &Fetch,
     page: Option<&Page>,
     redirected_from: &[Url],
     url: &Url,
 ) {
-    if !is_trustworthy(url) {
+    let is_left_out = fetch.mode == Mode::WebSocket && !profile.websockets_have_metadata;
+    if is_left_out || !is_trustworthy(url) {
         return;
     }
     let urls = redirected_from.iter().chain([url]);
@@ -82,7 +84,7 @@ mod tests {
         let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url).unwrap()).collect();
         let mut headers = HeaderMap::new();
         let (url, redirected_from) = urls.split_last().unwrap();
-        write(&mut headers, fetch, page.as_ref(), redirected_from, url);
+        write(&Profile::STANDARD, &mut headers, fetch, page.as_ref(), redirected_from, url);
         ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"]
             .map(|name| headers.get(name).map(|value| value.to_str().unwrap().to_owned()))
     }
@@ -126,6 +128,8 @@ mod tests {
         let url = "https://api.shop.example/";
         let [site, .., user] = sent(&Fetch::navigate(url), None, &[url]);
         assert_eq!((site.as_deref(), user.as_deref()), (Some("none"), Some("?1")));
+        let [.., user] = sent(&Fetch::image(url), None, &[url]);
+        assert_eq!(user, None, "no navigation");
     }
 
     #[test]
@@ -149,8 +153,17 @@ mod tests {
         let url = Url::parse(APP).unwrap();
         let page = Page { origin: PageOrigin::Opaque, ..Page::at(url.clone()) };
         let mut headers = HeaderMap::new();
-        write(&mut headers, &Fetch::get(APP), Some(&page), &[], &url);
+        write(&Profile::STANDARD, &mut headers, &Fetch::get(APP), Some(&page), &[], &url);
         assert_eq!(headers["sec-fetch-site"], "cross-site");
+    }
+
+    #[test]
+    fn chromium_says_nothing_of_web_sockets() {
+        let (page, url) = (Page::at(Url::parse(APP).unwrap()), Url::parse(APP).unwrap());
+        let mut headers = HeaderMap::new();
+        let fetch = Fetch::websocket("wss://app.shop.example");
+        write(&Profile::CHROMIUM, &mut headers, &fetch, Some(&page), &[], &url);
+        assert!(headers.is_empty());
     }
 
     #[test]

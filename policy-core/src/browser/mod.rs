@@ -17,12 +17,16 @@
 //! content, ports and networks that browsers keep pages from, and all that is not `http`, `https`
 //! or their WebSockets.
 
+mod cache_partition;
 mod console;
 mod cookie;
 mod cookie_context;
 mod cookie_date;
+#[cfg(test)]
+mod cookie_trial;
 mod cors_check;
 mod document;
+mod engines;
 mod event;
 mod fetch;
 mod filter;
@@ -33,6 +37,7 @@ mod jar;
 mod main_fetch;
 mod metadata;
 mod mime;
+mod mixed_content;
 mod network;
 mod outcome;
 mod page;
@@ -48,6 +53,7 @@ mod set_cookie;
 mod site;
 mod state;
 mod store;
+mod stored;
 #[cfg(test)]
 mod trial;
 
@@ -57,7 +63,7 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{Nameless, Pragma, Profile, ThirdParty, Variants};
+pub use profile::{CacheKey, Nameless, Profile, ThirdParty, Variants};
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};
 pub use url::Url;

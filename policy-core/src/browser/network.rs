@@ -6,12 +6,13 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     metadata, preflight,
-    referrer::{origin_allowed, referrer},
+    referrer::origin_allowed,
     request::{Request, Tainting},
-    site::is_trustworthy,
-    store::{Lookup, Partition},
+    site::{is_trustworthy, site},
+    store::Lookup,
 };
 
 /// Where the answer comes from.
@@ -50,8 +51,9 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     if request.fetch.mode == Mode::WebSocket {
         upgrade(&mut headers);
     }
-    describe(&mut headers, request);
-    ask_caches(&mut headers, request.fetch.cache);
+    describe(&state.profile, &mut headers, request, false);
+    ask_caches(&mut headers, cache_mode(&state.profile, request));
+    tell_storage_access(&state.profile, &mut headers, request);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
         && let Some(value) =
@@ -79,9 +81,12 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
 }
 
 /// A preflight: without credentials, and past all caches.
-pub(super) fn preflight(request: &Request, unsafe_names: &[String]) -> Sent {
+pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
     let mut headers = preflight::ask(request, unsafe_names);
-    describe(&mut headers, request);
+    describe(profile, &mut headers, request, true);
+    if profile.preflights_have_cache_mode {
+        ask_caches(&mut headers, cache_mode(profile, request));
+    }
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -113,14 +118,6 @@ pub(super) fn received(
     }
 }
 
-/// Whether a page of `https` would load something that others can change on its way (Mixed
-/// Content, 4.4). Browsers look at the scheme: a page of `http://localhost` may load anything.
-pub(super) fn is_mixed_content(request: &Request) -> bool {
-    let Some(page) = &request.page else { return false };
-    let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
-    is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
-}
-
 fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     let mut url = request.url.clone();
     url.set_fragment(None);
@@ -136,13 +133,23 @@ fn hide_credentials(url: &mut Url) {
 }
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
-fn describe(headers: &mut HeaderMap, request: &Request) {
+fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    if let Some(referrer) = page.and_then(|page| referrer(policy, page, &request.url)) {
-        insert(headers, header::REFERER, &referrer);
+    if let Some(referrer) = &request.referrer {
+        insert(headers, header::REFERER, referrer.as_str());
     }
-    metadata::write(headers, &request.fetch, page, &request.redirected_from, &request.url);
-    let is_cors = request.tainting == Tainting::Cors || request.fetch.mode == Mode::WebSocket;
+    let redirected_from = match is_preflight && !profile.preflights_know_redirects {
+        true => &[][..],
+        false => &request.redirected_from,
+    };
+    metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
+    if is_preflight && profile.preflights_tell_mode {
+        headers.insert("sec-fetch-mode", HeaderValue::from_static("cors"));
+    }
+    let is_element = matches!(request.fetch.destination, Destination::Script | Destination::Image);
+    let is_cors = request.tainting == Tainting::Cors
+        || request.fetch.mode == Mode::WebSocket
+        || (is_element && request.fetch.mode == Mode::Cors && profile.elements_tell_origin);
     if is_cors {
         insert(headers, header::ORIGIN, &request.serialized_origin());
     } else if !matches!(request.method, Method::GET | Method::HEAD) {
@@ -150,6 +157,26 @@ fn describe(headers: &mut HeaderMap, request: &Request) {
             || origin_allowed(policy, &request.origin, &request.url);
         let origin = if is_told { request.serialized_origin() } else { "null".into() };
         insert(headers, header::ORIGIN, &origin);
+    }
+}
+
+/// Whether a page with another site around it may have its cookies (Storage Access Headers): it
+/// could ask for them where it is of the window's site, and then says who it is.
+fn tell_storage_access(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
+    let context = cookie_context(request);
+    if !profile.has_storage_access_headers
+        || request.fetch.credentials != Credentials::Include
+        || request.fetch.mode == Mode::WebSocket
+        || !context.is_third_party()
+        || !is_trustworthy(&request.url)
+    {
+        return;
+    }
+    let may_ask = context.top_level.is_some_and(|top| site(top) == site(context.url));
+    let access = HeaderValue::from_static(if may_ask { "inactive" } else { "none" });
+    headers.insert("sec-fetch-storage-access", access);
+    if may_ask {
+        insert(headers, header::ORIGIN, &request.serialized_origin());
     }
 }
 
@@ -175,6 +202,25 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
     }
 }
 
+/// The cache mode that a request has in the end: one with conditions of its own has another
+/// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
+pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+    let conditions = [
+        header::IF_MATCH,
+        header::IF_MODIFIED_SINCE,
+        header::IF_NONE_MATCH,
+        header::IF_RANGE,
+        header::IF_UNMODIFIED_SINCE,
+    ];
+    if request.fetch.cache == CacheMode::Default
+        && conditions.iter().any(|name| request.fields.contains(name))
+    {
+        return profile.own_conditions;
+    }
+    let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";
+    if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
+}
+
 /// What the cache modes tell the caches on the way.
 fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
     let control = match mode {
@@ -189,9 +235,13 @@ fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
 }
 
 fn partition(profile: &Profile, request: &Request) -> Partition {
-    let page = request.page.as_ref().filter(|_| !request.is_top_level_navigation());
-    let is_frame = request.fetch.destination == Destination::Frame;
-    Partition::of(profile, page, is_frame, &request.url, includes_credentials(request))
+    let place = match request.fetch.destination {
+        _ if request.is_top_level_navigation() => Place::Window,
+        Destination::Frame => Place::Frame,
+        _ => Place::Page,
+    };
+    let page = request.page.as_ref();
+    Partition::of(profile, page, place, &request.url, includes_credentials(request))
 }
 
 fn accepted(request: &Request) -> &'static str {
@@ -279,21 +329,6 @@ mod tests {
         assert_eq!(trial.last("cookie"), None);
         assert_eq!(trial.state.cookies().iter().count(), 0);
         assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
-    }
-
-    #[test]
-    fn a_protected_page_loads_nothing_that_others_can_change() {
-        for fetch in [Fetch::get, Fetch::image, Fetch::frame, Fetch::websocket] {
-            let trial = load(&app(), fetch("http://api.test/".to_owned()), &[]);
-            assert_eq!(*trial.reason(), Reason::MixedContent);
-        }
-        for url in ["http://localhost/", "http://127.0.0.1/"] {
-            load(&app(), Fetch::image(url), &[answer(200, &[])]);
-        }
-        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
-        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
-        let redirect = answer(302, &[("location", "http://api.test/")]);
-        assert_eq!(*load(&app(), Fetch::image("/"), &[redirect]).reason(), Reason::MixedContent);
     }
 
     #[test]

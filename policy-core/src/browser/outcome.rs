@@ -9,7 +9,8 @@ use super::{Page, PageOrigin};
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "made once a load, and matched on by tests")]
 pub enum Outcome {
-    /// The page has a response, as much of it as it may see.
+    /// The page has a response, as much of it as it may see. It sees nothing of an image of another
+    /// origin, of a script that did not run, or of an answer that led to no document.
     Response(Response),
     /// A script ran: its text, which the page cannot read and obeys.
     Script(Vec<u8>),

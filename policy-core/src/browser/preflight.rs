@@ -3,9 +3,10 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{
-    Answer, Credentials, Profile, Reason,
+    Answer, CacheMode, Credentials, Profile, Reason,
     cors_check::cors_check,
     headers::{text, tokens},
+    network::cache_mode,
     preflight_cache::PreflightCache,
     request::{Request, is_safelisted},
 };
@@ -20,8 +21,8 @@ pub(super) struct Allowed {
 }
 
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
-pub(super) fn is_due(request: &Request, unsafe_names: &[String]) -> bool {
-    is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
+pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
+    is_forced(profile, request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
 /// Whether the cache has what the preflight would ask for (Fetch, 4.3).
@@ -31,8 +32,19 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
+    let mode = cache_mode(profile, request);
+    if profile.preflights_have_cache_mode
+        && !matches!(mode, CacheMode::Default | CacheMode::ForceCache)
+    {
+        return false;
+    }
     let matching = cache.matching(request);
-    let method_needs_none = is_safelisted(&request.method) && !is_forced(request);
+    let is_forced = is_forced(profile, request);
+    if is_forced && matching.is_empty() {
+        return false;
+    }
+    let is_asked = is_forced && profile.watched_methods_are_asked;
+    let method_needs_none = is_safelisted(&request.method) && !is_asked;
     (method_needs_none || matching.has_method(&request.method))
         && unsafe_names.iter().all(|name| matching.has_name(name, covers(profile, name)))
 }
@@ -69,7 +81,7 @@ pub(super) fn judge(
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
     let methods = match methods {
-        None if is_forced(request) => vec![asked.to_owned()],
+        None if is_forced(profile, request) => vec![asked.to_owned()],
         methods => methods.unwrap_or_default(),
     };
     let with_star = |list: &[String]| {
@@ -99,8 +111,9 @@ pub(super) fn judge(
 pub(super) const METHOD: Method = Method::OPTIONS;
 
 /// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
-fn is_forced(request: &Request) -> bool {
-    request.fetch.watches_upload || request.fetch.streams_body
+fn is_forced(profile: &Profile, request: &Request) -> bool {
+    let is_watched = request.body.is_some() || profile.watches_empty_uploads;
+    (request.fetch.watches_upload && is_watched) || request.fetch.streams_body
 }
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.

@@ -37,6 +37,12 @@ enum Item {
 #[derive(Debug)]
 pub(super) struct Matching<'a>(Vec<&'a Item>);
 
+impl Matching<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl PreflightCache {
     /// Drops what has become too old by `now`.
     pub(super) fn expire(&mut self, now: Duration) {

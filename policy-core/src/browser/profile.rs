@@ -1,6 +1,12 @@
 //! Where engines differ.
+//!
+//! Chromium 156 and Firefox 153 were asked themselves, unless a field says otherwise; what is said
+//! of WebKit comes from its source, since WebKitGTK has other cookies and another network than
+//! Safari.
 
 use std::time::Duration;
+
+use super::CacheMode;
 
 /// One browser engine, as far as engines differ; the source of each difference stands at its
 /// field.
@@ -15,83 +21,120 @@ pub struct Profile {
     /// 7.6: "CORS non-wildcard request-header name"); Chromium 156, Firefox 153 and WebKitGTK 2.50
     /// let it through.
     pub star_allows_authorization: bool,
-    /// What becomes of cookies of another site than the window's.
+
+    /// What becomes of cookies of another site than the window's. RFC 6265bis leaves it open
+    /// (7.1); Chromium blocks (`profile.cookie_controls_mode`), Firefox partitions
+    /// (`network.cookie.cookieBehavior`), Safari blocks (Intelligent Tracking Prevention).
     pub third_party: ThirdParty,
-    /// Whether a cookie without `SameSite` is as with `Lax`.
+    /// Whether a cookie without `SameSite` is as with `Lax` (RFC 6265bis, 5.7). Firefox has
+    /// `network.cookie.sameSite.laxByDefault`, which is off; WebKit has no such default.
     pub lax_by_default: bool,
     /// How long a new cookie without `SameSite` is sent by navigations with an unsafe method too,
-    /// where it is as with `Lax`.
+    /// where it is as with `Lax` (RFC 6265bis, 5.6.7.2: "Lax-allowing-unsafe", which a browser may
+    /// have). Two minutes in Chromium (`kLaxAllowUnsafeMaxAge`).
     pub lax_allows_unsafe_for: Duration,
-    /// Whether `SameSite=None` without `Secure` is refused.
-    pub none_requires_secure: bool,
-    /// Whether a request that another site has redirected is cross-site to cookies.
+    /// Whether a request that another site has redirected is cross-site where cookies are sent.
+    /// RFC 6265bis looks at the last address alone (5.2), and so does Chromium; Firefox looks at
+    /// all. Cookies that such a request brings back are stored by both.
     pub redirects_count: bool,
-    /// What becomes of a cookie without `=`.
+    /// What becomes of a cookie without `=`: a value in RFC 6265bis (5.6, step 3) and Chromium, a
+    /// name in Firefox.
     pub nameless: Nameless,
-    /// Whether `__host-` is as `__Host-`.
-    pub prefixes_ignore_case: bool,
-    /// Whether `__Http-` and `__Host-Http-` promise anything.
+    /// Whether a cookie with a tab within is refused, as Chromium does. RFC 6265bis refuses all
+    /// control characters but this one (5.6, step 1).
+    pub refuses_tabs: bool,
+    /// Whether `__Http-` and `__Host-Http-` promise anything, as in Chromium from 140 and Firefox
+    /// from 143, but not in Safari.
     pub has_http_prefixes: bool,
-    /// Whether `Partitioned` is known.
-    pub has_partitioned: bool,
-    /// Whether the local machine may set and get cookies with `Secure` without TLS.
+    /// Whether the local machine may set and get cookies with `Secure` without TLS. RFC 6265bis
+    /// leaves it open (5.8.3: "potentially trustworthy"); Safari does not allow it.
     pub secure_on_loopback: bool,
-    /// The longest that a cookie lasts.
-    pub cookie_lifetime_cap: Duration,
-    /// The most cookies of one registrable domain.
-    pub cookies_per_domain: usize,
-    /// How many of them stay when there are more.
-    pub cookies_kept_per_domain: usize,
-    /// Whether the site of a frame parts what is cached, besides the site of the window.
-    pub caches_by_frame: bool,
-    /// Whether what was loaded without credentials is cached apart.
-    pub caches_by_credentials: bool,
+    /// Whether a cookie that takes another value is a new one, which is sent after older ones. RFC
+    /// 6265bis keeps the time of the old one (5.7, step 24.3); Chromium only where the value is
+    /// the same.
+    pub new_value_is_new: bool,
+
+    /// What parts the HTTP cache.
+    pub cache_key: CacheKey,
     /// How the cache obeys `Vary`.
     pub variants: Variants,
-    /// What `Pragma: no-cache` of an answer means.
-    pub pragma: Pragma,
-    /// The statuses that are used without asking, if not all.
+    /// Whether HEAD is answered with what GET has brought (RFC 9111, 4). Firefox stores answers to
+    /// HEAD by themselves.
+    pub head_uses_get: bool,
+    /// Whether `Cache-Control: no-cache` of a request, as a script sets it, goes past the cache,
+    /// and does not only ask whether the stored answer holds (RFC 9111, 5.2.1.4). Chromium does so
+    /// (`LOAD_BYPASS_CACHE`).
+    pub no_cache_goes_past: bool,
+    /// Whether `Pragma: no-cache` of an answer is as in `Cache-Control`. The standard gives it no
+    /// meaning (RFC 9111, 5.4); all engines do.
+    pub obeys_pragma: bool,
+    /// Whether of several `max-age` the last counts, as in Firefox, and not the first. RFC 9111
+    /// (4.2.1) takes the first, or none.
+    pub last_max_age_counts: bool,
+    /// The statuses that are used without asking, if not all. Firefox asks again for all errors
+    /// but 410 (`nsHttpResponseHead::MustValidate`).
     pub fresh_statuses: Option<&'static [u16]>,
-    /// The statuses that are fresh for a tenth of their age, if they do not say how long.
+    /// The statuses that are fresh for a tenth of their age, if they do not say how long: those of
+    /// RFC 9110, 15.1, but in Chromium 200 and 203
+    /// (`HttpResponseHeaders::GetFreshnessLifetimes`).
     pub heuristic_statuses: &'static [u16],
-    /// The longest that they are.
+    /// The longest that they are: a week in Firefox
+    /// (`nsHttpResponseHead::ComputeFreshnessLifetime`).
     pub heuristic_cap: Duration,
-    /// The statuses that are fresh for ever, if they do not say how long.
+    /// The statuses that are fresh for ever, if they do not say how long: the permanent ones in
+    /// engines (functions as above; WebKit: `computeFreshnessLifetimeForHTTPFamily`, a year),
+    /// none in RFC 9111.
     pub permanent_statuses: &'static [u16],
-    /// The fields of a stored answer that a status of 304 does not replace.
+    /// The fields of a stored answer that a status of 304 does not replace; a name that ends with
+    /// `-` stands for all that begin with it. RFC 9111, 3.2; Chromium:
+    /// `HttpResponseHeaders::Update`; Firefox: `nsHttpResponseHead::UpdateHeaders`; WebKit:
+    /// `shouldUpdateHeaderAfterRevalidation`.
     pub kept_by_304: &'static [&'static str],
-}
 
-/// What a cache does about `Vary`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Variants {
-    /// It stores all variants of an address (RFC 9111, 4.1).
-    Kept,
-    /// It stores one, and asks for another with the `ETag` of that.
-    AskedByTag,
-    /// It stores one.
-    Replaced,
-}
+    /// Whether `https` to `http://localhost` is a downgrade, of which `Referer` says nothing.
+    /// Referrer Policy (8.3) asks whether the address is trustworthy, which it is; Chromium and
+    /// Firefox look at the scheme.
+    pub loopback_is_downgrade: bool,
+    /// Whether pages with another site around them say whether they may have their cookies
+    /// (Storage Access Headers): `Sec-Fetch-Storage-Access`, and `Origin` with it where they could
+    /// ask for them. Not in Fetch; in Chromium and Firefox.
+    pub has_storage_access_headers: bool,
+    /// Whether elements with `crossorigin` send `Origin` to their own origin too. Fetch does so
+    /// only after a redirect from another one; Chromium always.
+    pub elements_tell_origin: bool,
+    /// Whether a form that posts asks caches on the way for what is new, as Chromium does.
+    pub forms_ask_caches: bool,
+    /// Whether fields of one name are judged as one, as in Chromium, and not each for itself
+    /// (Fetch, "CORS-unsafe request-header names").
+    pub joins_fields: bool,
+    /// Whether a script may set `User-Agent` (Fetch, from 2016 on). Chromium drops it.
+    pub lets_set_user_agent: bool,
+    /// Whether who listens to an upload without content needs a preflight (XMLHttpRequest, `send`:
+    /// "upload listener flag"). Not in Chromium, nor Firefox.
+    pub watches_empty_uploads: bool,
+    /// Whether who listens to an upload needs the method in the cache of preflights, even if it is
+    /// a safelisted one (Fetch, 4.3). Not in Chromium.
+    pub watched_methods_are_asked: bool,
+    /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
+    /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
+    pub own_conditions: CacheMode,
+    /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
+    /// and says so; what is not to be stored is not. Chromium does so.
+    pub preflights_have_cache_mode: bool,
+    /// Whether `Sec-Fetch-Site` of a preflight is about all addresses of the redirects before it,
+    /// as that of the request is. Fetch says so (4.8: "URL list"); Chromium looks at the last.
+    pub preflights_know_redirects: bool,
+    /// Whether a preflight has `Sec-Fetch-Mode` even where the address is not trustworthy, as in
+    /// Chromium.
+    pub preflights_tell_mode: bool,
 
-/// What `Pragma: no-cache` means in an answer, where no standard gives it a meaning (RFC 9111,
-/// 5.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pragma {
-    /// Nothing.
-    Ignored,
-    /// The same as in `Cache-Control`, if there is none.
-    WithoutCacheControl,
-    /// The same as in `Cache-Control`.
-    Obeyed,
-}
-
-/// What becomes of a cookie whose pair has no `=`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Nameless {
-    /// It is the value of a cookie with an empty name, and sent as it is; `=v` is the same as `v`.
-    Value,
-    /// It is the name of a cookie with an empty value, and sent with `=`; `=v` is refused.
-    Name,
+    /// Whether the handshake of a WebSocket carries `Sec-Fetch-*` (Fetch Metadata, 2: every
+    /// request). Chromium sends none.
+    pub websockets_have_metadata: bool,
+    /// Whether what is loaded from another site, but for navigations, is told no more of the page
+    /// than by `strict-origin-when-cross-origin`. Firefox
+    /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) and WebKit do so.
+    pub trims_referrers: bool,
 }
 
 /// What becomes of the cookies of a site in a window of another site.
@@ -105,153 +148,50 @@ pub enum ThirdParty {
     Blocked,
 }
 
-impl Profile {
-    /// The texts of the standards, where they leave no choice; where they do, what engines have in
-    /// common.
-    pub const STANDARD: Self = Self {
-        name: "the standards",
-        preflight_cap: Duration::from_secs(86_400),
-        star_allows_authorization: false,
-        third_party: ThirdParty::Sent,
-        lax_by_default: true,
-        lax_allows_unsafe_for: Duration::ZERO,
-        none_requires_secure: true,
-        redirects_count: false,
-        nameless: Nameless::Value,
-        prefixes_ignore_case: true,
-        has_http_prefixes: true,
-        has_partitioned: true,
-        secure_on_loopback: true,
-        cookie_lifetime_cap: Duration::from_secs(400 * 86_400),
-        cookies_per_domain: 180,
-        cookies_kept_per_domain: 150,
-        caches_by_frame: false,
-        caches_by_credentials: false,
-        variants: Variants::Kept,
-        pragma: Pragma::Ignored,
-        fresh_statuses: None,
-        heuristic_statuses: &[200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501],
-        heuristic_cap: Duration::MAX,
-        permanent_statuses: &[],
-        kept_by_304: &[
-            "connection",
-            "content-encoding",
-            "content-length",
-            "content-range",
-            "keep-alive",
-            "proxy-authenticate",
-            "proxy-authentication-info",
-            "proxy-authorization",
-            "te",
-            "transfer-encoding",
-            "upgrade",
-        ],
-    };
-    /// Chromium as it is installed.
-    pub const CHROMIUM: Self = Self {
-        name: "Chromium",
-        preflight_cap: Duration::from_secs(7200),
-        star_allows_authorization: true,
-        third_party: ThirdParty::Blocked,
-        lax_allows_unsafe_for: Duration::from_secs(120),
-        caches_by_frame: true,
-        variants: Variants::AskedByTag,
-        pragma: Pragma::Obeyed,
-        heuristic_statuses: &[200, 203],
-        permanent_statuses: &[300, 301, 308, 410],
-        kept_by_304: &[
-            "connection",
-            "content-encoding",
-            "content-length",
-            "content-location",
-            "content-md5",
-            "content-range",
-            "content-type",
-            "etag",
-            "keep-alive",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "www-authenticate",
-            "x-content-",
-            "x-frame-options",
-            "x-webkit-",
-            "x-xss-protection",
-        ],
-        ..Self::STANDARD
-    };
-    /// Firefox as it is installed.
-    pub const FIREFOX: Self = Self {
-        name: "Firefox",
-        preflight_cap: Duration::from_secs(86_400),
-        star_allows_authorization: true,
-        third_party: ThirdParty::Partitioned,
-        lax_by_default: false,
-        nameless: Nameless::Name,
-        prefixes_ignore_case: false,
-        caches_by_credentials: true,
-        variants: Variants::AskedByTag,
-        pragma: Pragma::WithoutCacheControl,
-        fresh_statuses: Some(&[200, 203, 204, 300, 301, 302, 307, 308, 410]),
-        heuristic_statuses: &[200, 203, 204, 300, 301, 302, 307, 308, 410],
-        heuristic_cap: Duration::from_secs(7 * 86_400),
-        permanent_statuses: &[300, 301, 308, 410],
-        kept_by_304: &[
-            "connection",
-            "content-encoding",
-            "content-length",
-            "content-location",
-            "content-md5",
-            "content-range",
-            "content-type",
-            "etag",
-            "keep-alive",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-        ],
-        ..Self::STANDARD
-    };
-    /// WebKit as it is installed.
-    pub const WEBKIT: Self = Self {
-        name: "WebKit",
-        preflight_cap: Duration::from_secs(600),
-        star_allows_authorization: true,
-        third_party: ThirdParty::Blocked,
-        lax_by_default: false,
-        variants: Variants::Replaced,
-        pragma: Pragma::WithoutCacheControl,
-        permanent_statuses: &[301, 410],
-        kept_by_304: &[
-            "allow",
-            "connection",
-            "content-",
-            "etag",
-            "keep-alive",
-            "last-modified",
-            "proxy-authenticate",
-            "proxy-connection",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "www-authenticate",
-            "x-content-",
-            "x-frame-options",
-            "x-webkit-",
-            "x-xss-protection",
-        ],
-        ..Self::STANDARD
-    };
+/// What becomes of a cookie whose pair has no `=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nameless {
+    /// It is the value of a cookie with an empty name, and sent as it is; `=v` is the same as `v`.
+    Value,
+    /// It is the name of a cookie with an empty value, and sent with `=`; `=v` is refused.
+    Name,
+}
 
+/// What parts an HTTP cache, besides the address (Fetch, "determine the network partition key").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CacheKey {
+    /// The site of the window.
+    Window,
+    /// That, and the site of the frame; whether it is the document of a frame; and whether it is
+    /// a document to which another site led. What a sandboxed page loads is not cached (Chromium:
+    /// `HttpCache::GenerateCacheKey`).
+    Frame,
+    /// That, and whether another site stands between the window and the address; and whether
+    /// credentials went with the request (Firefox: `OriginAttributes`, and `LOAD_ANONYMOUS`).
+    Foreign,
+}
+
+/// What a cache does about `Vary`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variants {
+    /// It stores all variants of an address (RFC 9111, 4.1).
+    Kept,
+    /// It stores one, and asks for another with the `ETag` of that: Chromium, Firefox.
+    AskedByTag,
+    /// It stores one: WebKit (`NetworkCache::Cache`).
+    Replaced,
+}
+
+impl Profile {
     /// The same with another setting for the cookies of other sites.
+    ///
+    /// ```
+    /// use policy_core::browser::{Profile, ThirdParty};
+    ///
+    /// assert_eq!(Profile::CHROMIUM.third_party, ThirdParty::Blocked);
+    /// let lenient = Profile::CHROMIUM.third_party(ThirdParty::Sent);
+    /// assert_eq!(lenient.third_party, ThirdParty::Sent);
+    /// ```
     #[must_use]
     pub const fn third_party(self, third_party: ThirdParty) -> Self {
         Self { third_party, ..self }

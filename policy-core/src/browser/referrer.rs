@@ -4,7 +4,10 @@
 use http::HeaderMap;
 use url::Url;
 
-use super::{Page, PageOrigin, ReferrerPolicy, site::is_trustworthy};
+use super::{
+    Mode, PageOrigin, Profile, ReferrerPolicy,
+    site::{is_same_site, is_trustworthy},
+};
 
 /// The longest `Referer`; a longer one is cut down to the origin (Referrer Policy, 8.3, step 5).
 const LONGEST: usize = 4096;
@@ -39,14 +42,34 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
     }
 }
 
-/// The value of `Referer`, if it is sent (Referrer Policy, 8.3: "determine request's referrer").
-/// `policy` is that of the page, unless the load or a redirect has set another.
-pub(super) fn referrer(policy: ReferrerPolicy, page: &Page, url: &Url) -> Option<String> {
-    if page.origin == PageOrigin::Opaque {
-        return None;
-    }
-    let is_same_origin = page.origin.is_same(&PageOrigin::of(url));
-    let is_downgrade = is_trustworthy(&page.url) && !is_trustworthy(url);
+/// What of `source` is said, if anything (Referrer Policy, 8.3: "determine request's referrer"):
+/// the page, or what was said of it before a redirect. `policy` is that of the page, unless the
+/// load or a redirect has set another.
+pub(super) fn referrer(
+    profile: &Profile,
+    mode: Mode,
+    policy: ReferrerPolicy,
+    source: &Url,
+    url: &Url,
+) -> Option<Url> {
+    let origin = PageOrigin::of(source);
+    let is_trimmed =
+        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&origin, url);
+    let policy = match policy {
+        ReferrerPolicy::NoReferrerWhenDowngrade
+        | ReferrerPolicy::OriginWhenCrossOrigin
+        | ReferrerPolicy::UnsafeUrl
+            if is_trimmed =>
+        {
+            ReferrerPolicy::StrictOriginWhenCrossOrigin
+        }
+        policy => policy,
+    };
+    let is_same_origin = origin.is_same(&PageOrigin::of(url));
+    let is_downgrade = match profile.loopback_is_downgrade {
+        true => source.scheme() == "https" && url.scheme() != "https",
+        false => is_trustworthy(source) && !is_trustworthy(url),
+    };
     let part = match policy {
         ReferrerPolicy::NoReferrer => None,
         ReferrerPolicy::NoReferrerWhenDowngrade => (!is_downgrade).then_some(Part::Whole),
@@ -60,7 +83,7 @@ pub(super) fn referrer(policy: ReferrerPolicy, page: &Page, url: &Url) -> Option
         ReferrerPolicy::StrictOriginWhenCrossOrigin => (!is_downgrade).then_some(Part::Origin),
         ReferrerPolicy::UnsafeUrl => Some(Part::Whole),
     }?;
-    stripped(&page.url, part)
+    stripped(source, part)
 }
 
 /// How much of an address is said.
@@ -71,15 +94,20 @@ enum Part {
 }
 
 /// Without user, password and fragment (Referrer Policy, 8.4).
-fn stripped(url: &Url, part: Part) -> Option<String> {
+fn stripped(url: &Url, part: Part) -> Option<Url> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
-    let origin = url.origin().ascii_serialization();
-    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let whole = format!("{origin}{}{query}", url.path());
-    let is_cut = matches!(part, Part::Origin) || whole.len() > LONGEST;
-    Some(if is_cut { format!("{origin}/") } else { whole })
+    let mut url = url.clone();
+    url.set_fragment(None);
+    // An address without a host has neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    if matches!(part, Part::Origin) || url.as_str().len() > LONGEST {
+        url.set_query(None);
+        url.set_path("");
+    }
+    Some(url)
 }
 
 fn named(token: &str) -> Option<ReferrerPolicy> {
@@ -108,8 +136,8 @@ mod tests {
     const WHOLE: Option<&str> = Some("https://shop.example/cart?item=7");
     const ORIGIN: Option<&str> = Some("https://shop.example/");
 
-    fn page(url: &str) -> Page {
-        Page::at(Url::parse(url).unwrap())
+    fn url(url: &str) -> Url {
+        Url::parse(url).unwrap()
     }
 
     /// What each policy says to the same origin, another one, and one without TLS.
@@ -129,9 +157,8 @@ mod tests {
     #[test]
     fn each_policy_says_what_its_table_says() {
         for (policy, expected) in TABLE {
-            let said =
-                TARGETS.map(|target| referrer(policy, &page(PAGE), &Url::parse(target).unwrap()));
-            assert_eq!(said.each_ref().map(Option::as_deref), expected, "{policy:?}");
+            let told = TARGETS.map(|target| said(policy, &url(PAGE), &url(target)));
+            assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");
         }
     }
 
@@ -154,27 +181,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_page_without_tls_downgrades_nothing() {
-        let page = page("http://shop.example/a");
-        let target = Url::parse("http://api.example").unwrap();
-        assert_eq!(
-            referrer(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
-            Some("http://shop.example/a"),
-        );
-        assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &page.origin, &target));
+    fn said(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
+        referrer(&Profile::STANDARD, Mode::Cors, policy, source, url).map(String::from)
     }
 
     #[test]
-    fn a_sandboxed_page_says_nothing() {
-        let page = Page { origin: PageOrigin::Opaque, ..page(PAGE) };
-        assert_eq!(referrer(ReferrerPolicy::UnsafeUrl, &page, &page.url), None);
+    fn some_engines_tell_other_sites_no_more_than_the_origin() {
+        let [_, other, _] = TARGETS.map(url);
+        let sister = url("https://api.shop.example/");
+        let told = |profile, mode, target| {
+            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &url(PAGE), target)
+                .map(String::from)
+        };
+        assert_eq!(told(Profile::CHROMIUM, Mode::Cors, &other).as_deref(), WHOLE);
+        for profile in [Profile::FIREFOX, Profile::WEBKIT] {
+            assert_eq!(told(profile, Mode::Cors, &other).as_deref(), ORIGIN);
+            assert_eq!(told(profile, Mode::Cors, &sister).as_deref(), WHOLE);
+            assert_eq!(told(profile, Mode::Navigate, &other).as_deref(), WHOLE);
+        }
+    }
+
+    #[test]
+    fn a_page_without_tls_downgrades_nothing() {
+        let page = url("http://shop.example/a");
+        let target = url("http://api.example");
+        assert_eq!(
+            said(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
+            Some("http://shop.example/a"),
+        );
+        assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &PageOrigin::of(&page), &target));
+    }
+
+    #[test]
+    fn engines_take_the_local_machine_without_tls_for_a_downgrade() {
+        let local = url("http://localhost:8080/");
+        let policy = ReferrerPolicy::StrictOrigin;
+        for (profile, expected) in
+            [(Profile::STANDARD, ORIGIN), (Profile::CHROMIUM, None), (Profile::FIREFOX, None)]
+        {
+            let told = referrer(&profile, Mode::Cors, policy, &url(PAGE), &local);
+            assert_eq!(told.as_ref().map(Url::as_str), expected, "{}", profile.name);
+        }
     }
 
     #[test]
     fn a_long_address_is_cut_down_to_its_origin() {
-        let page = page(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
-        assert_eq!(referrer(ReferrerPolicy::UnsafeUrl, &page, &page.url).as_deref(), ORIGIN);
+        let page = url(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
+        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page).as_deref(), ORIGIN);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use http::Method;
 use url::Url;
 
 use super::{
-    Blocked, Destination, Fetch, Mode, Page, PageOrigin, Reason, ReferrerPolicy,
+    Blocked, CacheMode, Destination, Fetch, Mode, Page, PageOrigin, Profile, Reason, Redirect,
+    ReferrerPolicy,
     headers::{Fields, is_forbidden_method, is_token},
     site::site,
 };
@@ -21,6 +22,8 @@ pub(super) struct Request {
     pub(super) page: Option<Page>,
     pub(super) origin: PageOrigin,
     pub(super) referrer_policy: ReferrerPolicy,
+    /// What is said of the page: less with each redirect, and never more again.
+    pub(super) referrer: Option<Url>,
     pub(super) method: Method,
     pub(super) fields: Fields,
     pub(super) body: Option<Vec<u8>>,
@@ -49,7 +52,11 @@ pub(super) enum Tainting {
 
 impl Request {
     /// What `new Request()`, an element or a navigation makes of its arguments.
-    pub(super) fn new(page: Option<Page>, mut fetch: Fetch) -> Result<Self, Box<Blocked>> {
+    pub(super) fn new(
+        profile: &Profile,
+        page: Option<Page>,
+        mut fetch: Fetch,
+    ) -> Result<Self, Box<Blocked>> {
         let refused = |page: &Option<Page>, url: &str, reason| {
             let origin = page.as_ref().map_or(PageOrigin::Opaque, |page| page.origin.clone());
             Box::new(Blocked { url: url.to_owned(), origin, in_preflight: false, reason })
@@ -57,12 +64,19 @@ impl Request {
         let url =
             address(page.as_ref(), &fetch).map_err(|reason| refused(&page, &fetch.url, reason))?;
         let method = method(&fetch).map_err(|reason| refused(&page, url.as_str(), reason))?;
-        let fields = Fields::fill(&fetch.headers, fetch.mode == Mode::NoCors)
+        let fields = Fields::fill(profile, &fetch.headers, fetch.mode == Mode::NoCors)
             .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
         let target = PageOrigin::of(&url);
+        if fetch.mode == Mode::WebSocket {
+            // WebSockets, "establish a WebSocket connection"
+            (fetch.cache, fetch.redirect) = (CacheMode::NoStore, Redirect::Error);
+        }
+        let tells_page =
+            |page: &&Page| page.origin != PageOrigin::Opaque && fetch.mode != Mode::WebSocket;
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
+            referrer: page.as_ref().filter(tells_page).map(|page| page.url.clone()),
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
             method,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{cookie_date, profile::Nameless};
+use super::{Nameless, Profile, cookie_date};
 
 /// The longest name and value together (5.6, step 5).
 const LONGEST_PAIR: usize = 4096;
@@ -57,19 +57,23 @@ pub enum SameSite {
 }
 
 /// Reads a line; `None` where a browser ignores it as a whole.
-pub(super) fn parse(line: &[u8], nameless: Nameless) -> Option<Parsed<'_>> {
-    if line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+pub(super) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>> {
+    let is_refused = |byte: &u8| match byte {
+        b'\t' => profile.refuses_tabs,
+        _ => byte.is_ascii_control(),
+    };
+    if trim(line).iter().any(is_refused) {
         return None;
     }
     let mut parts = line.split(|byte| *byte == b';');
     let pair = trim(parts.next().unwrap_or_default());
-    let (name, value) = match (split(pair), nameless) {
+    let (name, value) = match (split(pair), profile.nameless) {
         (Some((name, value)), _) => (name, value),
         (None, Nameless::Value) => (&[][..], pair),
         (None, Nameless::Name) => (pair, &[][..]),
     };
-    let is_refused = name.is_empty() && (value.is_empty() || nameless == Nameless::Name);
-    if is_refused || name.len() + value.len() > LONGEST_PAIR {
+    let says_nothing = name.is_empty() && (value.is_empty() || profile.nameless == Nameless::Name);
+    if says_nothing || name.len() + value.len() > LONGEST_PAIR {
         return None;
     }
     let mut parsed = Parsed { name, value, ..Parsed::default() };
@@ -141,11 +145,11 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Parsed<'_> {
-        parse(line.as_bytes(), Nameless::Value).unwrap()
+        parse(&Profile::STANDARD, line.as_bytes()).unwrap()
     }
 
     fn pair(line: &str) -> Option<(String, String)> {
-        let parsed = parse(line.as_bytes(), Nameless::Value)?;
+        let parsed = parse(&Profile::STANDARD, line.as_bytes())?;
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         Some((text(parsed.name), text(parsed.value)))
     }
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn a_text_without_name_is_a_name_or_a_value() {
         let named = |line: &'static str| {
-            parse(line.as_bytes(), Nameless::Name).map(|parsed| (parsed.name, parsed.value))
+            parse(&Profile::FIREFOX, line.as_bytes()).map(|parsed| (parsed.name, parsed.value))
         };
         assert_eq!(named("foo"), Some((&b"foo"[..], &b""[..])));
         assert_eq!(named("=v"), None);

@@ -137,9 +137,13 @@ mod tests {
         ] {
             assert!(is_trustworthy(&url(address)), "{address}");
         }
-        for address in
-            ["http://a.example", "ws://a.example", "http://10.0.0.1", "http://localhost.example"]
-        {
+        for address in [
+            "http://a.example",
+            "ws://a.example",
+            "http://10.0.0.1",
+            "http://localhost.example",
+            "http://notlocalhost",
+        ] {
             assert!(!is_trustworthy(&url(address)), "{address}");
         }
     }

@@ -3,38 +3,29 @@
 use std::time::Duration;
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method,
+    HeaderMap, Method,
     header::{
-        ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
-        LAST_MODIFIED, RANGE, SET_COOKIE, VARY,
+        IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
+        SET_COOKIE,
     },
 };
-use url::Url;
 
 use super::{
-    Answer, CacheMode, Page, Profile, Sent, Variants,
-    freshness::{CacheControl, Freshness, elements, is_explicit},
-    site::site,
+    Answer, CacheMode, Profile, Sent, Variants,
+    cache_partition::Partition,
+    freshness::CacheControl,
+    stored::{Entry, Use, is_storable},
 };
 
 /// The most answers that are kept; the one that was used the longest ago goes first.
 const MOST: usize = 1000;
-/// The longest content that is kept.
-const LONGEST: usize = 8 << 20;
+/// The most bytes of content of all.
+const ROOM: usize = 64 << 20;
 
 /// What is cached, the last used at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     entries: Vec<Entry>,
-}
-
-/// For whom something is cached (Fetch, "network partition key"): nobody can tell by it what
-/// another site's page has loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Partition {
-    top_level: String,
-    frame: Option<String>,
-    has_credentials: bool,
 }
 
 /// What the cache has for a request.
@@ -50,39 +41,6 @@ pub(super) enum Lookup {
     Stale(HeaderMap),
 }
 
-#[derive(Clone, Debug)]
-struct Entry {
-    partition: Partition,
-    url: Url,
-    /// The fields of the request that its `Vary` names.
-    chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
-    /// Whether its `Vary` is `*`: no request is like another.
-    is_unique: bool,
-    answer: Answer,
-    freshness: Freshness,
-}
-
-impl Partition {
-    /// That of a load. `page` is who asks; a load that leaves the page belongs to `url`.
-    pub(super) fn of(
-        profile: &Profile,
-        page: Option<&Page>,
-        is_frame: bool,
-        url: &Url,
-        has_credentials: bool,
-    ) -> Self {
-        let frame = match page {
-            Some(page) if !is_frame => &page.url,
-            _ => url,
-        };
-        Self {
-            top_level: site(page.map_or(url, |page| &page.top_level)),
-            frame: profile.caches_by_frame.then(|| site(frame)),
-            has_credentials: has_credentials || !profile.caches_by_credentials,
-        }
-    }
-}
-
 impl Store {
     /// What there is for a request that is about to be sent.
     pub(super) fn lookup(
@@ -95,8 +53,10 @@ impl Store {
     ) -> Lookup {
         let mode = effective(mode, request);
         let is_head = request.method == Method::HEAD;
+        let asked = CacheControl::of(profile, &request.headers);
         if matches!(mode, CacheMode::NoStore | CacheMode::Reload)
             || !is_head && request.method != Method::GET
+            || profile.no_cache_goes_past && asked.no_cache && mode == CacheMode::Default
         {
             return Lookup::Miss;
         }
@@ -105,7 +65,7 @@ impl Store {
         };
         let entry = self.entries.remove(place);
         let conditions = entry.conditions(is_match);
-        let use_of = entry.use_of(now, mode, request).filter(|_| is_match);
+        let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
         let mut answer = entry.answer.clone();
         if is_head {
             answer.body.clear();
@@ -137,19 +97,20 @@ impl Store {
             }
             return;
         }
-        if request.method != Method::GET || effective(mode, request) == CacheMode::NoStore {
+        let is_kept = request.method == Method::GET
+            || request.method == Method::HEAD && !profile.head_uses_get;
+        if !is_kept || key.is_transient || effective(mode, request) == CacheMode::NoStore {
             return;
         }
         self.entries.retain(|entry| {
             let is_other = profile.variants == Variants::Kept && !entry.is_chosen_by(request);
-            is_other || !entry.is_of(key, request)
+            is_other || !entry.is_for(profile, key, request)
         });
         if is_storable(profile, request, answer) {
             let mut answer = answer.clone();
             answer.headers.remove(SET_COOKIE);
             self.entries.push(Entry::of(profile, now, key, request, answer));
-            let excess = self.entries.len().saturating_sub(MOST);
-            self.entries.drain(..excess);
+            self.drop_excess();
         }
     }
 
@@ -164,18 +125,23 @@ impl Store {
         answer: &Answer,
     ) -> Option<Answer> {
         let (place, _) = self.find(profile, key, request)?;
-        let mut updated = self.entries.remove(place).answer;
-        let names = answer.headers.keys().filter(|name| is_updated(profile, name));
-        for name in names {
-            updated.headers.remove(name);
-            for value in answer.headers.get_all(name) {
-                updated.headers.append(name, value.clone());
-            }
-        }
-        if !CacheControl::of(&updated.headers).no_store {
+        let updated = self.entries.remove(place).updated(profile, answer);
+        if !CacheControl::of(profile, &updated.headers).no_store {
             self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
         }
         Some(updated)
+    }
+
+    /// Makes room for the last one.
+    fn drop_excess(&mut self) {
+        let mut room = ROOM;
+        let kept = self.entries.iter().rev().take(MOST).take_while(|entry| {
+            let is_kept = entry.answer.body.len() <= room;
+            room = room.saturating_sub(entry.answer.body.len());
+            is_kept
+        });
+        let excess = self.entries.len() - kept.count();
+        self.entries.drain(..excess);
     }
 
     /// The place of the answer to choose, of several the newest, and whether its `Vary` lets it be
@@ -184,80 +150,11 @@ impl Store {
         self.entries
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.is_of(key, request))
+            .filter(|(_, entry)| entry.is_for(profile, key, request))
             .map(|(place, entry)| (entry.is_chosen_by(request), entry.freshness.received(), place))
             .filter(|(is_match, ..)| *is_match || profile.variants == Variants::AskedByTag)
             .max()
             .map(|(is_match, _, place)| (place, is_match))
-    }
-}
-
-/// How a stored answer may be used without waiting.
-#[derive(Clone, Copy)]
-enum Use {
-    Fresh,
-    InGrace,
-}
-
-impl Entry {
-    fn of(
-        profile: &Profile,
-        now: Duration,
-        partition: &Partition,
-        request: &Sent,
-        answer: Answer,
-    ) -> Self {
-        let value = |name| {
-            let name = HeaderName::from_bytes(str::as_bytes(name)).ok()?;
-            let values = request.headers.get_all(&name).iter().cloned().collect();
-            Some((name, values))
-        };
-        let chosen_by = elements(&answer.headers, &VARY).filter_map(value).collect();
-        let is_unique = elements(&answer.headers, &VARY).any(|name| name == "*");
-        Self {
-            partition: partition.clone(),
-            url: request.url.clone(),
-            chosen_by,
-            is_unique,
-            freshness: Freshness::of(profile, now, &answer),
-            answer,
-        }
-    }
-
-    fn is_of(&self, key: &Partition, request: &Sent) -> bool {
-        self.partition == *key && self.url == request.url
-    }
-
-    fn is_chosen_by(&self, request: &Sent) -> bool {
-        let is_same = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
-            request.headers.get_all(name).iter().eq(values)
-        };
-        !self.is_unique && self.chosen_by.iter().all(is_same)
-    }
-
-    fn use_of(&self, now: Duration, mode: CacheMode, request: &Sent) -> Option<Use> {
-        let asked = CacheControl::of(&request.headers);
-        let is_young = asked.max_age.is_none_or(|age| self.freshness.age(now) <= age);
-        match mode {
-            CacheMode::ForceCache => Some(Use::Fresh),
-            CacheMode::Default if asked.no_cache || !is_young => None,
-            CacheMode::Default if self.freshness.is_fresh(now) => Some(Use::Fresh),
-            CacheMode::Default if self.freshness.is_in_grace(now) => Some(Use::InGrace),
-            _ => None,
-        }
-    }
-
-    /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
-    /// variant is asked for.
-    fn conditions(&self, is_match: bool) -> HeaderMap {
-        let mut conditions = HeaderMap::new();
-        if let Some(tag) = self.answer.headers.get(ETAG) {
-            conditions.insert(IF_NONE_MATCH, tag.clone());
-        }
-        if let Some(date) = self.answer.headers.get(LAST_MODIFIED).filter(|_| is_match) {
-            conditions.insert(IF_MODIFIED_SINCE, date.clone());
-        }
-        conditions
     }
 }
 
@@ -269,34 +166,13 @@ fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
     if has_own { CacheMode::NoStore } else { mode }
 }
 
-/// RFC 9111, 3.
-fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
-    let control = CacheControl::of(&answer.headers);
-    let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
-    let is_allowed = control.allows_storing
-        || is_explicit(answer)
-        || profile.heuristic_statuses.contains(&answer.status)
-        || profile.permanent_statuses.contains(&answer.status);
-    is_final
-        && is_allowed
-        && !control.no_store
-        && !CacheControl::of(&request.headers).no_store
-        && answer.body.len() <= LONGEST
-}
-
-/// RFC 9111, 3.2. In the list of a profile, a name that ends with `-` stands for all that begin
-/// with it.
-fn is_updated(profile: &Profile, name: &HeaderName) -> bool {
-    let is_kept = |kept: &&str| match kept.ends_with('-') {
-        true => name.as_str().starts_with(kept),
-        false => name == kept,
-    };
-    name != SET_COOKIE && !profile.kept_by_304.iter().any(is_kept)
-}
-
 #[cfg(test)]
 mod tests {
+    use http::{HeaderMap, HeaderValue};
+    use url::Url;
+
     use super::*;
+    use crate::browser::{Page, PageOrigin, cache_partition::Place, stored::LONGEST};
 
     const ASSET: &str = "https://api.shop.example/asset";
     const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
@@ -347,7 +223,7 @@ mod tests {
     impl Browser {
         fn new(profile: Profile) -> Self {
             let page = page("https://app.shop.example/");
-            let key = Partition::of(&profile, Some(&page), false, &page.url, true);
+            let key = Partition::of(&profile, Some(&page), Place::Page, &page.url, true);
             Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
         }
 
@@ -447,6 +323,18 @@ mod tests {
         browser = browser.keeps(&of(MOST), &answer(200, &[MAX_AGE]));
         assert_eq!(browser.store.entries.len(), MOST);
         assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("fresh", "miss"));
+    }
+
+    #[test]
+    fn large_answers_make_others_go() {
+        let of = |number| request(Method::GET, &format!("{ASSET}/{number}"), &[]);
+        let large = Answer { body: vec![0; LONGEST], ..answer(200, &[MAX_AGE]) };
+        let mut browser = Browser::new(Profile::STANDARD);
+        for number in 0..=ROOM / LONGEST {
+            browser = browser.keeps(&of(number), &large);
+        }
+        assert_eq!(browser.store.entries.len(), ROOM / LONGEST);
+        assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("miss", "fresh"));
     }
 
     #[test]
@@ -698,21 +586,50 @@ mod tests {
     }
 
     #[test]
-    fn pragma_is_obeyed_as_the_engine_does() {
-        let finds = |profile, said: Fields<'_>| {
-            let pragma = [said, &[TAG, ("pragma", "no-cache")]].concat();
-            Browser::new(profile).keeps(&get(&[]), &answer(200, &pragma)).finds(&get(&[]))
-        };
-        let expires = [DATE, ("expires", "Sun, 06 Nov 1994 09:49:37 GMT")];
-        for (profile, alone, beside) in [
-            (Profile::STANDARD, "fresh", "fresh"),
-            (Profile::CHROMIUM, "stale", "stale"),
-            (Profile::FIREFOX, "stale", "fresh"),
-            (Profile::WEBKIT, "stale", "fresh"),
+    fn engines_obey_pragma_and_no_standard_does() {
+        for (profile, expected) in [
+            (Profile::STANDARD, "fresh"),
+            (Profile::CHROMIUM, "stale"),
+            (Profile::FIREFOX, "stale"),
+            (Profile::WEBKIT, "stale"),
         ] {
-            assert_eq!(finds(profile, &expires), alone, "{}", profile.name);
-            assert_eq!(finds(profile, &[MAX_AGE]), beside, "{}", profile.name);
+            let said = answer(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
+            let found = Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+            assert_eq!(found, expected, "{}", profile.name);
         }
+    }
+
+    #[test]
+    fn of_two_ages_engines_take_the_first_or_the_last() {
+        let said = answer(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
+        let finds = |profile| Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+        assert_eq!(finds(Profile::STANDARD), "miss");
+        assert_eq!(finds(Profile::CHROMIUM), "miss");
+        assert_eq!(finds(Profile::FIREFOX), "fresh");
+    }
+
+    #[test]
+    fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
+        let said = answer(200, &[MAX_AGE, TAG]);
+        let finds = |profile, wanted| {
+            let then = get(&[("cache-control", wanted)]);
+            Browser::new(profile).keeps(&get(&[]), &said).finds(&then)
+        };
+        assert_eq!(finds(Profile::CHROMIUM, "no-cache"), "miss");
+        assert_eq!(finds(Profile::CHROMIUM, "max-age=0"), "stale");
+        assert_eq!(finds(Profile::FIREFOX, "no-cache"), "stale");
+    }
+
+    #[test]
+    fn firefox_keeps_answers_to_head_by_themselves() {
+        let (head, said) = (request(Method::HEAD, ASSET, &[]), answer(200, &[MAX_AGE]));
+        let mut browser = Browser::new(Profile::FIREFOX).keeps(&get(&[]), &said);
+        assert_eq!(browser.finds(&head), "miss");
+        let mut browser = browser.keeps(&head, &said);
+        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "fresh"));
+        let deleted = request(Method::DELETE, ASSET, &[]);
+        let mut browser = browser.keeps(&deleted, &said);
+        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("miss", "miss"));
     }
 
     #[test]
@@ -736,37 +653,18 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_other_sites_have_their_own() {
-        let of = |profile: &Profile, page: &Page, has_credentials| {
+    fn a_sandboxed_page_caches_nothing_in_chromium() {
+        let sandboxed = Page { origin: PageOrigin::Opaque, ..page("https://app.shop.example/") };
+        let finds = |profile| {
+            let mut browser = Browser::new(profile);
             let url = Url::parse(ASSET).unwrap();
-            Partition::of(profile, Some(page), false, &url, has_credentials)
+            browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
+            browser.keeps(&get(&[]), &answer(200, &[MAX_AGE])).finds(&get(&[]))
         };
-        let (app, admin) = (page("https://app.shop.example/"), page("https://admin.shop.example/"));
-        let other = page("https://other.example/");
-        let frame = Page { top_level: other.url.clone(), ..app.clone() };
-        for profile in [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX] {
-            let of = |page, has_credentials| of(&profile, page, has_credentials);
-            assert_eq!(of(&app, true), of(&admin, true), "one site");
-            assert_ne!(of(&app, true), of(&other, true));
-            assert_ne!(of(&app, true), of(&frame, true));
-            assert_eq!(of(&frame, true) != of(&other, true), profile.caches_by_frame);
-            assert_eq!(of(&app, true) != of(&app, false), profile.caches_by_credentials);
-        }
-        const { assert!(Profile::CHROMIUM.caches_by_frame && Profile::FIREFOX.caches_by_credentials) };
-    }
-
-    #[test]
-    fn a_navigation_belongs_to_where_it_goes() {
-        let profile = Profile::CHROMIUM;
-        let (app, widget) = (page("https://app.shop.example/"), page("https://widget.test/"));
-        let frame = Page { top_level: app.url.clone(), ..widget.clone() };
-        assert_eq!(
-            Partition::of(&profile, Some(&app), true, &widget.url, true),
-            Partition::of(&profile, Some(&frame), false, &widget.url, true),
-        );
-        assert_eq!(
-            Partition::of(&profile, None, false, &app.url, true),
-            Partition::of(&profile, Some(&app), false, &widget.url, true),
-        );
+        let url = Url::parse(ASSET).unwrap();
+        let of = |place| Partition::of(&Profile::CHROMIUM, Some(&sandboxed), place, &url, true);
+        assert!(of(Place::Page).is_transient && !of(Place::Frame).is_transient);
+        assert_eq!(finds(Profile::CHROMIUM), "miss");
+        assert_eq!(finds(Profile::STANDARD), "fresh");
     }
 }

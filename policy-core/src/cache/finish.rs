@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, EXPIRES, PRAGMA, VARY},
+    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, EXPIRES, PRAGMA, SET_COOKIE, VARY},
 };
 
 use super::{
@@ -101,7 +101,7 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 /// declares, and by what its handler wrote, of which the strictest counts.
 ///
 /// - What is secret is stored nowhere, and what is one person's by nobody else, whatever was
-///   declared or written.
+///   declared or written. An answer that sets a cookie is one person's (RFC 9111 7.3).
 /// - A declaration holds for the answers of 2xx and 3xx that caches keep, and for 304. Others are
 ///   stored nowhere, unless the handler wrote a `max-age` for them. What the handler wrote makes a
 ///   declaration stricter: restrictions of either hold, and permissions that both give.
@@ -146,9 +146,14 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
     // Most answers have few fields, none of them for caches: looking at each costs less than a hash.
-    let says_something = headers.keys().any(|name| *name == CACHE_CONTROL || is_rival(name));
+    let (mut says_something, mut sets_cookie) = (false, false);
+    for name in headers.keys() {
+        says_something |= *name == CACHE_CONTROL || is_rival(name);
+        sets_cookie |= *name == SET_COOKIE;
+    }
     let written = if says_something { Directives::read(headers) } else { None };
-    if let Some(value) = decide(control, written, exchange, headers) {
+    let is_personal = exchange.happened.is_personal() || sets_cookie;
+    if let Some(value) = decide(control, written, exchange, is_personal, headers) {
         if value.is_empty() {
             headers.remove(CACHE_CONTROL);
         } else {
@@ -172,13 +177,13 @@ fn decide(
     declared: Option<&Control>,
     written: Option<Directives>,
     exchange: Exchange<'_>,
+    is_personal: bool,
     headers: &HeaderMap,
 ) -> Option<HeaderValue> {
     let Exchange { method, status, happened } = exchange;
     if happened.is_secret() {
         return Some(NO_STORE);
     }
-    let is_personal = happened.is_personal();
     match (declared, written) {
         (None, None) => is_personal.then_some(PRIVATE),
         (Some(control), None) => {

@@ -117,8 +117,8 @@ impl Cors {
     }
 
     /// Whether a preflight for one of the two policies says the truth about the other: the
-    /// declared origins, credentials and request headers are the same. Browsers keep what a
-    /// preflight allows for every method of a URL (Fetch, CORS-preflight cache).
+    /// declared origins, credentials, methods and request headers are the same. Browsers keep what
+    /// a preflight allows for every method of a URL (Fetch, CORS-preflight cache).
     pub fn shares_preflight(&self, other: &Self) -> bool {
         let same_audience = match (&self.audience, &other.audience) {
             (Audience::Any, Audience::Any) => true,
@@ -126,7 +126,10 @@ impl Cors {
             (Audience::Shared(_), Audience::Shared(_)) => self.run_time == other.run_time,
             _ => false,
         };
-        same_audience && self.credentials == other.credentials && self.headers == other.headers
+        same_audience
+            && self.credentials == other.credentials
+            && self.methods == other.methods
+            && self.headers == other.headers
     }
 
     /// Who may read, in words for a person: `*`, the origins, or the name of their list.

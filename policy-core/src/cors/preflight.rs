@@ -46,6 +46,16 @@ impl Preflight {
         }
         Ok((StatusCode::NO_CONTENT, headers))
     }
+
+    /// The same, which browsers do not keep, whatever the policy says: where another route of the
+    /// path changes something and shares it otherwise. What a browser keeps, it keeps for all
+    /// methods of an address (Fetch, CORS-preflight cache), and would send that route what it
+    /// never granted without asking.
+    #[must_use]
+    pub fn not_kept(mut self) -> Self {
+        self.headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("0"));
+        self
+    }
 }
 
 impl Cors {

@@ -9,9 +9,10 @@ use std::{
 };
 
 use axum_core::{body::Body, extract::Request, response::Response};
+use futures_util::FutureExt;
 use http::{
-    HeaderValue,
-    header::{CONTENT_LENGTH, HOST, UPGRADE},
+    HeaderMap, HeaderValue,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, UPGRADE},
 };
 use http_body_util::BodyExt;
 use policy_core::browser::{Answer, Sent, Url};
@@ -127,9 +128,9 @@ impl Network {
         } else {
             service.run(question.put_into(request)).await
         };
-        let (head, body) = response.into_parts();
-        let body = body.collect().await.ok()?.to_bytes().to_vec();
-        Some(Answer { status: head.status.as_u16(), headers: head.headers, body })
+        let (http::response::Parts { status, headers, .. }, body) = response.into_parts();
+        let body = if is_endless(&headers) { so_far(body)? } else { whole(body).await? };
+        Some(Answer { status: status.as_u16(), headers, body })
     }
 }
 
@@ -137,6 +138,27 @@ impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network").field("hosts", &self.hosts).finish_non_exhaustive()
     }
+}
+
+/// Whether an answer is a stream of events (HTML, 9.2), which a page reads as it comes.
+fn is_endless(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    media_type.is_some_and(|it| it.starts_with(b"text/event-stream"))
+}
+
+async fn whole(body: Body) -> Option<Vec<u8>> {
+    Some(body.collect().await.ok()?.to_bytes().into())
+}
+
+/// What is there of a stream without waiting for more of it.
+fn so_far(mut body: Body) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while let Some(Some(frame)) = body.frame().now_or_never() {
+        if let Ok(data) = frame.ok()?.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Some(bytes)
 }
 
 /// When networks and browsers begin. It is one point in time for a whole run of tests, so that no

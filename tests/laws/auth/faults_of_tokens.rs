@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use policy_server::{
     http,
     policy_core::{
@@ -15,7 +15,8 @@ use policy_server::{
 use proptest::{prelude::*, sample::select};
 
 use super::house::{
-    House, OWN, Reply, Request, SECRET, START, issue, login_by_token, token_settings,
+    End, House, OWN, Reply, Request, SECRET, START, Script, Step, act, issue, login,
+    login_by_token, token_settings,
 };
 use crate::law::{Premise, holds};
 
@@ -44,10 +45,17 @@ async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
     tokens.revoke_user(&user).await.map(drop)
 }
 
+#[get("/mine")]
+#[auth(session)]
+async fn mine(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
 thread_local! {
     static HOUSE: House = {
         let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
-        House::new(app.routes(routes![read, write, revoke, revoke_user, issue, login_by_token]))
+        let app = app.routes(routes![read, write, mine, revoke, revoke_user, issue, act, login]);
+        House::new(app.routes(routes![login_by_token]))
     };
 }
 
@@ -216,12 +224,13 @@ impl Fault {
     }
 }
 
-/// The answers to any two tokens that are refused are equal, byte for byte, status, fields and
-/// body, whatever is wrong with them. Only an expired one is told so, in the same status.
+/// T17, uniform refusals. The answers to any two tokens that are refused are equal, byte for byte,
+/// status, fields and body, whatever is wrong with them. Only an expired one is told so, and where
+/// there is none that: by the code and the challenge alone.
 #[test]
-fn nobody_learns_what_is_wrong_with_a_token() {
+fn t17_nobody_learns_what_is_wrong_with_a_token() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
-    holds("one answer", 80, cases, |(one, other, method)| {
+    holds("T17", 80, cases, |(one, other, method)| {
         HOUSE.with(|house| {
             let answer = |fault: Fault| {
                 let token = fault.token(house);
@@ -235,8 +244,69 @@ fn nobody_learns_what_is_wrong_with_a_token() {
                 claims.expires = Timestamp::from_seconds(START - 100);
             });
             let expired = house.send(at(method).bearer(&expired));
-            prop_assert_eq!(expired.status, 401);
-            prop_assert_ne!(&expired, &first);
+            let missing = house.send(at(method));
+            for (told, code) in
+                [(&expired, "auth.token-expired"), (&missing, "auth.credentials-missing")]
+            {
+                prop_assert_eq!(told.text("code"), code);
+                // Without a token, a route that takes sessions too has asked for the cookie.
+                if method == "GET" || code == "auth.token-expired" {
+                    prop_assert_eq!(without_challenge(told), without_challenge(&first));
+                }
+            }
+            Ok(Premise::met_if(one != other))
+        })
+    });
+}
+
+/// Status and fields, but for the one that says how to do better.
+fn without_challenge(reply: &Reply) -> (u16, HeaderMap) {
+    let mut headers = reply.headers.clone();
+    headers.remove("www-authenticate");
+    headers.remove("content-length");
+    (reply.status, headers)
+}
+
+/// What is wrong with the cookie of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dead {
+    Unknown,
+    LoggedOut,
+    Idle,
+    Old,
+}
+
+/// T17 for sessions. Nobody learns from an answer whether an id was ever that of a session, and how
+/// it ended.
+#[test]
+fn t17_nobody_learns_what_became_of_a_session() {
+    let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);
+    holds("T17, sessions", 60, (dead.clone(), dead), |(one, other)| {
+        HOUSE.with(|house| {
+            let answer = |dead: Dead| {
+                let login =
+                    || house.send(Request::post("/login").body("ada")).set_id().expect("an id");
+                let id = match dead {
+                    Dead::Unknown => "A".repeat(43),
+                    Dead::LoggedOut => {
+                        let id = login();
+                        let steps = Script::at_once(vec![Step::Logout], End::Status(200));
+                        house.send(Request::post("/act").cookie(Some(&id)).script(&steps));
+                        id
+                    }
+                    Dead::Idle | Dead::Old => {
+                        let id = login();
+                        house.wait(if dead == Dead::Idle { 15 * 60 } else { 8 * 3600 });
+                        id
+                    }
+                };
+                house.send(Request::get("/mine").cookie(Some(&id)))
+            };
+            let (first, second) = (answer(one), answer(other));
+            prop_assert_eq!(first.status, 401);
+            prop_assert_eq!(&first, &second);
+            let missing = house.send(Request::get("/mine"));
+            prop_assert_eq!((missing.status, &missing.body), (first.status, &first.body));
             Ok(Premise::met_if(one != other))
         })
     });

@@ -5,7 +5,10 @@ use policy_server::{AuthError, AuthScheme, Scheme, SchemeRequest, http, prelude:
 use proptest::{option, prelude::*, sample::select};
 
 use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
-use crate::law::{Premise, holds};
+use crate::{
+    law::{Premise, holds},
+    store::Store,
+};
 
 /// A key in a header of its own: `x-key: subject;scopes;roles`.
 struct Keys;
@@ -78,10 +81,12 @@ macro_rules! formulas {
         const FORMULAS: &[Formula] =
             &[$(Formula { path: $path, $($field: $value,)* ..NOTHING }),*];
 
-        fn furnish() -> House {
-            let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings()).scheme(Keys);
+        fn furnish() -> (House, Store) {
+            let store = Store::default();
+            let sessions = Sessions::store(store.clone());
+            let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
             let app = app.routes(routes![login, login_by_token, issue]);
-            House::new(app.routes(routes![$($name),*]))
+            (House::new(app.routes(routes![$($name),*])), store)
         }
     };
 }
@@ -121,12 +126,18 @@ formulas! {
 }
 
 thread_local! {
-    static HOUSE: House = furnish();
+    static HOUSE: (House, Store) = furnish();
 }
 
 /// Sends a request to a house that has seen many before.
 fn answer(formula: &Formula, shows: &Shows) -> Reply {
-    HOUSE.with(|house| house.send(present(house, formula.path, shows)))
+    HOUSE.with(|(house, store)| {
+        let request = present(house, formula.path, shows);
+        store.fail(shows.is_store_lost);
+        let reply = house.send(request);
+        store.fail(false);
+        reply
+    })
 }
 
 /// Somebody with rights.
@@ -164,6 +175,8 @@ struct Shows {
     key: Option<Shown>,
     age: u64,
     scheme: &'static str,
+    /// Whether the store of the sessions does not answer.
+    is_store_lost: bool,
 }
 
 fn person(name: &'static str) -> impl Strategy<Value = Person> {
@@ -193,13 +206,17 @@ fn shows() -> impl Strategy<Value = Shows> {
     let age = select(vec![0, 30, 59, 60, 61, 119, 120, 200, 329, 330, 599, 600]);
     let scheme = select(vec!["Bearer", "bearer", "BEARER"]);
     let kinds = (option::of(shown("ada")), option::of(shown("bob")), option::of(shown("eve")));
-    (kinds, age, scheme).prop_map(|((session, token, key), age, scheme)| Shows {
-        session,
-        token,
-        key,
-        age,
-        scheme,
-    })
+    let is_store_lost = prop::bool::weighted(0.15);
+    (kinds, age, scheme, is_store_lost).prop_map(
+        |((session, token, key), age, scheme, is_store_lost)| Shows {
+            session,
+            token,
+            key,
+            age,
+            scheme,
+            is_store_lost,
+        },
+    )
 }
 
 /// A request that shows these, made when they are as old as they say.
@@ -269,6 +286,11 @@ fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
         }
     } else if formula.session {
         match &shows.session {
+            Some(Shown::Valid(_) | Shown::OfUnknownAge(_) | Shown::Invalid)
+                if shows.is_store_lost =>
+            {
+                return (503, None);
+            }
             Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
                 Some((person, "session", age))
             }
@@ -296,14 +318,15 @@ fn ran(reply: &Reply) -> Option<String> {
     (reply.status == 200).then(|| reply.body.clone())
 }
 
-/// A handler runs only for a principal that satisfies the formula of its `#[auth]`: the credential
-/// of a scheme that it names, all its scopes, one of its roles, and a login that is as fresh as it
-/// asks; or for nobody, where it says so. Otherwise the answer is 400 for a field that cannot be
-/// read, 401 without a good credential or a fresh login, and 403 without the rights.
+/// T16, auth gate. A handler runs only for a principal that satisfies the formula of its
+/// `#[auth]`: the credential of a scheme that it names, all its scopes, one of its roles, and a
+/// login that is as fresh as it asks; or for nobody, where it says so. Otherwise the answer is 400
+/// for a field that cannot be read, 401 without a good credential or a fresh login, 403 without the
+/// rights, and 503 where nobody can tell: the store does not answer.
 #[test]
-fn the_handler_runs_for_whom_the_formula_lets_in() {
+fn t16_the_handler_runs_for_whom_the_formula_lets_in() {
     let cases = (select(FORMULAS), shows());
-    holds("formula", 25, cases, |(formula, shows)| {
+    holds("T16", 25, cases, |(formula, shows)| {
         let reply = answer(&formula, &shows);
         let (status, says) = due(&formula, &shows);
         prop_assert_eq!(reply.status, status, "{:?}", reply);
@@ -314,15 +337,15 @@ fn the_handler_runs_for_whom_the_formula_lets_in() {
     });
 }
 
-/// Whoever is let in is let in as well with one more credential that is valid and sufficient:
+/// T16, monotony. Whoever is let in is let in as well with one more credential that is valid and sufficient:
 /// one with which alone, and with nothing else, the same route lets its owner in. A bearer token
 /// decides alone where it is taken, so that a valid token without the rights of the route is not
 /// sufficient, and takes the place of the session that had them. Where a route takes no credential
 /// of that kind, it changes nothing at all.
 #[test]
-fn one_more_sufficient_credential_lets_nobody_out() {
+fn t16_one_more_sufficient_credential_lets_nobody_out() {
     let cases = (select(FORMULAS), shows(), select(vec!["session", "token", "key"]));
-    holds("monotony", 2, cases, |(formula, shows, kind)| {
+    holds("T16, monotony", 2, cases, |(formula, shows, kind)| {
         let nothing = Shows { session: None, token: None, key: None, ..shows.clone() };
         let (mut without, mut alone) = (shows.clone(), nothing.clone());
         let is_taken = match kind {

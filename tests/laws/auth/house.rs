@@ -14,6 +14,7 @@ use std::{
 use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use http_body_util::BodyExt;
+use policy_core::browser::Sent;
 use policy_server::{
     AppService, Body, Clock, Identity, ResponseFuture, policy_core::secret::SecretKey, prelude::*,
     session, tokens,
@@ -177,6 +178,14 @@ impl Request {
     /// What a page of the server's own sends.
     pub(crate) fn post(path: &str) -> Self {
         Self::new(Method::POST, path).with("origin", OWN)
+    }
+
+    /// What a browser sends.
+    pub(crate) fn sent(sent: &Sent) -> Self {
+        let mut request = Self::new(sent.method.clone(), sent.url.path());
+        request.headers = sent.headers.clone();
+        let body = sent.body.as_deref().unwrap_or_default();
+        request.body(String::from_utf8_lossy(body))
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {

@@ -4,11 +4,12 @@
 //! where they are.
 
 mod caches;
+mod cookies;
 mod effects;
 mod faults_of_tokens;
 mod formula;
 pub(crate) mod house;
 mod pages;
+mod preflights;
 mod revocations;
 mod sequences;
-mod site;

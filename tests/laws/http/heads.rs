@@ -9,13 +9,13 @@ use super::{
 };
 use crate::law::{Premise, holds};
 
-/// An answer to HEAD is that to GET but for the body: the same status, the same fields in the same
+/// T12, HEAD. An answer to HEAD is that to GET but for the body: the same status, the same fields in the same
 /// order, the length that the body has, whoever answers and whatever of. A `Range` is of GET only
 /// (RFC 9110 14.2).
 #[test]
-fn head_is_get_without_the_body() {
+fn t12_head_is_get_without_the_body() {
     let cases = (world(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
-    holds("HEAD", 16, cases, |(world, plan, mut get, conditions, has_token)| {
+    holds("T12, HEAD", 16, cases, |(world, plan, mut get, conditions, has_token)| {
         let site = Site::new(&world, &get.path);
         if has_token {
             get = get.with("authorization", site.bearer("ada"));

@@ -10,5 +10,6 @@ mod handlers;
 mod heads;
 mod personal;
 mod rates;
+mod scripts;
 mod site;
 mod variants;

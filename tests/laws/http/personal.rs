@@ -16,14 +16,14 @@ use crate::{
 const PERSONAL: [&str; 6] =
     ["/my/session", "/my/held", "/token", "/maybe", "/in/maybe", "/my/session"];
 
-/// Whoever is logged in, by a session or a token: an answer that differs from what nobody in
+/// T7, owners. Whoever is logged in, by a session or a token: an answer that differs from what nobody in
 /// particular gets, or that differs from what somebody else gets, is one that no shared cache may
 /// store, whatever the app declares, the handler writes and the request assumes.
 #[test]
-fn what_depends_on_a_principal_is_stored_by_nobody_else() {
+fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
     let cases = (world(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
-    holds("personal", 15, cases, |(world, plan, mut request, conditions, shown, path)| {
+    holds("T7, owners", 15, cases, |(world, plan, mut request, conditions, shown, path)| {
         if let Some(path) = PERSONAL.get(path) {
             request.path = (*path).to_owned();
         }

@@ -1,1 +1,144 @@
 //! What caches do with answers.
+
+use http::Method;
+use policy_core::browser::{Answer, Fetch, Outcome, Page, Sent, State, run};
+use policy_server::CachePolicy;
+use proptest::{option, prelude::*, sample::select};
+
+use super::{ASKED_METHOD, SHARING, is_ours, lines, met, reads::START, vary};
+use crate::{
+    exchange::Request,
+    fetch::is_token,
+    generate,
+    law::holds,
+    shared_cache::may_store,
+    world::{Group, ROUTE, Site, World},
+};
+
+/// A cache in front of the server that many people share and that stores whatever it may: for
+/// each answer the request that it was for.
+#[derive(Debug, Default)]
+struct SharedCache(Vec<(Sent, Answer)>);
+
+impl SharedCache {
+    fn store(&mut self, sent: &Sent, answer: &Answer) {
+        let Answer { status, headers, .. } = answer;
+        if may_store(&sent.method, &sent.headers, *status, headers, "cache-control") {
+            self.0.push((sent.clone(), answer.clone()));
+        }
+    }
+
+    /// What it answers by itself (RFC 9111 4.1): GET is the one method that it keeps apart.
+    fn answer(&self, sent: &Sent) -> Option<&Answer> {
+        let matches = |(stored, answer): &&(Sent, Answer)| {
+            stored.url == sent.url
+                && stored.method == Method::GET
+                && sent.method == Method::GET
+                && vary(&answer.headers).iter().all(|name| {
+                    name != "*" && lines(&stored.headers, name) == lines(&sent.headers, name)
+                })
+        };
+        self.0.iter().find(matches).map(|(_, answer)| answer)
+    }
+}
+
+/// What a page makes of a load: whether it may read it, and what of it.
+fn view(outcome: &Outcome) -> (bool, Option<u16>, Vec<String>, Vec<u8>) {
+    let response = outcome.response();
+    let names = response.iter().flat_map(|response| response.headers.keys());
+    let mut names: Vec<String> = names.map(ToString::to_string).collect();
+    names.sort();
+    let body = response.map(|response| response.body.clone()).unwrap_or_default();
+    (outcome.is_readable(), response.map(|response| response.status), names, body)
+}
+
+/// T7, unification by caches. No cache changes what a page may read: where a cache that everybody
+/// shares may answer a page with what the server answered somebody else, and where the browser's
+/// own cache has it from another page, the page sees what the server itself would have shown it.
+#[test]
+fn t07_caches_change_nothing_that_a_page_may_read() {
+    let caches = [
+        CachePolicy::public().max_age(600).build(),
+        CachePolicy::private().max_age(600).build(),
+        CachePolicy::public().no_cache().build(),
+    ];
+    let policies = (generate::world(), option::weighted(0.8, select(caches.to_vec())));
+    let cases = (policies, generate::visitor(), generate::visitor());
+    holds("T7", 5, cases, |((mut world, cache), first, second)| {
+        cacheable(&mut world, cache);
+        let site = Site::new(&world);
+        let plain = |fetch: Fetch| Fetch { method: "GET".into(), body: None, ..fetch };
+        let (one, two) = (plain(first.fetch.clone()), plain(second.fetch.clone()));
+        let (page, other) = (first.page(&world), second.page(&world));
+        let mut shared = SharedCache::default();
+        let new = || State::new(second.profile, START);
+        let (state, _) = run(new(), Some(&page), one, |sent| {
+            let answer = site.serve(sent);
+            shared.store(sent, &answer);
+            answer
+        });
+        let load = |state: State, page: &Page, through: Option<&SharedCache>| {
+            let mut was_served = false;
+            let (_, outcome) = run(state, Some(page), two.clone(), |sent| {
+                let stored = through.and_then(|cache| cache.answer(sent)).cloned();
+                was_served |= stored.is_some() && is_ours(sent);
+                stored.unwrap_or_else(|| site.serve(sent))
+            });
+            (view(&outcome), was_served)
+        };
+        let (due, _) = load(new(), &other, None);
+        let (through, was_served) = load(new(), &other, Some(&shared));
+        prop_assert_eq!(&through, &due, "{:?} through {:?}", other.origin, shared);
+        let (own, _) = load(state, &other, None);
+        prop_assert_eq!(&own, &due, "{:?} after {:?}", other.origin, page.origin);
+        met(was_served)
+    });
+}
+
+/// GET by itself, with a policy for caches.
+fn cacheable(world: &mut World, cache: Option<CachePolicy>) {
+    let policy = world.serving("GET").map_or_else(
+        || world.groups.first().and_then(|group| group.policy.clone()),
+        |group| group.policy.clone(),
+    );
+    for group in &mut world.groups {
+        group.methods.retain(|method| *method != "GET");
+    }
+    world.groups.retain(|group| !group.methods.is_empty());
+    world.groups.push(Group { methods: vec!["GET"], policy, cache, ..Group::default() });
+}
+
+/// What `Vary` does not name does not change what is shared: two requests that agree on every
+/// field that it names get the same fields of CORS. Of OPTIONS, which no cache keeps (RFC 9110
+/// 9.3.7), preflights that ask well are compared with each other, and those that ask for nothing
+/// with each other.
+#[test]
+fn what_vary_does_not_name_does_not_change_what_is_shared() {
+    holds("Vary of CORS", 20, generate::exchange_twice(), |(world, request, altered)| {
+        let site = Site::new(&world);
+        let (one, two) = (site.ask(&request), site.ask(&altered));
+        let agree = |name: &str| lines(&request.headers, name) == lines(&altered.headers, name);
+        let compared = vary(&one.headers).iter().all(|name| name != "*" && agree(name))
+            && (request.method != Method::OPTIONS || asks_alike(&request, &altered));
+        if compared {
+            for name in SHARING {
+                let both = (lines(&one.headers, name), lines(&two.headers, name));
+                prop_assert_eq!(both.0, both.1, "{}: {:?} and {:?}", name, one, two);
+            }
+        }
+        met(compared && request.headers != altered.headers && request.path == ROUTE)
+    });
+}
+
+/// Whether two OPTIONS requests are of one kind, see above.
+fn asks_alike(one: &Request, two: &Request) -> bool {
+    let asked = |request: &Request| lines(&request.headers, ASKED_METHOD);
+    let asks_well = |request: &Request| match &*asked(request) {
+        [method] => is_token(&String::from_utf8_lossy(method)),
+        _ => false,
+    };
+    // Each method has the policy of its route.
+    asked(one) == asked(two)
+        && one.is_preflight() == two.is_preflight()
+        && (!one.is_preflight() || (asks_well(one) && asks_well(two)))
+}

@@ -1,9 +1,12 @@
 //! What engine and browser do together, whatever the handlers do against it.
 
 mod caches;
+mod isolation;
 mod origins;
 mod preflights;
 mod reads;
+mod revocations;
+mod transports;
 
 use http::HeaderMap;
 use policy_core::browser::{
@@ -28,6 +31,8 @@ pub(crate) const SHARING: [&str; 6] = [
     "access-control-max-age",
 ];
 
+pub(crate) const ASKED_METHOD: &str = "access-control-request-method";
+
 pub(crate) fn met(premise: bool) -> Judged {
     Ok(Premise::met_if(premise))
 }
@@ -46,7 +51,7 @@ pub(crate) fn shares_nothing(headers: &HeaderMap) -> bool {
 
 /// The method whose policy answers a request: a preflight asks about another one than its own.
 pub(crate) fn decided_by(request: &Request) -> String {
-    match &*lines(&request.headers, "access-control-request-method") {
+    match &*lines(&request.headers, ASKED_METHOD) {
         _ if !request.is_preflight() => request.method.to_string(),
         [asked] => String::from_utf8_lossy(asked).into_owned(),
         _ => String::new(),

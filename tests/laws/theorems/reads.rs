@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use policy_core::{
-    browser::{Mode, Page, Response, ResponseType, State},
+    browser::{Mode, Page, Redirect, Response, ResponseType, State},
     testing::any_pattern,
 };
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
 #[test]
 fn t01_what_a_page_reads_was_granted() {
     holds("T1", 10, generate::visit(), |(world, visitor)| {
-        let (site, page) = (Site::new(&world), visitor.page(&world.origins()));
+        let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let read = read(&visit);
         if let Some((_, hop)) = read {
@@ -59,7 +59,7 @@ fn t01_what_a_page_reads_was_granted() {
 #[test]
 fn t02_what_is_granted_is_read_whatever_its_status() {
     holds("T2", 10, generate::visit(), |(world, visitor)| {
-        let (site, page) = (Site::new(&world), visitor.page(&world.origins()));
+        let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let Some(first) = visit.hops.first() else { return met(false) };
         // The preflight stands for its request.
@@ -72,8 +72,8 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
                 wanted.sent.headers.insert(name, value.parse().expect("a value"));
             }
         }
-        let leads_elsewhere =
-            visit.hops.iter().any(|hop| hop.answer.headers.contains_key("location"));
+        let leads_elsewhere = visitor.fetch.redirect != Redirect::Follow
+            || visit.hops.iter().any(|hop| hop.answer.headers.contains_key("location"));
         let is_due = visitor.fetch.mode == Mode::Cors
             && !leads_elsewhere
             && wanted.is_granted(&world, &visitor.profile, &page, &visitor.fetch);
@@ -114,7 +114,11 @@ fn one_more_origin_only_adds() {
             World { groups, default: None, plan: world.plan.clone() }
         };
         let wide = with(narrow.origins.iter().cloned().chain([more.clone()]).collect());
-        let page = if near_more { visitor.page(&[&more]) } else { visitor.page(&wide.origins()) };
+        let page = if near_more {
+            visitor.page_near(&[&more])
+        } else {
+            visitor.page_near(&wide.origins())
+        };
         let reads = |world: &World| {
             let visit = first_load(&Site::new(world), &visitor, &page);
             read(&visit).map(|(response, _)| (response.status, response.headers.clone()))

@@ -1,8 +1,11 @@
 //! A store of one's own that a test counts, breaks and holds up.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use policy_core::{
@@ -13,7 +16,7 @@ use policy_server::store::{
     Answer, Cas, Created, Family, Limit, Loaded, MemoryStore, Refreshed, Revocation,
     RevocationBatch, SessionStore, StoreError, Summary, Ticket, TokenHash, TokenStore,
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 
 /// Memory that can fail; copies are one store.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +74,8 @@ impl Store {
 
     /// Waits until a call waits.
     pub(crate) async fn is_held(&self) {
-        crate::http::soon(self.state.held.acquire()).await.expect("a call").forget();
+        let held = timeout(Duration::from_secs(10), self.state.held.acquire()).await;
+        held.expect("a call in time").expect("a call").forget();
     }
 
     /// Lets one call go on.
@@ -208,7 +212,7 @@ impl TokenStore for Store {
         &self,
         token: TokenHash,
         successor: TokenHash,
-        grace: std::time::Duration,
+        grace: Duration,
         now: Timestamp,
     ) -> Answer<'_, Refreshed> {
         self.ask(Kind::Write, move |memory| memory.refresh(token, successor, grace, now))

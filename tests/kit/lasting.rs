@@ -1,4 +1,4 @@
-//! WebSockets: browsers open them to everybody, so the handshake decides.
+//! Answers that last: WebSockets and streams of events.
 
 use policy_server::testing::*;
 
@@ -19,4 +19,17 @@ async fn a_websocket_opens_for_pages_that_the_route_is_shared_with() {
     assert_eq!(blog.blocked().map(|it| &it.reason), Some(&Reason::NoUpgrade(403)));
     let console = blog.console().expect("words");
     assert!(console.contains("cors.websocket-origin-not-granted"), "{console}");
+}
+
+/// A stream of events has no end, and the page need not wait for it.
+#[tokio::test]
+async fn an_event_stream_is_open_for_who_may_read_it() {
+    let net = net();
+    let browser = Browser::firefox();
+    let page = browser.open("https://app.shop.example");
+    let login = Fetch::post("https://api.shop.example/login").credentials(Include).json(&ALICE);
+    page.fetch(&net, login).await;
+    let news = || Fetch::get("https://api.shop.example/news").credentials(Include);
+    assert_eq!(page.fetch(&net, news()).await.text(), "data: hello\n\n");
+    assert!(browser.open("https://blog.shop.example").fetch(&net, news()).await.is_blocked());
 }

@@ -1,0 +1,151 @@
+//! For whom something is cached (Fetch, "determine the network partition key").
+
+use url::Url;
+
+use super::{
+    CacheKey, Page, PageOrigin, Profile,
+    site::{is_same_site, site},
+};
+
+/// A part of the HTTP cache, so that nobody can tell what the page of another site has loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    top_level: String,
+    /// What else parts this cache.
+    within: String,
+    /// Whether nothing is cached for it.
+    pub(super) is_transient: bool,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The document of the window.
+    Window,
+    /// The document of a frame.
+    Frame,
+    /// A part of the page that asks.
+    Page,
+}
+
+impl Partition {
+    /// That of a load of this address; `page` is who asks.
+    pub(super) fn of(
+        profile: &Profile,
+        page: Option<&Page>,
+        place: Place,
+        url: &Url,
+        has_credentials: bool,
+    ) -> Self {
+        let opener = page.filter(|_| place == Place::Window);
+        let page = page.filter(|_| place != Place::Window);
+        let top_level = page.map_or(url, |page| &page.top_level);
+        let within = match (profile.cache_key, page) {
+            (CacheKey::Window, _) => String::new(),
+            (CacheKey::Frame, None) => {
+                let is_led = opener.is_some_and(|opener| !is_same_site(&opener.origin, url));
+                format!("{}{}", if is_led { "led to " } else { "" }, site(url))
+            }
+            (CacheKey::Frame, Some(_)) if place == Place::Frame => format!("frame {}", site(url)),
+            (CacheKey::Frame, Some(page)) => site(&page.url),
+            (CacheKey::Foreign, page) => {
+                let is_own = page.is_none_or(|page| page.has_same_site_ancestors);
+                let is_foreign = !is_own || site(url) != site(top_level);
+                format!("foreign {is_foreign}, credentials {has_credentials}")
+            }
+        };
+        let is_transient = profile.cache_key == CacheKey::Frame
+            && place == Place::Page
+            && page.is_some_and(|page| page.origin == PageOrigin::Opaque);
+        Self { top_level: site(top_level), within, is_transient }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(url: &str) -> Page {
+        Page::at(Url::parse(url).unwrap())
+    }
+
+    /// Whether two loads share what is cached, in the windows of these pages.
+    fn share(profile: &Profile, loads: [(&Page, Place, &str, bool); 2]) -> bool {
+        let [one, other] = loads.map(|(page, place, url, has_credentials)| {
+            let url = Url::parse(url).unwrap();
+            Partition::of(profile, Some(page), place, &url, has_credentials)
+        });
+        one == other
+    }
+
+    const PROFILES: [Profile; 4] =
+        [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
+
+    /// A page of one address in the window of another.
+    fn framed(url: &str, top_level: &str) -> Page {
+        let has_same_site_ancestors = site(&page(url).url) == site(&page(top_level).url);
+        Page { top_level: page(top_level).url, has_same_site_ancestors, ..page(url) }
+    }
+
+    const APP: &str = "https://app.shop.example/";
+    const OTHER: &str = "https://other.example/";
+    const WIDGET: &str = "https://widget.test/x";
+
+    #[test]
+    fn each_site_of_a_window_has_its_own() {
+        let (app, admin, other) = (page(APP), page("https://admin.shop.example/"), page(OTHER));
+        for profile in &PROFILES {
+            let share = |one, other| {
+                let load = |page| (page, Place::Page, WIDGET, true);
+                share(profile, [load(one), load(other)])
+            };
+            assert!(share(&app, &admin), "one site");
+            assert!(!share(&app, &other));
+            assert!(!share(&app, &framed(APP, OTHER)));
+        }
+    }
+
+    #[test]
+    fn frames_part_it_in_chromium_and_foreign_ones_in_firefox() {
+        let (app, other) = (page(APP), framed(OTHER, APP));
+        let share = |url| {
+            let load = |page| (page, Place::Page, url, true);
+            PROFILES.map(|profile| share(&profile, [load(&app), load(&other)]))
+        };
+        assert_eq!(share(WIDGET), [true, false, true, true], "foreign in both");
+        assert_eq!(share(APP), [true, false, false, true], "foreign in one");
+    }
+
+    #[test]
+    fn credentials_part_it_in_firefox() {
+        let app = page(APP);
+        let load = |has_credentials| (&app, Place::Page, WIDGET, has_credentials);
+        let shared = PROFILES.map(|profile| share(&profile, [load(true), load(false)]));
+        assert_eq!(shared, [true, true, false, true]);
+    }
+
+    #[test]
+    fn documents_of_frames_are_apart_in_chromium() {
+        let (app, widget) = (page(APP), framed(WIDGET, APP));
+        let share = |profile| {
+            let frame = (&app, Place::Frame, WIDGET, true);
+            share(profile, [frame, (&widget, Place::Page, WIDGET, true)])
+        };
+        assert_eq!(PROFILES.each_ref().map(share), [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_document_belongs_to_its_own_window() {
+        let (app, other) = (page(APP), page(OTHER));
+        let share = |profile, from| {
+            let document = (from, Place::Window, APP, true);
+            share(profile, [document, (&app, Place::Page, APP, true)])
+        };
+        assert_eq!(PROFILES.each_ref().map(|profile| share(profile, &app)), [true; 4]);
+        assert_eq!(
+            PROFILES.each_ref().map(|profile| share(profile, &other)),
+            [true, false, true, true],
+            "another site led to it",
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! One answer in the HTTP cache: whether it may be there, for whom it is, and how it is used.
+
+use std::time::Duration;
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, SET_COOKIE, VARY},
+};
+use url::Url;
+
+use super::{
+    Answer, CacheMode, Profile, Sent,
+    cache_partition::Partition,
+    freshness::{CacheControl, Freshness, elements, is_explicit},
+};
+
+/// The longest content that is kept.
+pub(super) const LONGEST: usize = 8 << 20;
+
+/// An answer that is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    partition: Partition,
+    method: Method,
+    url: Url,
+    /// The fields of the request that its `Vary` names.
+    chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
+    /// Whether its `Vary` is `*`: no request is like another.
+    is_unique: bool,
+    pub(super) answer: Answer,
+    pub(super) freshness: Freshness,
+}
+
+/// How a stored answer may be used without waiting.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    Fresh,
+    InGrace,
+}
+
+impl Entry {
+    pub(super) fn of(
+        profile: &Profile,
+        now: Duration,
+        partition: &Partition,
+        request: &Sent,
+        answer: Answer,
+    ) -> Self {
+        let value = |name| {
+            let name = HeaderName::from_bytes(str::as_bytes(name)).ok()?;
+            let values = request.headers.get_all(&name).iter().cloned().collect();
+            Some((name, values))
+        };
+        let chosen_by = elements(&answer.headers, &VARY).filter_map(value).collect();
+        let is_unique = elements(&answer.headers, &VARY).any(|name| name == "*");
+        Self {
+            partition: partition.clone(),
+            method: request.method.clone(),
+            url: request.url.clone(),
+            chosen_by,
+            is_unique,
+            freshness: Freshness::of(profile, now, &answer),
+            answer,
+        }
+    }
+
+    pub(super) fn is_of(&self, key: &Partition, request: &Sent) -> bool {
+        self.partition == *key && self.url == request.url
+    }
+
+    /// Whether it can be the answer to a request like this one, but for `Vary`.
+    pub(super) fn is_for(&self, profile: &Profile, key: &Partition, request: &Sent) -> bool {
+        let is_of_method = self.method == request.method || profile.head_uses_get;
+        is_of_method && self.is_of(key, request)
+    }
+
+    pub(super) fn is_chosen_by(&self, request: &Sent) -> bool {
+        let is_same = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
+            request.headers.get_all(name).iter().eq(values)
+        };
+        !self.is_unique && self.chosen_by.iter().all(is_same)
+    }
+
+    pub(super) fn use_of(
+        &self,
+        now: Duration,
+        mode: CacheMode,
+        asked: CacheControl,
+    ) -> Option<Use> {
+        // An answer of this very moment is no older than 0 seconds, and yet browsers ask.
+        let is_young =
+            asked.max_age.is_none_or(|age| !age.is_zero() && self.freshness.age(now) <= age);
+        match mode {
+            CacheMode::ForceCache => Some(Use::Fresh),
+            CacheMode::Default if asked.no_cache || !is_young => None,
+            CacheMode::Default if self.freshness.is_fresh(now) => Some(Use::Fresh),
+            CacheMode::Default if self.freshness.is_in_grace(now) => Some(Use::InGrace),
+            _ => None,
+        }
+    }
+
+    /// Its answer, with the fields of one of status 304 (RFC 9111, 3.2).
+    pub(super) fn updated(self, profile: &Profile, by: &Answer) -> Answer {
+        let mut answer = self.answer;
+        for name in by.headers.keys().filter(|name| is_updated(profile, name)) {
+            answer.headers.remove(name);
+            for value in by.headers.get_all(name) {
+                answer.headers.append(name, value.clone());
+            }
+        }
+        answer
+    }
+
+    /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
+    /// variant is asked for.
+    pub(super) fn conditions(&self, is_match: bool) -> HeaderMap {
+        let mut conditions = HeaderMap::new();
+        if let Some(tag) = self.answer.headers.get(ETAG) {
+            conditions.insert(IF_NONE_MATCH, tag.clone());
+        }
+        if let Some(date) = self.answer.headers.get(LAST_MODIFIED).filter(|_| is_match) {
+            conditions.insert(IF_MODIFIED_SINCE, date.clone());
+        }
+        conditions
+    }
+}
+
+/// Whether an answer may be stored (RFC 9111, 3).
+pub(super) fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
+    let control = CacheControl::of(profile, &answer.headers);
+    let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
+    let is_allowed = control.allows_storing
+        || is_explicit(control, answer)
+        || profile.heuristic_statuses.contains(&answer.status)
+        || profile.permanent_statuses.contains(&answer.status);
+    is_final
+        && is_allowed
+        && !control.no_store
+        && !CacheControl::of(profile, &request.headers).no_store
+        && answer.body.len() <= LONGEST
+}
+
+/// RFC 9111, 3.2.
+fn is_updated(profile: &Profile, name: &HeaderName) -> bool {
+    let is_kept = |kept: &&str| match kept.ends_with('-') {
+        true => name.as_str().starts_with(kept),
+        false => name == kept,
+    };
+    name != SET_COOKIE && !profile.kept_by_304.iter().any(is_kept)
+}

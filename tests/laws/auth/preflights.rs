@@ -1,0 +1,152 @@
+//! What is not asked before a preflight is answered, and for what isolation refuses.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::Method;
+use policy_server::{AuthError, Scheme, SchemeRequest, http, prelude::*};
+use proptest::{prelude::*, sample::select};
+
+use super::house::{House, Request, login, login_by_token, token_settings};
+use crate::{
+    law::{Premise, holds},
+    store::Store,
+};
+
+const APP: &str = "https://app.shop.example";
+const POLICY: CorsPolicy =
+    CorsPolicy::origins(&["https://app.shop.example"]).headers(&["x-key"]).credentials().build();
+
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts whom it was asked about.
+struct Keys;
+
+impl Scheme for Keys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        let is_there = request.headers().contains_key("x-key");
+        Ok(is_there.then(|| Identity::new("ada")))
+    }
+}
+
+#[put("/session")]
+#[cors(POLICY)]
+#[auth(session)]
+#[limit(rate = "1/min")]
+async fn by_session(_me: Principal) {}
+
+#[put("/token")]
+#[cors(POLICY)]
+#[auth(session | token, scopes = ["s"])]
+async fn by_token(_me: Principal) {}
+
+#[put("/key")]
+#[cors(POLICY)]
+#[auth(scheme = Keys)]
+#[isolation(same_origin)]
+async fn by_key(_me: Principal) {}
+
+#[options("/own")]
+#[put("/own")]
+#[cors(POLICY)]
+#[auth(session)]
+async fn own_options(_me: Principal) {}
+
+fn house() -> (House, Store) {
+    let store = Store::default();
+    let sessions = Sessions::store(store.clone());
+    let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
+    let app = app.routes(routes![by_session, by_token, by_key, own_options, guarded]);
+    (House::new(app.routes(routes![login, login_by_token])), store)
+}
+
+/// A credential of whatever kind, good or bad.
+fn shown(house: &House) -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let id = house.send(Request::post("/login").body("ada")).set_id().expect("an id");
+    let token = house.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
+    let cookie = |id: &str| ("cookie", format!("__Host-sid={id}"));
+    let bearer = |token: &str| ("authorization", format!("Bearer {token}"));
+    select(vec![
+        vec![],
+        vec![cookie(&id)],
+        vec![cookie(&"A".repeat(43))],
+        vec![bearer(&token)],
+        vec![bearer("a.b.c")],
+        vec![bearer(&token), bearer(&token)],
+        vec![("x-key", "1".to_owned())],
+        vec![cookie(&id), bearer(&token), ("x-key", "1".to_owned())],
+    ])
+}
+
+#[put("/guarded")]
+#[auth(session | token)]
+#[isolation(same_origin)]
+async fn guarded(_me: Principal) {}
+
+/// T9, nobody is asked. The answer to a preflight is the same with and without credentials, good
+/// ones and bad ones; and for it no store is asked, no scheme, no anti-forgery check and no rate.
+#[test]
+fn t09_a_preflight_asks_nobody_who_sent_it() {
+    let (house, store) = house();
+    let metadata = vec!["cross-site", "same-site", "none", "nonsense"];
+    let cases = (
+        select(&["/session", "/token", "/key", "/own"][..]),
+        shown(&house),
+        select(metadata),
+        select(&[APP, "https://evil.test"][..]),
+    );
+    holds("T9, callers", 40, cases, |(path, shown, metadata, origin)| {
+        let preflight = Request::new(Method::OPTIONS, path)
+            .with("origin", origin)
+            .with("access-control-request-method", "PUT")
+            .with("access-control-request-headers", "x-key");
+        let plain = house.send(preflight.clone());
+        let request =
+            shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
+        let before = (store.calls(), ASKED.load(Ordering::Relaxed));
+        let reply = house.send(request.with("sec-fetch-site", metadata).body("content"));
+        prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
+        prop_assert_eq!(&reply, &plain);
+        prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
+        Ok(Premise::met_if(origin == APP && !shown.is_empty()))
+    });
+}
+
+/// T19, before anybody is asked. What isolation refuses is refused in the same words whatever
+/// credentials come along, and nobody looks at these.
+#[test]
+fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
+    let (house, store) = house();
+    let fields = |name: &'static str, values: &[&'static str]| {
+        select(values.iter().map(|value| (name, *value)).collect::<Vec<_>>())
+    };
+    let metadata = (
+        fields("sec-fetch-site", &["cross-site", "same-site", "nonsense", "same-origin"]),
+        fields("sec-fetch-mode", &["cors", "no-cors", "navigate"]),
+        fields("sec-fetch-dest", &["empty", "document", "image"]),
+    );
+    let cases = (select(&["/guarded", "/key"][..]), shown(&house), metadata);
+    holds("T19, callers", 40, cases, |(path, shown, (site, mode, dest))| {
+        let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
+        let request = [site, mode, dest]
+            .into_iter()
+            .fold(request, |request, (name, value)| request.with(name, value));
+        let plain = house.send(request.clone());
+        let request =
+            shown.iter().fold(request, |request, (name, value)| request.with(name, value));
+        let before = (store.calls(), ASKED.load(Ordering::Relaxed));
+        let reply = house.send(request);
+        let is_refused = site.1 != "same-origin";
+        prop_assert_eq!(reply.body.contains("isolation.cross-site"), is_refused, "{:?}", reply);
+        if is_refused {
+            prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
+            prop_assert_eq!(&reply, &plain);
+        }
+        Ok(Premise::met_if(is_refused && !shown.is_empty()))
+    });
+}

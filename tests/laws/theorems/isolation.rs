@@ -1,0 +1,71 @@
+//! Isolation beside CORS.
+
+use policy_core::browser::{Mode, State, run};
+use policy_server::Isolation;
+use proptest::{prelude::*, sample::select};
+
+use super::{is_ours, met, reads::START};
+use crate::{
+    generate,
+    law::holds,
+    oracle,
+    world::{Site, is_routed},
+};
+
+/// T19, consistency of isolation. What CORS grants to a page is not refused for where it comes
+/// from, nor are the app's own pages, links and browsers that do not say where they come from; and
+/// what is refused for that, which is the rest, reaches no handler.
+#[test]
+fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
+    let isolation = select(vec![Isolation::SameOrigin, Isolation::SameSite]);
+    let cases = (generate::visit(), isolation, prop::bool::weighted(0.9));
+    holds("T19", 20, cases, |((mut world, visitor), isolation, is_modern)| {
+        for group in &mut world.groups {
+            group.isolation = Some(isolation);
+        }
+        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let mut hops = Vec::new();
+        let state = State::new(visitor.profile, START);
+        run(state, Some(&page), visitor.fetch.clone(), |sent| {
+            let mut sent = sent.clone();
+            if !is_modern {
+                for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"] {
+                    sent.headers.remove(name);
+                }
+            }
+            site.calls();
+            let answer = site.serve(&sent);
+            hops.push((sent, answer.clone(), site.calls().len()));
+            answer
+        });
+        let mut was_decided = false;
+        for (sent, answer, calls) in hops {
+            let (path, method) = (sent.url.path(), sent.method.as_str());
+            let is_asked = is_ours(&sent) && !sent.is_preflight && is_routed(path);
+            // Who opens a WebSocket is another question.
+            if !is_asked || visitor.fetch.mode == Mode::WebSocket || world.serving(method).is_none()
+            {
+                continue;
+            }
+            let field = |name: &str| sent.headers.get(name).map(|value| value.as_bytes());
+            let is_granted = world.policy(path, method).is_some_and(|policy| {
+                field("origin").is_some_and(|origin| {
+                    let is_any = policy.origins.iter().any(|one| one == "*");
+                    is_any || oracle::grants_origin(policy, origin)
+                })
+            });
+            let is_link = field("sec-fetch-dest") == Some(b"document") && method == "GET";
+            let is_near = match field("sec-fetch-site") {
+                None | Some(b"same-origin" | b"none") => true,
+                Some(b"same-site") => isolation == Isolation::SameSite,
+                _ => false,
+            };
+            let is_due = is_granted || is_link || is_near;
+            let is_refused = answer.status == 403 && calls == 0;
+            prop_assert_eq!(is_refused, !is_due, "{:?}: {:?}", sent, answer);
+            prop_assert_eq!(calls, usize::from(is_due), "{:?}: {:?}", sent, answer);
+            was_decided |= is_modern;
+        }
+        met(was_decided)
+    });
+}

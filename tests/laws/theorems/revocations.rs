@@ -1,0 +1,107 @@
+//! Lists of origins that change while the app runs.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use policy_core::browser::{Event, Fetch, Page, Redirect, State, Url, step};
+use policy_server::{App, CorsPolicy, SharedOrigins};
+use proptest::{collection::vec, prelude::*, sample::select, sample::subsequence};
+
+use super::{is_ours, load, met, preflights::asking_fetch, reads::START};
+use crate::{
+    generate,
+    law::holds,
+    oracle,
+    world::{Group, OWN, Site, World},
+};
+
+const BOUND: &[&str] = &["https://*.a.test", "https://a.test:*"];
+
+/// The same, kept for as long as nobody says, not at all, for a while, and for very long.
+const POLICIES: [(CorsPolicy, u64); 4] = {
+    const fn policy() -> policy_core::cors::CorsPolicyBuilder {
+        CorsPolicy::origins_at_run_time("list").within(BOUND).credentials().headers(&["x-a"])
+    }
+    [
+        (policy().build(), 5),
+        (policy().max_age(0).build(), 0),
+        (policy().max_age(600).build(), 600),
+        (policy().max_age(86_400).build(), 86_400),
+    ]
+};
+
+const PAGES: [&str; 4] =
+    ["https://a.test", "https://b.a.test", "https://c.b.a.test", "https://a.test:8443"];
+const ENTRIES: &[&str] =
+    &["https://a.test", "https://*.a.test", "https://b.a.test", "https://a.test:*"];
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Load(usize, Fetch),
+    Replace(Vec<&'static str>),
+    Wait(u64),
+}
+
+/// T13, bound of a revocation. From the moment when a list of origins is replaced every answer is
+/// that of the new list: what a page reads, the new list grants. What a page has to ask for and is
+/// granted no more, a browser may send for as long as it keeps the preflight from before, which is
+/// what the policy says and no longer than the engine keeps any; after that it reaches no handler.
+#[test]
+fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
+    let deed = prop_oneof![
+        5 => (0..PAGES.len(), asking_fetch()).prop_map(|(page, fetch)| Deed::Load(page, fetch)),
+        2 => subsequence(ENTRIES, 0..3).prop_map(Deed::Replace),
+        2 => select(&[1, 4, 5, 599, 600, 3600, 86_400][..]).prop_map(Deed::Wait),
+    ];
+    let cases = (0..POLICIES.len(), generate::profile(), generate::plan(), vec(deed, 4..12));
+    holds("T13", 30, cases, |(policy, profile, plan, deeds)| {
+        let (policy, max_age) = POLICIES[policy];
+        let methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
+        let group = Group { methods, at_run_time: Some(policy), ..Group::default() };
+        let world = World { groups: vec![group], default: None, plan };
+        let shared = SharedOrigins::new();
+        shared.replace(&ENTRIES[..2]).expect("a good list");
+        let app = App::new(()).public_origin(OWN).shared_origins("list", &shared);
+        let site = Site::with(&world, app);
+        let kept = Duration::from_secs(max_age).min(profile.preflight_cap);
+        let mut state = State::new(profile, START);
+        let mut list = ENTRIES[..2].to_vec();
+        // When a page was granted something for the last time.
+        let mut last_granted: BTreeMap<&str, Duration> = BTreeMap::new();
+        let mut was_revoked = false;
+        for deed in deeds {
+            let grants =
+                |page: &str| list.iter().any(|entry| oracle::matches(entry, page.as_bytes()));
+            for page in PAGES.iter().filter(|page| grants(page)) {
+                last_granted.insert(page, state.now());
+            }
+            let (page, fetch) = match deed {
+                Deed::Load(page, fetch) => (PAGES[page], fetch),
+                Deed::Replace(next) => {
+                    shared.replace(&next).expect("a good list");
+                    list = next;
+                    continue;
+                }
+                Deed::Wait(seconds) => {
+                    state = step(state, Event::Elapse(Duration::from_secs(seconds))).0;
+                    continue;
+                }
+            };
+            let is_granted = grants(page);
+            let tab = Page::at(Url::parse(page).expect("an address"));
+            let fetch = fetch.redirect(Redirect::Manual);
+            let (next, visit) = load(&site, state, &tab, fetch.clone());
+            state = next;
+            prop_assert!(is_granted || !visit.outcome.is_readable(), "{page} reads: {visit:?}");
+            for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
+                let names = hop.answer.headers.contains_key("access-control-allow-origin");
+                prop_assert_eq!(names, is_granted, "{} of {:?}: {:?}", page, list, hop);
+                if hop.calls > 0 && hop.needs_preflight(&fetch) && !is_granted {
+                    let last = last_granted.get(page).copied().unwrap_or_default();
+                    prop_assert!(state.now() < last + kept, "{page} after {kept:?}: {hop:?}");
+                }
+            }
+            was_revoked |= !is_granted && last_granted.contains_key(page);
+        }
+        met(was_revoked)
+    });
+}

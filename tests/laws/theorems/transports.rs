@@ -1,0 +1,164 @@
+//! What of a request changes nothing: where it says that it came from, and how it was sent.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header::HOST};
+use policy_server::{App, Body, Clock, Limits, Rate};
+use proptest::{collection::vec, prelude::*, sample::subsequence};
+
+use super::met;
+use crate::{
+    exchange::Request,
+    generate,
+    law::{Judged, holds},
+    world::{OWN, Reply, Site, World, is_routed},
+};
+
+/// What proxies say of those whose requests they hand on.
+const FORWARDED: &[(&str, &str)] = &[
+    ("forwarded", "for=192.0.2.1;host=evil.test;proto=http"),
+    ("x-forwarded-for", "192.0.2.1"),
+    ("x-forwarded-for", "192.0.2.2, 198.51.100.7"),
+    ("x-forwarded-host", "evil.test"),
+    ("x-forwarded-proto", "http"),
+    ("x-forwarded-port", "8443"),
+    ("x-forwarded-prefix", "/r"),
+    ("x-forwarded-server", "evil.test"),
+    ("x-real-ip", "192.0.2.3"),
+    ("x-original-url", "/r"),
+    ("x-rewrite-url", "/r"),
+    ("x-http-method-override", "PUT"),
+    ("cf-connecting-ip", "192.0.2.4"),
+    ("true-client-ip", "192.0.2.5"),
+    ("via", "1.1 evil.test"),
+];
+
+/// T20, no forgery of proxies. What a peer says that only a proxy could know changes nothing: not
+/// the host that is asked, not the own origin, not the address that its rate is counted for. In
+/// development, where nobody knows whether a proxy is in front, it is refused with 421.
+#[test]
+fn t20_what_a_peer_says_of_itself_changes_nothing() {
+    let forged = vec(subsequence(FORWARDED, 1..4), 3);
+    let cases = (generate::exchange(), forged, prop::bool::weighted(0.2));
+    holds("T20", 40, cases, |((world, request), forged, is_development)| {
+        if is_development {
+            return refused_in_development(&world, request, &forged[0]);
+        }
+        let clock = Clock::at(1_800_000_000);
+        let limits = Limits::NONE.rate(Rate::per_minute(2));
+        let app = App::new(()).clock(clock.clone()).limits(limits);
+        let site = Site::with(&world, app.public_origin(OWN));
+        let answers = |is_forged: bool| -> Vec<Reply> {
+            // Whatever was counted is forgotten.
+            clock.advance(Duration::from_secs(600));
+            let sent = forged.iter().map(|fields| {
+                let mut request = request.clone();
+                for (name, value) in fields.iter().filter(|_| is_forged) {
+                    request.headers.append(*name, HeaderValue::from_static(value));
+                }
+                site.ask(&request)
+            });
+            sent.collect()
+        };
+        let honest = answers(false);
+        prop_assert_eq!(&answers(true), &honest);
+        let is_counted = honest.last().is_some_and(|reply| reply.status == 429);
+        met(is_counted || request.is_preflight())
+    });
+}
+
+fn refused_in_development(
+    world: &World,
+    mut request: Request,
+    forged: &[(&'static str, &'static str)],
+) -> Judged {
+    let site = Site::with(world, App::new(()));
+    request.headers.insert(HOST, HeaderValue::from_static("localhost"));
+    for (name, value) in forged {
+        request.headers.append(*name, HeaderValue::from_static(value));
+    }
+    let is_told =
+        |(name, _): &(&str, &str)| name.starts_with("x-forwarded-") || *name == "forwarded";
+    let is_due = forged.iter().any(is_told);
+    let answer = site.ask(&request);
+    prop_assert_eq!(answer.status == 421, is_due, "{:?}", answer);
+    prop_assert!(!is_due || site.calls().is_empty());
+    met(is_due)
+}
+
+/// Lists that a client may send as one line or as several.
+const LISTS: &[(&str, &[&str], &str)] = &[
+    ("accept", &["text/html", "application/json;q=0.9", "*/*;q=0.1"], ", "),
+    ("access-control-request-headers", &["content-type", "x-a", "x-b"], ","),
+    ("if-none-match", &["\"0\"", "\"1\"", "W/\"2\""], ", "),
+    ("accept-language", &["de", "en;q=0.5"], ", "),
+    // HTTP/2 cuts it (RFC 9113 8.2.3).
+    ("cookie", &["a=1", "__Host-sid=AAAA", "b=2"], "; "),
+    ("cache-control", &["no-cache", "max-age=0"], ", "),
+];
+
+/// T21, independence of the transport. An answer is the same over HTTP/1.1 with `Host` and over
+/// HTTP/2 with `:authority`, in whatever order the fields come, and whether lists come in one line
+/// or in several. (The case of names, chunks and frames are gone before a gate is asked.)
+#[test]
+fn t21_how_a_request_was_sent_changes_nothing() {
+    let lists = subsequence(LISTS, 0..=LISTS.len());
+    let order = Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle();
+    let cases = (generate::exchange(), lists, order, any::<(bool, bool)>());
+    holds("T21", 15, cases, |((world, request), lists, order, (is_cut, is_http2))| {
+        let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
+        for (name, value) in &request.headers {
+            if name != "access-control-request-headers" {
+                fields.push((name.clone(), value.clone()));
+            }
+        }
+        let plain = fields.clone();
+        let line = |name: &&'static str, value: &str| {
+            (HeaderName::from_static(name), value.parse().expect("a value"))
+        };
+        let whole = lists.iter().map(|(name, parts, glue)| line(name, &parts.join(glue)));
+        let whole: Vec<_> = plain.into_iter().chain(whole).collect();
+        for (name, parts, glue) in &lists {
+            if is_cut {
+                fields.extend(parts.iter().map(|part| line(name, part)));
+            } else {
+                fields.push(line(name, &parts.join(glue)));
+            }
+        }
+        // Lines of one field keep their order, which has a meaning.
+        let place = |name: &HeaderName| {
+            let first = fields.iter().position(|(other, _)| other == name);
+            order.iter().position(|place| Some(*place) == first)
+        };
+        let mut shuffled = fields.clone();
+        shuffled.sort_by_key(|(name, _)| place(name));
+        let (one, other) =
+            (send(&world, &request, whole, false), send(&world, &request, shuffled, is_http2));
+        prop_assert_eq!(one, other);
+        met((is_cut || is_http2) && lists.len() > 1 && is_routed(&request.path))
+    });
+}
+
+fn send(
+    world: &World,
+    request: &Request,
+    fields: Vec<(HeaderName, HeaderValue)>,
+    is_http2: bool,
+) -> Reply {
+    let mut sent = http::Request::new(Body::empty());
+    *sent.method_mut() = request.method.clone();
+    let mut headers = HeaderMap::new();
+    let mut target = request.path.clone();
+    if is_http2 {
+        *sent.version_mut() = Version::HTTP_2;
+        target = format!("{OWN}{target}");
+    } else {
+        headers.insert(HOST, HeaderValue::from_static("api.shop.example"));
+    }
+    *sent.uri_mut() = target.parse().expect("a target");
+    for (name, value) in fields {
+        headers.append(name, value);
+    }
+    *sent.headers_mut() = headers;
+    Site::new(world).send(sent)
+}
