@@ -3,6 +3,7 @@
 
 mod atoms;
 mod browsing;
+mod caller;
 mod credentials;
 mod declared;
 mod exchange;

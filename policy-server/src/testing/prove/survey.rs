@@ -12,9 +12,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::browser::Sent;
 
 use super::{
-    atoms::{self, Path, Shape, Stance},
+    atoms::{self, MODES, Path, Shape, Stance},
     browsing::{Browsing, Cookies, StandIn, swapped},
-    credentials::{Caller, Mint, identity},
+    caller::Caller,
+    credentials::{Mint, identity},
     declared::Declared,
     exchange::Exchange,
     probe::{Conduct, OWN_CREDENTIAL, Orders},
@@ -96,13 +97,13 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             let shapes = atoms::shapes(self.path, method, &self.survey.url);
             for (place, shape) in shapes.iter().enumerate() {
                 // Fields beside the credentials and whose they are do not depend on each other.
-                let all_callers = is_served && place < 6;
+                let all_callers = is_served && place < 2 * MODES.len();
                 for caller in &callers {
                     let is_one_of_few = caller.is_nobody() || is_best(caller, &callers);
                     if !all_callers && !is_one_of_few {
                         continue;
                     }
-                    let all_pages = place < 3 && is_one_of_few;
+                    let all_pages = place < MODES.len() && is_one_of_few;
                     let shape = shape.with(caller);
                     for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
                         self.exchange(page, &shape, caller, Conduct::Answers)
@@ -112,7 +113,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
                 }
             }
             for conduct in ENDS.into_iter().filter(|_| is_served) {
-                for shape in shapes.iter().take(2) {
+                for shape in shapes.iter().take(MODES.len()) {
                     for caller in callers.iter().filter(|caller| is_best(caller, &callers)) {
                         let shape = shape.with(caller);
                         for page in pages.iter().filter(|page| page.stands_for_others) {
