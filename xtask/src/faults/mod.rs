@@ -15,6 +15,7 @@
 //! that `cargo xtask test` tries as well. The patches are applied, one at a time, to a copy of the
 //! tree under the target folder; the tree itself is never touched.
 
+mod matrix;
 mod patch;
 mod tree;
 mod verdict;
@@ -26,6 +27,7 @@ use std::{
 };
 
 use crate::{Failure, Outcome, project, run::Seconds};
+use matrix::Matrix;
 use patch::Fault;
 use tree::Tree;
 use verdict::Verdict;
@@ -62,7 +64,8 @@ impl Verdicts {
     }
 }
 
-/// Tries the faults and prints a table: fault, test that killed it, time.
+/// Tries the faults and prints a table: fault, test that killed it, time; and at the end which test
+/// killed which faults.
 ///
 /// # Errors
 ///
@@ -78,12 +81,15 @@ pub(crate) fn run(selection: Selection<'_>) -> Outcome<Verdicts> {
     without_faults(&tree, &faults)?;
     let width = faults.iter().map(|fault| fault.what.chars().count()).max().unwrap_or(0);
     println!("{:<width$}  {:<60}  time", "fault", "killing test");
-    let mut verdicts = Verdicts::default();
+    let (mut verdicts, mut matrix) = (Verdicts::default(), Matrix::default());
     for fault in &faults {
         let began = Instant::now();
         let verdict = attempt(&tree, fault)?;
-        match verdict {
-            Verdict::Killed { .. } => verdicts.killed += 1,
+        match &verdict {
+            Verdict::Killed { tests } => {
+                verdicts.killed += 1;
+                matrix.add(tests, &fault.what, began.elapsed());
+            }
             _ => verdicts.survived += 1,
         }
         let time = Seconds(began.elapsed());
@@ -92,7 +98,7 @@ pub(crate) fn run(selection: Selection<'_>) -> Outcome<Verdicts> {
             println!("   {}, `cargo test {}`:\n{output}", fault.file, fault.killed_by);
         }
     }
-    println!("{} faults killed, {} not", verdicts.killed, verdicts.survived);
+    println!("\n{matrix}\n{} faults killed, {} not", verdicts.killed, verdicts.survived);
     Ok(verdicts)
 }
 
