@@ -114,8 +114,10 @@ impl Hop {
     }
 
     /// Whether a script has to ask before it sends this (Fetch, 4.1).
-    pub(crate) fn needs_preflight(&self, fetch: &Fetch) -> bool {
-        let is_forced = fetch.watches_upload || (fetch.streams_body && fetch.body.is_some());
+    pub(crate) fn needs_preflight(&self, profile: &Profile, fetch: &Fetch) -> bool {
+        let is_watched = self.sent.body.is_some() || profile.watches_empty_uploads;
+        let is_forced =
+            (fetch.watches_upload && is_watched) || (fetch.streams_body && fetch.body.is_some());
         fetch.mode == Mode::Cors
             && (is_forced
                 || !SAFELISTED_METHODS.contains(&self.sent.method.as_str())
@@ -135,7 +137,7 @@ impl Hop {
             includes_credentials: fetch.credentials == Credentials::Include,
             method: self.sent.method.as_str(),
             unsafe_names: &self.unsafe_names(fetch),
-            is_preflighted: self.needs_preflight(fetch),
+            is_preflighted: self.needs_preflight(profile, fetch),
             star_allows_authorization: profile.star_allows_authorization,
         };
         world.grants(self.path(), &wanted)

@@ -34,7 +34,11 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
         let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let fetch = &visitor.fetch;
-        for hop in visit.hops.iter().filter(|hop| hop.calls > 0 && hop.needs_preflight(fetch)) {
+        for hop in visit
+            .hops
+            .iter()
+            .filter(|hop| hop.calls > 0 && hop.needs_preflight(&visitor.profile, fetch))
+        {
             let is_granted = hop.is_granted(&world, &visitor.profile, &page, fetch);
             prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
         }
@@ -144,7 +148,7 @@ fn t11_what_is_sent_without_asking_was_granted() {
             state = next;
             for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
                 let is_safe = ["GET", "HEAD", "OPTIONS"].contains(&hop.sent.method.as_str());
-                if is_safe || hop.was_asked || !hop.needs_preflight(&fetch) {
+                if is_safe || hop.was_asked || !hop.needs_preflight(&profile, &fetch) {
                     continue;
                 }
                 was_remembered = true;

@@ -95,7 +95,7 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
             for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
                 let names = hop.answer.headers.contains_key("access-control-allow-origin");
                 prop_assert_eq!(names, is_granted, "{} of {:?}: {:?}", page, list, hop);
-                if hop.calls > 0 && hop.needs_preflight(&fetch) && !is_granted {
+                if hop.calls > 0 && hop.needs_preflight(&profile, &fetch) && !is_granted {
                     let last = last_granted.get(page).copied().unwrap_or_default();
                     prop_assert!(state.now() < last + kept, "{page} after {kept:?}: {hop:?}");
                 }
