@@ -96,7 +96,7 @@ async fn revoke(id: u64) -> String {
 }
 
 #[get("/prices")]
-#[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]), headers = ["*"])]
 #[auth(public)]
 #[isolation(same_origin)]
 async fn prices() -> &'static str {

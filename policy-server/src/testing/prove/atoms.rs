@@ -280,7 +280,8 @@ impl Shape {
         let (mut fetch, mut names) = (self.fetch.clone(), self.unsafe_headers.clone());
         let token = caller.authorization.as_ref().map(|_| "authorization");
         let csrf = caller.csrf.as_ref().map(|_| csrf::HEADER);
-        for name in [token, csrf].into_iter().flatten() {
+        let is_new = |name: &&str| !self.unsafe_headers.iter().any(|known| known == name);
+        for name in [token, csrf].into_iter().flatten().filter(is_new) {
             fetch = fetch.header(name, "policy-probe");
             names.push(name.to_owned());
         }
@@ -379,6 +380,8 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
     }
     sets.push(vec![("content-type", "application/json")]);
     sets.extend(granted.map(|name| vec![(name, "1")]));
+    // Without a token of anybody: `*` does not cover the name.
+    sets.push(vec![("authorization", "policy-probe")]);
     sets.push(vec![(FRESH_HEADER, "1")]);
     sets.extend(granted.map(|name| vec![(name, "1"), (FRESH_HEADER, "1")]));
     let mut shapes = Vec::new();
