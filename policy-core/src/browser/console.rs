@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Blocked, PageOrigin, Reason, redirect::is_redirect_status};
+use super::{Blocked, PageOrigin, Reason, redirect::is_redirect};
 
 /// The line of the console, and the reason.
 impl fmt::Display for Blocked {
@@ -84,7 +84,7 @@ impl Blocked {
                  '{}' which must be 'true' when the request's credentials mode is 'include'.",
                 value.as_deref().unwrap_or_default()
             ),
-            Reason::PreflightStatus(status) if is_redirect_status(*status) => {
+            Reason::PreflightStatus(status) if is_redirect(*status) => {
                 f.write_str("Redirect is not allowed for a preflight request.")
             }
             Reason::PreflightStatus(_) => f.write_str("It does not have HTTP ok status."),

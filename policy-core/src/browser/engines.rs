@@ -179,7 +179,7 @@ impl Profile {
         repeats_names: true,
         preflights_stick: true,
         uploads_have_conditions: false,
-        watched_uploads: WatchedUploads::Never,
+        watched_uploads: WatchedUploads::Anything,
         stars_are_kept: false,
         bad_max_age_keeps: false,
         preflights_know_taint: false,

@@ -1,8 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Reason, Redirect,
-    ResponseType, Sent, State,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
+    Sent, State,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -44,6 +44,9 @@ enum Step {
 
 /// A page asks for something.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
+    if !state.profile.sandboxed_preflights_are_kept {
+        state.preflights.clear_opaque();
+    }
     match Request::new(&state.profile, page, fetch) {
         Ok(request) => proceed(state, request, main_fetch),
         Err(blocked) => Next::Done(Outcome::Blocked(*blocked)),
@@ -70,9 +73,6 @@ impl Load {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
-                        let is_kept = is_kept
-                            && (state.profile.sandboxed_preflights_are_kept
-                                || request.origin != PageOrigin::Opaque);
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -133,8 +133,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.referrer = request.referrer.take().and_then(|source| {
         let policy = request.referrer_policy;
-        let leaves_window = request.is_top_level_navigation();
-        referrer::referrer(&state.profile, leaves_window, policy, &source, &request.url)
+        referrer::referrer(&state.profile, policy, &source, &request.url)
     });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -188,13 +187,16 @@ fn respond(
         Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
         Tainting::Basic => {}
     }
-    if redirect::is_redirect(&state.profile, &answer) {
+    if redirect::is_redirect(answer.status) {
+        let is_idle = state.profile.redirects_need_location && !redirect::leads_on(&answer.headers);
         match request.fetch.redirect {
+            Redirect::Error if is_idle => {}
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
                 let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 return Ok(Step::Done(Outcome::Response(response)));
             }
+            Redirect::Follow if is_idle => {}
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &answer.headers)? {
                     redirect::follow(&state.profile, request, &answer, url)?;

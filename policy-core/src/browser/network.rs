@@ -13,7 +13,7 @@ use super::{
     cookie_context::CookieContext,
     headers::trim,
     metadata, preflight,
-    referrer::origin_allowed,
+    referrer::{origin_allowed, trimmed},
     request::{Request, Tainting},
     site::{is_trustworthy, registrable, site},
     store::Lookup,
@@ -155,6 +155,8 @@ fn hide_credentials(url: &mut Url) {
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let page = request.page.as_ref();
     if let Some(referrer) = &request.referrer {
+        let is_trimmed = profile.trims_referrers && !request.is_top_level_navigation();
+        let referrer = if is_trimmed { trimmed(referrer, &request.url) } else { referrer.clone() };
         insert(headers, header::REFERER, referrer.as_str());
     }
     let redirected_from = match is_preflight && !profile.preflights_know_redirects {
@@ -218,7 +220,8 @@ fn tell_storage_access(
     };
     let is_apart = !page.has_same_site_ancestors || page.origin == PageOrigin::Opaque;
     let is_led_away = profile.storage_access == StorageAccess::ToldOfDomains
-        && request.redirected_from.iter().any(|url| !is_same_domain(url, &request.url));
+        && request.is_redirect_tainted
+        && !is_preflight;
     let access = match is_of_window(&request.url) {
         _ if is_led_away => None,
         false => Some("none"),
@@ -230,12 +233,14 @@ fn tell_storage_access(
     // What is once said stays over redirects.
     let is_said =
         is_apart && request.redirected_from.iter().chain([&request.url]).any(is_of_window);
-    if !is_said || headers.contains_key(header::ORIGIN) {
+    if !is_said {
         return;
     }
     match profile.storage_access {
         StorageAccess::Told => insert(headers, header::ORIGIN, &request.serialized_origin()),
-        _ if access.is_none() || !is_trustworthy(&request.url) => {}
+        _ if access.is_none()
+            || !is_trustworthy(&request.url)
+            || headers.contains_key(header::ORIGIN) => {}
         _ if request.fetch.mode == Mode::Cors => {
             insert(headers, header::ORIGIN, &request.serialized_origin());
         }

@@ -23,10 +23,7 @@ pub(super) struct Allowed {
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
     let sticks = profile.preflights_stick && request.is_preflighted;
-    sticks
-        || is_forced(profile, request)
-        || !is_safelisted(&request.method)
-        || !unsafe_names.is_empty()
+    sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
 /// Whether the cache has what the preflight would ask for (Fetch, 4.3).
@@ -46,11 +43,10 @@ pub(super) fn is_cached(
     let has_method = || matching.has_method(&request.method, profile.stars_are_kept);
     let is_allowed = match is_safelisted(&request.method) {
         false => has_method(),
-        true if !is_forced(profile, request) && !unsafe_names.is_empty() => true,
+        true if !is_forced(request) && !unsafe_names.is_empty() => true,
         true => match profile.watched_uploads {
             WatchedUploads::Method => has_method(),
             WatchedUploads::Anything => !matching.is_empty(),
-            WatchedUploads::Never => !unsafe_names.is_empty(),
         },
     };
     let by_star = |name: &str| profile.stars_are_kept && covers(profile, name);
@@ -89,7 +85,7 @@ pub(super) fn judge(
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
     let methods = match methods {
-        None if is_forced(profile, request) && !profile.uploads_need_methods => {
+        None if is_forced(request) && !profile.uploads_need_methods => {
             vec![asked.to_owned()]
         }
         methods => methods.unwrap_or_default(),
@@ -113,7 +109,8 @@ pub(super) fn judge(
     }
     let max_age = text(headers, "access-control-max-age");
     let is_bad = max_age.as_ref().is_some_and(|digits| !is_number(digits));
-    if is_bad && !profile.bad_max_age_keeps {
+    let is_there = max_age.as_ref().is_some_and(|digits| !digits.is_empty());
+    if is_bad && is_there && !profile.bad_max_age_keeps {
         return Ok(Allowed { methods, names, max_age: 0 });
     }
     let max_age = max_age.filter(|_| !is_bad);
@@ -126,9 +123,8 @@ pub(super) fn judge(
 pub(super) const METHOD: Method = Method::OPTIONS;
 
 /// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
-fn is_forced(profile: &Profile, request: &Request) -> bool {
-    let is_watched = request.body.is_some() || profile.watches_empty_uploads;
-    (request.fetch.watches_upload && is_watched) || request.fetch.streams_body
+fn is_forced(request: &Request) -> bool {
+    request.fetch.watches_upload || request.fetch.streams_body
 }
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.

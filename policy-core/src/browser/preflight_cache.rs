@@ -92,6 +92,11 @@ impl PreflightCache {
         self.expire(now);
     }
 
+    /// Forgets what was allowed to `null`.
+    pub(super) fn clear_opaque(&mut self) {
+        self.entries.retain(|entry| entry.origin != "null");
+    }
+
     /// Forgets what it knows of an origin at an address, because a request ended in a network
     /// error.
     pub(super) fn clear(&mut self, request: &Request) {

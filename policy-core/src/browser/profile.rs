@@ -106,11 +106,11 @@ pub struct Profile {
     pub sandboxed_elements_have_referrer: bool,
     /// How many redirects a navigation follows: twenty (Fetch, 4.4), one less in Chromium.
     pub navigation_redirects: usize,
-    /// Whether a status of a redirect is one only with an address to go to, as in Chromium. In
-    /// Fetch (4.3) the redirect mode counts first.
+    /// Whether the redirect mode `error` takes what has nowhere to go to for no redirect, as in
+    /// Chromium. Fetch (4.3) looks at the status alone.
     pub redirects_need_location: bool,
     /// Whether no redirect may lead to an address with a user and a password, and not only those
-    /// of the CORS protocol (Fetch, 4.4). Chromium refuses them in mode `no-cors` too.
+    /// of the CORS protocol (Fetch, 4.4). Chromium lets only windows go there.
     pub redirects_have_no_password: bool,
     /// Whether a script runs whose status is 300 to 399, as in Chromium. HTML asks for an ok
     /// status.
@@ -135,7 +135,7 @@ pub struct Profile {
     /// Firefox asks again.
     pub stars_are_kept: bool,
     /// Whether what a preflight allowed is kept for five seconds where `Access-Control-Max-Age` is
-    /// no number (Fetch, 4.8, step 7.9). Firefox does not keep it.
+    /// there and no number (Fetch, 4.8, step 7.9). Firefox does not keep it.
     pub bad_max_age_keeps: bool,
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
@@ -154,8 +154,8 @@ pub struct Profile {
     /// Whether a load that had a preflight has one at each address that it is redirected to, as in
     /// Firefox, and not only where it would need one of its own (Fetch, 4.1).
     pub preflights_stick: bool,
-    /// Whether what was allowed to a sandboxed page is kept. Fetch knows one origin `null`;
-    /// Chromium keeps nothing (`NetworkIsolationKey::IsTransient`).
+    /// Whether what was allowed to `null` is kept for the next load. Fetch knows one origin `null`;
+    /// Chromium as many as there are.
     pub sandboxed_preflights_are_kept: bool,
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
@@ -187,10 +187,8 @@ pub struct Profile {
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
-    /// Anything that was allowed: Chromium.
+    /// Anything that was allowed: Chromium, Firefox.
     Anything,
-    /// It is always asked for: Firefox.
-    Never,
 }
 
 /// Who says whether it may have cookies, in a page with another site around it (Storage Access

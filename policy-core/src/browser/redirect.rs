@@ -1,6 +1,6 @@
 //! HTTP-redirect fetch (Fetch, 4.4).
 
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, Method, header};
 use url::Url;
 
 use super::{
@@ -11,16 +11,13 @@ use super::{
     site::is_same_site,
 };
 
-/// Whether an answer is a redirect.
-pub(super) fn is_redirect(profile: &Profile, answer: &Answer) -> bool {
-    let leads = |line: &HeaderValue| !trim(line.as_bytes()).is_empty();
-    is_redirect_status(answer.status)
-        && (!profile.redirects_need_location
-            || answer.headers.get(header::LOCATION).is_some_and(leads))
+/// Whether there is an address to go to.
+pub(super) fn leads_on(answer: &HeaderMap) -> bool {
+    answer.get(header::LOCATION).is_some_and(|line| !trim(line.as_bytes()).is_empty())
 }
 
 /// Redirect status (Fetch, 2.2.3).
-pub(super) fn is_redirect_status(status: u16) -> bool {
+pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
@@ -61,7 +58,7 @@ pub(super) fn follow(
     }
     let target = PageOrigin::of(&url);
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
-    let is_never = profile.redirects_have_no_password && request.fetch.mode == Mode::NoCors;
+    let is_never = profile.redirects_have_no_password && !request.is_top_level_navigation();
     if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors || is_never) {
         return Err(Reason::RedirectTarget(url.into()));
     }

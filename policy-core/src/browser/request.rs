@@ -84,6 +84,7 @@ impl Request {
             PageOrigin::Opaque => page.url.join("/").unwrap_or_else(|_| page.url.clone()),
             PageOrigin::Tuple(_) => page.url.clone(),
         };
+        fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
