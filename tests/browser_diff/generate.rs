@@ -6,9 +6,12 @@
 //! - contents as streams, which Chromium sends over HTTP/2 only and Firefox not at all
 //! - documents that scripts and images ask for too: Chromium keeps them from pages by what they
 //!   look like (Opaque Response Blocking)
+//! - two types of one content: Firefox sends one of them
 //! - 206 to whom asks for no part
 //! - downloads and 204 in frames and windows, of which no event tells
 //! - `document.cookie` of sandboxed pages, which throws
+//! - windows that are sent to `http`, of which browsers ask the person in front of them, or which
+//!   they try with `https` first
 //! - windows of sandboxed pages, which are sandboxed too
 
 use policy_core::browser::{
@@ -103,7 +106,7 @@ fn again(random: &mut Random, mut fetch: Fetch) -> Step {
     match random.below(6) {
         0 => fetch.credentials = credentials(random),
         1 => fetch.headers = headers(random, fetch.body.is_some()),
-        2 => fetch.cache = cache(random),
+        2 if !fetch.watches_upload => fetch.cache = cache(random),
         3 if fetch.body.is_none() && !fetch.watches_upload => fetch.method = method(random).into(),
         _ => {}
     }
@@ -118,6 +121,7 @@ fn anew(random: &mut Random, place: &Place, earlier: &[Step]) -> Step {
         }
         _ => false,
     });
+    let opens_window = !place.is_sandboxed && !has_element && url.starts_with("https:");
     match random.below(100) {
         0..6 => Step::Load(upload(random, url)),
         6..11 => Step::Load(element(random, Fetch::script(url), earlier)),
@@ -127,10 +131,8 @@ fn anew(random: &mut Random, place: &Place, earlier: &[Step]) -> Step {
             destination: Destination::Frame,
             ..Fetch::form(url, [("field", "a value")])
         }),
-        19 if !place.is_sandboxed && !has_element => Step::Load(Fetch::navigate(url)),
-        20 if !place.is_sandboxed && !has_element => {
-            Step::Load(Fetch::form(url, [("field", "a value")]))
-        }
+        19 if opens_window => Step::Load(Fetch::navigate(url)),
+        20 if opens_window => Step::Load(Fetch::form(url, [("field", "a value")])),
         21..23 => Step::Load(Fetch::websocket(url)),
         23..26 if !place.is_sandboxed => Step::WriteCookie(cookie(random)),
         26..29 if !place.is_sandboxed => Step::ReadCookies,
@@ -305,6 +307,12 @@ fn headers(random: &mut Random, has_body: bool) -> Vec<(String, String)> {
     if has_body && random.below(3) == 0 {
         headers.push(("Content-Type".into(), "application/json".into()));
     }
+    let mut has_type = false;
+    headers.retain(|(name, _)| {
+        let is_second = has_type && name == "Content-Type";
+        has_type |= name == "Content-Type";
+        !is_second
+    });
     headers
 }
 
@@ -622,13 +630,14 @@ fn store(_random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
 fn location(random: &mut Random, case: &Case) -> Option<String> {
     let page = case.place.origins.last().expect("a page");
     let path = random.of(PATHS);
+    let opens_window = case.loads().any(|fetch| fetch.destination == Destination::Document);
     Some(match random.below(20) {
         0..5 => format!("/{{ID}}/{path}"),
         5 => (*path).into(),
         6..9 => format!("https://api.shop.test:{{P}}/{{ID}}/{path}"),
         9..12 => format!("https://evil.test:{{P}}/{{ID}}/{path}"),
         12..15 => format!("{page}/{{ID}}/{path}"),
-        15 => format!("http://api.shop.test:{{P}}/{{ID}}/{path}"),
+        15 if !opens_window => format!("http://api.shop.test:{{P}}/{{ID}}/{path}"),
         16 => format!("https://user:password@api.shop.test:{{P}}/{{ID}}/{path}"),
         17 => format!("/{{ID}}/{path}#other"),
         18 => (*random.of(&["https://[", "javascript:1", "data:text/plain,a", "", "?q=2", "//"]))

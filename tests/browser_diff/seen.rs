@@ -267,7 +267,8 @@ fn fields(headers: &HeaderMap, id: &str) -> Vec<(String, String)> {
             let text = value.as_bytes().iter().map(|&byte| char::from(byte)).collect::<String>();
             if name == "cookie" { own_cookies(&text, id) } else { text }
         });
-        let value = values.collect::<Vec<_>>().join(", ");
+        // Blanks around a value do not travel.
+        let value = values.collect::<Vec<_>>().join(", ").trim_matches([' ', '\t']).to_owned();
         if !(name == "cookie" && value.is_empty()) {
             fields.push((name.to_string(), value));
         }

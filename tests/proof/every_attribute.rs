@@ -69,6 +69,7 @@ async fn prefer() {}
 
 /// Guests read with a token; their pages are not trusted with the sessions of others.
 #[allow(deprecated, reason = "a warning of the attributes: sessions are not for those pages")]
+#[get("/quotes")]
 #[post("/quotes")]
 #[cors(origins = ["https://guest.shop.example"])]
 #[auth(session | token)]
@@ -95,7 +96,7 @@ async fn revoke(id: u64) -> String {
 }
 
 #[get("/prices")]
-#[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]), headers = ["*"])]
 #[auth(public)]
 #[isolation(same_origin)]
 async fn prices() -> &'static str {
@@ -108,6 +109,11 @@ async fn prices() -> &'static str {
 async fn feed() -> Json<u8> {
     panic!("handlers do not run in proofs")
 }
+
+#[get("/report")]
+#[cors(origins = ["https://app.shop.example"], headers = ["*"])]
+#[auth(token)]
+async fn report() {}
 
 #[get("/events")]
 #[auth(token | ticket)]
@@ -132,7 +138,7 @@ pub(crate) fn app() -> App<()> {
         .cors(EVERYBODY)
         .routes(routes![
             index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
-            events
+            report, events
         ])
         .scope("/internal", Scope::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).cors(SHOP))

@@ -8,8 +8,12 @@ use super::{
     request::Request,
 };
 
-/// CORS check.
-pub(super) fn cors_check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
+/// CORS check, of the origin that the request has told.
+pub(super) fn cors_check(
+    request: &Request,
+    origin: &str,
+    answer: &HeaderMap,
+) -> Result<(), Reason> {
     const ALLOW_CREDENTIALS: &str = "access-control-allow-credentials";
     let includes_credentials = request.fetch.credentials == Credentials::Include;
     let Some(allowed) = text(answer, "access-control-allow-origin") else {
@@ -19,7 +23,7 @@ pub(super) fn cors_check(request: &Request, answer: &HeaderMap) -> Result<(), Re
         let refusal = Reason::AnyOriginWithCredentials;
         return if includes_credentials { Err(refusal) } else { Ok(()) };
     }
-    if allowed != request.serialized_origin() {
+    if allowed != origin {
         return Err(Reason::AllowOrigin(allowed));
     }
     if includes_credentials && combined(answer, ALLOW_CREDENTIALS).as_deref() != Some(b"true") {

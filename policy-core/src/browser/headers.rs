@@ -60,6 +60,7 @@ impl Fields {
         profile: &Profile,
         written: &[(String, String)],
         no_cors: bool,
+        joins: bool,
     ) -> Result<Self, String> {
         let mut fields = Self::default();
         for (name, value) in written {
@@ -73,7 +74,7 @@ impl Fields {
             if no_cors && !is_no_cors_safelisted(&name, &fields.combined_with(&name, &value)) {
                 continue;
             }
-            fields.add(name, value, profile.joins_fields);
+            fields.add(name, value, joins);
         }
         Ok(fields)
     }
@@ -98,8 +99,8 @@ impl Fields {
         self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
     }
 
-    /// The CORS-unsafe request-header names: lower case, sorted, each once.
-    pub(super) fn unsafe_names(&self) -> Vec<String> {
+    /// The CORS-unsafe request-header names: lower case, sorted, each once if engines do so.
+    pub(super) fn unsafe_names(&self, profile: &Profile) -> Vec<String> {
         let (safe, mut names): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(name, value)| is_safelisted(name.as_str(), value));
         if safe.iter().map(|(_, value)| value.len()).sum::<usize>() > 1024 {
@@ -107,7 +108,9 @@ impl Fields {
         }
         let mut names: Vec<String> = names.iter().map(|(name, _)| name.to_string()).collect();
         names.sort_unstable();
-        names.dedup();
+        if !profile.repeats_names {
+            names.dedup();
+        }
         names
     }
 
@@ -275,13 +278,13 @@ mod tests {
     fn written(fields: &[(&str, &str)]) -> Fields {
         let fields: Vec<_> =
             fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        Fields::fill(&Profile::STANDARD, &fields, false).unwrap()
+        Fields::fill(&Profile::STANDARD, &fields, false, false).unwrap()
     }
 
     #[test]
     fn forbidden_fields_are_dropped() {
         let fields = written(&[("Cookie", "a=1"), ("Sec-X", "1"), ("proxy-a", "1"), ("X-A", "1")]);
-        assert_eq!(fields.unsafe_names(), ["x-a"]);
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["x-a"]);
     }
 
     #[test]
@@ -294,7 +297,8 @@ mod tests {
     fn what_is_no_field_is_an_error() {
         for (name, value) in [("a b", "1"), ("a", "1\r\nb: 2"), ("a", "\u{100}"), ("", "1")] {
             assert!(
-                Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false).is_err(),
+                Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false, false)
+                    .is_err(),
                 "{name}: {value}"
             );
         }
@@ -304,7 +308,10 @@ mod tests {
     fn without_cors_only_safelisted_values_are_kept() {
         let written = [("accept", "a"), ("range", "bytes=0-"), ("content-type", "text/json")];
         let written = written.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(Fields::fill(&Profile::STANDARD, &written, true).unwrap().to_map().len(), 1);
+        assert_eq!(
+            Fields::fill(&Profile::STANDARD, &written, true, false).unwrap().to_map().len(),
+            1
+        );
     }
 
     #[test]
@@ -312,22 +319,27 @@ mod tests {
         let value = |length| "a".repeat(length);
         let mut fields = vec![("accept".to_owned(), value(128)); 8];
         assert!(
-            Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names().is_empty()
+            Fields::fill(&Profile::STANDARD, &fields, false, false)
+                .unwrap()
+                .unsafe_names(&Profile::STANDARD)
+                .is_empty()
         );
         fields.push(("accept-language".to_owned(), value(1)));
-        let names = Fields::fill(&Profile::STANDARD, &fields, false).unwrap().unsafe_names();
+        let names = Fields::fill(&Profile::STANDARD, &fields, false, false)
+            .unwrap()
+            .unsafe_names(&Profile::STANDARD);
         assert_eq!(names, ["accept", "accept-language"]);
     }
 
     #[test]
     fn ranges_are_compared_as_numbers() {
         for (value, simple) in [
-            ("bytes=9-10", true),
-            ("bytes=09-9", true),
-            ("bytes=10-9", false),
-            ("bytes=0-99999999999999999999999", true),
-            ("bytes=-5", false),
-            ("bytes=a-", false),
+            ("bytes=9-10", true, false),
+            ("bytes=09-9", true, false),
+            ("bytes=10-9", false, false),
+            ("bytes=0-99999999999999999999999", true, false),
+            ("bytes=-5", false, false),
+            ("bytes=a-", false, false),
         ] {
             assert_eq!(is_simple_range(value.as_bytes()), simple, "{value}");
         }
@@ -336,7 +348,7 @@ mod tests {
     #[test]
     fn a_control_byte_is_sent_as_a_space() {
         let fields = written(&[("content-language", "a\u{1}b")]);
-        assert_eq!(fields.unsafe_names(), ["content-language"]);
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["content-language"]);
         assert_eq!(fields.to_map()["content-language"], "a b");
     }
 }

@@ -44,6 +44,9 @@ enum Step {
 
 /// A page asks for something.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
+    if !state.profile.sandboxed_preflights_are_kept {
+        state.preflights.clear_opaque();
+    }
     match Request::new(&state.profile, page, fetch) {
         Ok(request) => proceed(state, request, main_fetch),
         Err(blocked) => Next::Done(Outcome::Blocked(*blocked)),
@@ -57,7 +60,10 @@ impl Load {
     }
 
     /// A server has answered.
-    pub(super) fn answered(self, state: &mut State, answer: Answer) -> Next {
+    pub(super) fn answered(self, state: &mut State, mut answer: Answer) -> Next {
+        if state.profile.drops_empty_lines {
+            network::drop_empty_lines(&mut answer.headers);
+        }
         let request = self.request;
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
@@ -66,7 +72,7 @@ impl Load {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
-                            || !state.profile.preflights_have_cache_mode;
+                            || state.profile.no_store_keeps_preflights;
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -110,7 +116,7 @@ fn proceed(
 }
 
 fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason) -> Next {
-    if request.is_preflighted {
+    if request.is_preflighted && state.profile.failures_clear_preflights {
         state.preflights.clear(request);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
@@ -127,7 +133,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     request.referrer = request.referrer.take().and_then(|source| {
         let policy = request.referrer_policy;
-        referrer::referrer(&state.profile, request.fetch.mode, policy, &source, &request.url)
+        referrer::referrer(&state.profile, policy, &source, &request.url)
     });
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -144,7 +150,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         Mode::Cors => {}
     }
     request.tainting = Tainting::Cors;
-    let unsafe_names = request.fields.unsafe_names();
+    let unsafe_names = request.fields.unsafe_names(&state.profile);
     if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
@@ -177,20 +183,23 @@ fn respond(
         };
     }
     match request.tainting {
-        Tainting::Cors => cors_check(request, &answer.headers)?,
+        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers)?,
         Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
         Tainting::Basic => {}
     }
     if redirect::is_redirect(answer.status) {
+        let is_idle = state.profile.redirects_need_location && !redirect::leads_on(&answer.headers);
         match request.fetch.redirect {
+            Redirect::Error if is_idle => {}
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
                 let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 return Ok(Step::Done(Outcome::Response(response)));
             }
+            Redirect::Follow if is_idle => {}
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &answer.headers)? {
-                    redirect::follow(request, &answer, url)?;
+                    redirect::follow(&state.profile, request, &answer, url)?;
                     return main_fetch(state, request);
                 }
             }
@@ -198,7 +207,7 @@ fn respond(
     }
     let outcome = match (request.fetch.mode, request.fetch.destination) {
         (Mode::Navigate, _) => document::load(request, answer, is_cached)?,
-        (_, Destination::Script) => script::load(request, answer, is_cached)?,
+        (_, Destination::Script) => script::load(&state.profile, request, answer, is_cached)?,
         _ => Outcome::Response(filter::filter(request, answer, is_cached)),
     };
     Ok(Step::Done(outcome))

@@ -63,7 +63,9 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{CacheKey, Nameless, Profile, ThirdParty, Variants};
+pub use profile::{
+    CacheKey, Nameless, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
+};
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};
 pub use url::Url;

@@ -1,17 +1,21 @@
 //! HTTP-network-or-cache fetch (Fetch, 4.5): what goes on the wire, with what belongs to the
 //! browser, and what it keeps of the answer.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Credentials, Destination, Mode, Profile, Sent, State,
+    Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, Sent, State,
+    StorageAccess,
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
+    headers::trim,
     metadata, preflight,
-    referrer::origin_allowed,
+    referrer::{origin_allowed, trimmed},
     request::{Request, Tainting},
-    site::{is_trustworthy, site},
+    site::{is_trustworthy, registrable, site},
     store::Lookup,
 };
 
@@ -53,7 +57,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     }
     describe(&state.profile, &mut headers, request, false);
     ask_caches(&mut headers, cache_mode(&state.profile, request));
-    tell_storage_access(&state.profile, &mut headers, request);
+    tell_storage_access(&state.profile, &mut headers, request, false);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
         && let Some(value) =
@@ -87,6 +91,7 @@ pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
     if profile.preflights_have_cache_mode {
         ask_caches(&mut headers, cache_mode(profile, request));
     }
+    tell_storage_access(profile, &mut headers, request, true);
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -118,6 +123,20 @@ pub(super) fn received(
     }
 }
 
+/// Drops lines without value of a field that has others.
+pub(super) fn drop_empty_lines(headers: &mut HeaderMap) {
+    let lines: Vec<_> = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    headers.clear();
+    for (name, value) in lines {
+        let is_empty = |value: &HeaderValue| trim(value.as_bytes()).is_empty();
+        match headers.get(&name) {
+            Some(earlier) if is_empty(earlier) => drop(headers.insert(name, value)),
+            Some(_) if is_empty(&value) => {}
+            _ => drop(headers.append(name, value)),
+        }
+    }
+}
+
 fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     let mut url = request.url.clone();
     url.set_fragment(None);
@@ -134,8 +153,10 @@ fn hide_credentials(url: &mut Url) {
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
-    let (page, policy) = (request.page.as_ref(), request.referrer_policy);
+    let page = request.page.as_ref();
     if let Some(referrer) = &request.referrer {
+        let is_trimmed = profile.trims_referrers && !request.is_top_level_navigation();
+        let referrer = if is_trimmed { trimmed(referrer, &request.url) } else { referrer.clone() };
         insert(headers, header::REFERER, referrer.as_str());
     }
     let redirected_from = match is_preflight && !profile.preflights_know_redirects {
@@ -151,33 +172,86 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
         || request.fetch.mode == Mode::WebSocket
         || (is_element && request.fetch.mode == Mode::Cors && profile.elements_tell_origin);
     if is_cors {
-        insert(headers, header::ORIGIN, &request.serialized_origin());
-    } else if !matches!(request.method, Method::GET | Method::HEAD) {
-        let is_told = request.fetch.mode == Mode::Cors
-            || origin_allowed(policy, &request.origin, &request.url);
-        let origin = if is_told { request.serialized_origin() } else { "null".into() };
+        let origin = match is_preflight {
+            true => request.preflight_origin(profile),
+            false => request.serialized_origin(),
+        };
         insert(headers, header::ORIGIN, &origin);
+    } else if !matches!(request.method, Method::GET | Method::HEAD) {
+        let origin = match request.fetch.mode {
+            Mode::Cors => request.serialized_origin(),
+            _ => allowed_origin(request),
+        };
+        insert(headers, header::ORIGIN, &origin);
+    }
+}
+
+/// The origin as far as the referrer policy lets it be told.
+fn allowed_origin(request: &Request) -> Cow<'_, str> {
+    match origin_allowed(request.referrer_policy, &request.origin, &request.url) {
+        true => request.serialized_origin(),
+        false => Cow::Borrowed("null"),
     }
 }
 
 /// Whether a page with another site around it may have its cookies (Storage Access Headers): it
 /// could ask for them where it is of the window's site, and then says who it is.
-fn tell_storage_access(profile: &Profile, headers: &mut HeaderMap, request: &Request) {
-    let context = cookie_context(request);
-    if !profile.has_storage_access_headers
+fn tell_storage_access(
+    profile: &Profile,
+    headers: &mut HeaderMap,
+    request: &Request,
+    is_preflight: bool,
+) {
+    let Some(page) = &request.page else { return };
+    let is_silent = match profile.storage_access {
+        StorageAccess::Untold => true,
+        StorageAccess::Told => is_preflight || request.fetch.mode == Mode::WebSocket,
+        StorageAccess::ToldOfDomains => false,
+    };
+    if is_silent
         || request.fetch.credentials != Credentials::Include
-        || request.fetch.mode == Mode::WebSocket
-        || !context.is_third_party()
-        || !is_trustworthy(&request.url)
+        || request.is_top_level_navigation()
     {
         return;
     }
-    let may_ask = context.top_level.is_some_and(|top| site(top) == site(context.url));
-    let access = HeaderValue::from_static(if may_ask { "inactive" } else { "none" });
-    headers.insert("sec-fetch-storage-access", access);
-    if may_ask {
-        insert(headers, header::ORIGIN, &request.serialized_origin());
+    let is_of_window = |url: &Url| match profile.storage_access {
+        StorageAccess::ToldOfDomains => is_same_domain(&page.top_level, url),
+        _ => site(&page.top_level) == site(url),
+    };
+    let is_apart = !page.has_same_site_ancestors || page.origin == PageOrigin::Opaque;
+    let is_led_away = profile.storage_access == StorageAccess::ToldOfDomains
+        && request.is_redirect_tainted
+        && !is_preflight;
+    let access = match is_of_window(&request.url) {
+        _ if is_led_away => None,
+        false => Some("none"),
+        true => is_apart.then_some("inactive"),
+    };
+    if let Some(access) = access.filter(|_| is_trustworthy(&request.url)) {
+        headers.insert("sec-fetch-storage-access", HeaderValue::from_static(access));
     }
+    // What is once said stays over redirects.
+    let is_said =
+        is_apart && request.redirected_from.iter().chain([&request.url]).any(is_of_window);
+    if !is_said {
+        return;
+    }
+    match profile.storage_access {
+        StorageAccess::Told => insert(headers, header::ORIGIN, &request.serialized_origin()),
+        _ if access.is_none()
+            || !is_trustworthy(&request.url)
+            || headers.contains_key(header::ORIGIN) => {}
+        _ if request.fetch.mode == Mode::Cors => {
+            insert(headers, header::ORIGIN, &request.serialized_origin());
+        }
+        _ => insert(headers, header::ORIGIN, &allowed_origin(request)),
+    }
+}
+
+/// Whether two addresses share a registrable domain, whatever their schemes.
+fn is_same_domain(a: &Url, b: &Url) -> bool {
+    let domain = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
+    domain(a) == domain(b)
 }
 
 /// Whether credentials go with the request, and cookies of its answer are kept.
@@ -202,9 +276,7 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
     }
 }
 
-/// The cache mode that a request has in the end: one with conditions of its own has another
-/// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
-pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+fn has_conditions(request: &Request) -> bool {
     let conditions = [
         header::IF_MATCH,
         header::IF_MODIFIED_SINCE,
@@ -212,9 +284,14 @@ pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
         header::IF_RANGE,
         header::IF_UNMODIFIED_SINCE,
     ];
-    if request.fetch.cache == CacheMode::Default
-        && conditions.iter().any(|name| request.fields.contains(name))
-    {
+    conditions.iter().any(|name| request.fields.contains(name))
+}
+
+/// The cache mode that a request has in the end: one with conditions of its own has another
+/// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
+pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+    let is_script = profile.uploads_have_conditions || !request.fetch.watches_upload;
+    if request.fetch.cache == CacheMode::Default && is_script && has_conditions(request) {
         return profile.own_conditions;
     }
     let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{
-    Answer, CacheMode, Credentials, Profile, Reason,
+    Answer, CacheMode, Credentials, Profile, Reason, WatchedUploads,
     cors_check::cors_check,
     headers::{text, tokens},
     network::cache_mode,
@@ -22,7 +22,8 @@ pub(super) struct Allowed {
 
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
-    is_forced(profile, request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
+    let sticks = profile.preflights_stick && request.is_preflighted;
+    sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
 /// Whether the cache has what the preflight would ask for (Fetch, 4.3).
@@ -39,14 +40,17 @@ pub(super) fn is_cached(
         return false;
     }
     let matching = cache.matching(request);
-    let is_forced = is_forced(profile, request);
-    if is_forced && matching.is_empty() {
-        return false;
-    }
-    let is_asked = is_forced && profile.watched_methods_are_asked;
-    let method_needs_none = is_safelisted(&request.method) && !is_asked;
-    (method_needs_none || matching.has_method(&request.method))
-        && unsafe_names.iter().all(|name| matching.has_name(name, covers(profile, name)))
+    let has_method = || matching.has_method(&request.method, profile.stars_are_kept);
+    let is_allowed = match is_safelisted(&request.method) {
+        false => has_method(),
+        true if !is_forced(request) && !unsafe_names.is_empty() => true,
+        true => match profile.watched_uploads {
+            WatchedUploads::Method => has_method(),
+            WatchedUploads::Anything => !matching.is_empty(),
+        },
+    };
+    let by_star = |name: &str| profile.stars_are_kept && covers(profile, name);
+    is_allowed && unsafe_names.iter().all(|name| matching.has_name(name, by_star(name)))
 }
 
 /// The fields that a preflight has of its own.
@@ -72,7 +76,7 @@ pub(super) fn judge(
     answer: &Answer,
 ) -> Result<Allowed, Reason> {
     let headers = &answer.headers;
-    cors_check(request, headers)?;
+    cors_check(request, &request.preflight_origin(profile), headers)?;
     if !(200..=299).contains(&answer.status) {
         return Err(Reason::PreflightStatus(answer.status));
     }
@@ -81,7 +85,9 @@ pub(super) fn judge(
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
     let methods = match methods {
-        None if is_forced(profile, request) => vec![asked.to_owned()],
+        None if is_forced(request) && !profile.uploads_need_methods => {
+            vec![asked.to_owned()]
+        }
         methods => methods.unwrap_or_default(),
     };
     let with_star = |list: &[String]| {
@@ -101,7 +107,13 @@ pub(super) fn judge(
             return Err(Reason::AllowHeaders(name.clone()));
         }
     }
-    let max_age = text(headers, "access-control-max-age").filter(|digits| is_number(digits));
+    let max_age = text(headers, "access-control-max-age");
+    let is_bad = max_age.as_ref().is_some_and(|digits| !is_number(digits));
+    let is_there = max_age.as_ref().is_some_and(|digits| !digits.is_empty());
+    if is_bad && is_there && !profile.bad_max_age_keeps {
+        return Ok(Allowed { methods, names, max_age: 0 });
+    }
+    let max_age = max_age.filter(|_| !is_bad);
     // A number that is too large for us is too large for any browser.
     let max_age = max_age.map_or(5, |digits| digits.parse().unwrap_or(u64::MAX));
     Ok(Allowed { methods, names, max_age })
@@ -111,9 +123,8 @@ pub(super) fn judge(
 pub(super) const METHOD: Method = Method::OPTIONS;
 
 /// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
-fn is_forced(profile: &Profile, request: &Request) -> bool {
-    let is_watched = request.body.is_some() || profile.watches_empty_uploads;
-    (request.fetch.watches_upload && is_watched) || request.fetch.streams_body
+fn is_forced(request: &Request) -> bool {
+    request.fetch.watches_upload || request.fetch.streams_body
 }
 
 /// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.

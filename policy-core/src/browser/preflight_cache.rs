@@ -92,6 +92,11 @@ impl PreflightCache {
         self.expire(now);
     }
 
+    /// Forgets what was allowed to `null`.
+    pub(super) fn clear_opaque(&mut self) {
+        self.entries.retain(|entry| entry.origin != "null");
+    }
+
     /// Forgets what it knows of an origin at an address, because a request ended in a network
     /// error.
     pub(super) fn clear(&mut self, request: &Request) {
@@ -118,8 +123,9 @@ impl Entry {
 }
 
 impl Matching<'_> {
-    pub(super) fn has_method(&self, method: &Method) -> bool {
-        let allows = |one: &str| one == "*" || one == method.as_str();
+    /// `by_star`: whether `*` stands for all.
+    pub(super) fn has_method(&self, method: &Method, by_star: bool) -> bool {
+        let allows = |one: &str| (by_star && one == "*") || one == method.as_str();
         self.0.iter().any(|item| matches!(item, Item::Method(one) if allows(one)))
     }
 

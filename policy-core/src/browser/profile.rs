@@ -95,13 +95,29 @@ pub struct Profile {
     /// Referrer Policy (8.3) asks whether the address is trustworthy, which it is; Chromium and
     /// Firefox look at the scheme.
     pub loopback_is_downgrade: bool,
-    /// Whether pages with another site around them say whether they may have their cookies
-    /// (Storage Access Headers): `Sec-Fetch-Storage-Access`, and `Origin` with it where they could
-    /// ask for them. Not in Fetch; in Chromium and Firefox.
-    pub has_storage_access_headers: bool,
+    /// Who says whether it may have cookies in a page of another site.
+    pub storage_access: StorageAccess,
     /// Whether elements with `crossorigin` send `Origin` to their own origin too. Fetch does so
     /// only after a redirect from another one; Chromium always.
     pub elements_tell_origin: bool,
+    /// Whether elements and navigations of a sandboxed page say where they come from, and not only
+    /// those of other pages (Referrer Policy, 8.3: an opaque origin has no referrer). Firefox
+    /// tells the origin of its address.
+    pub sandboxed_elements_have_referrer: bool,
+    /// How many redirects a navigation follows: twenty (Fetch, 4.4), one less in Chromium.
+    pub navigation_redirects: usize,
+    /// Whether the redirect mode `error` takes what has nowhere to go to for no redirect, as in
+    /// Chromium. Fetch (4.3) looks at the status alone.
+    pub redirects_need_location: bool,
+    /// Whether no redirect may lead to an address with a user and a password, and not only those
+    /// of the CORS protocol (Fetch, 4.4). Chromium lets only windows go there.
+    pub redirects_have_no_password: bool,
+    /// Whether a script runs whose status is 300 to 399, as in Chromium. HTML asks for an ok
+    /// status.
+    pub scripts_of_300_run: bool,
+    /// Whether lines of a response without value are as if they were not there, if the field has
+    /// others, as in Firefox (`nsHttpHeaderArray::MergeHeader`).
+    pub drops_empty_lines: bool,
     /// Whether a form that posts asks caches on the way for what is new, as Chromium does.
     pub forms_ask_caches: bool,
     /// Whether fields of one name are judged as one, as in Chromium, and not each for itself
@@ -112,18 +128,47 @@ pub struct Profile {
     /// Whether who listens to an upload without content needs a preflight (XMLHttpRequest, `send`:
     /// "upload listener flag"). Not in Chromium, nor Firefox.
     pub watches_empty_uploads: bool,
-    /// Whether who listens to an upload needs the method in the cache of preflights, even if it is
-    /// a safelisted one (Fetch, 4.3). Not in Chromium.
-    pub watched_methods_are_asked: bool,
+    /// What the cache of preflights needs to have for who listens to an upload, and for others that
+    /// ask for a safelisted method and nothing else.
+    pub watched_uploads: WatchedUploads,
+    /// Whether `*` of a preflight stands for methods and names in the cache too (Fetch, 4.10).
+    /// Firefox asks again.
+    pub stars_are_kept: bool,
+    /// Whether what a preflight allowed is kept for five seconds where `Access-Control-Max-Age` is
+    /// there and no number (Fetch, 4.8, step 7.9). Firefox does not keep it.
+    pub bad_max_age_keeps: bool,
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
+    /// Whether that is so for `XMLHttpRequest` too. Not in Firefox.
+    pub uploads_have_conditions: bool,
     /// Whether the cache mode is that of the preflight too: what goes past the caches asks anew,
-    /// and says so; what is not to be stored is not. Chromium does so.
+    /// and says so. Chromium and Firefox do so.
     pub preflights_have_cache_mode: bool,
     /// Whether `Sec-Fetch-Site` of a preflight is about all addresses of the redirects before it,
     /// as that of the request is. Fetch says so (4.8: "URL list"); Chromium looks at the last.
     pub preflights_know_redirects: bool,
+    /// Whether a name stands in `Access-Control-Request-Headers` as often as the script wrote it, as
+    /// in Firefox.
+    pub repeats_names: bool,
+    /// Whether a load that had a preflight has one at each address that it is redirected to, as in
+    /// Firefox, and not only where it would need one of its own (Fetch, 4.1).
+    pub preflights_stick: bool,
+    /// Whether what was allowed to `null` is kept for the next load. Fetch knows one origin `null`;
+    /// Chromium as many as there are.
+    pub sandboxed_preflights_are_kept: bool,
+    /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
+    /// 4.1). Not in Chromium.
+    pub failures_clear_preflights: bool,
+    /// Whether `Origin` of a preflight is `null` after a redirect of another origin, as that of the
+    /// request is (Fetch, 4.8). Not in Firefox.
+    pub preflights_know_taint: bool,
+    /// Whether who listens to an upload needs its method in `Access-Control-Allow-Methods`, even
+    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). Firefox does.
+    pub uploads_need_methods: bool,
+    /// Whether the result of a preflight is kept even of a request with the cache mode `no-store`
+    /// (Fetch says nothing of it). Chromium does not.
+    pub no_store_keeps_preflights: bool,
     /// Whether a preflight has `Sec-Fetch-Mode` even where the address is not trustworthy, as in
     /// Chromium.
     pub preflights_tell_mode: bool,
@@ -135,6 +180,29 @@ pub struct Profile {
     /// than by `strict-origin-when-cross-origin`. Firefox
     /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) and WebKit do so.
     pub trims_referrers: bool,
+}
+
+/// What the cache of preflights needs to have for an upload with somebody who listens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchedUploads {
+    /// Its method (Fetch, 4.3).
+    Method,
+    /// Anything that was allowed: Chromium, Firefox.
+    Anything,
+}
+
+/// Who says whether it may have cookies, in a page with another site around it (Storage Access
+/// Headers, not in Fetch): `Sec-Fetch-Storage-Access` of what is loaded with credentials, and
+/// `Origin` with it where the page could ask for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StorageAccess {
+    /// Nobody.
+    Untold,
+    /// All but WebSockets and preflights: Chromium.
+    Told,
+    /// All until a redirect leads to another domain, and `Origin` as far as the referrer policy
+    /// lets it: Firefox, to which `http` and `https` are one site here.
+    ToldOfDomains,
 }
 
 /// What becomes of the cookies of a site in a window of another site.

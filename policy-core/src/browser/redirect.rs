@@ -4,12 +4,19 @@ use http::{HeaderMap, Method, header};
 use url::Url;
 
 use super::{
-    Answer, Mode, PageOrigin, Reason, referrer,
+    Answer, Mode, PageOrigin, Profile, Reason,
+    headers::trim,
+    referrer,
     request::{Request, Tainting, includes_credentials},
     site::is_same_site,
 };
 
-/// Whether a status is one of a redirect.
+/// Whether there is an address to go to.
+pub(super) fn leads_on(answer: &HeaderMap) -> bool {
+    answer.get(header::LOCATION).is_some_and(|line| !trim(line.as_bytes()).is_empty())
+}
+
+/// Redirect status (Fetch, 2.2.3).
 pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
@@ -35,14 +42,24 @@ pub(super) fn location(request: &Request, answer: &HeaderMap) -> Result<Option<U
 }
 
 /// Makes the request one for the next address.
-pub(super) fn follow(request: &mut Request, answer: &Answer, url: Url) -> Result<(), Reason> {
+pub(super) fn follow(
+    profile: &Profile,
+    request: &mut Request,
+    answer: &Answer,
+    url: Url,
+) -> Result<(), Reason> {
     const MOST: usize = 20;
-    if request.redirected_from.len() == MOST {
+    let most = match request.fetch.mode {
+        Mode::Navigate => profile.navigation_redirects,
+        _ => MOST,
+    };
+    if request.redirected_from.len() == most {
         return Err(Reason::TooManyRedirects);
     }
     let target = PageOrigin::of(&url);
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
-    if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors) {
+    let is_never = profile.redirects_have_no_password && !request.is_top_level_navigation();
+    if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors || is_never) {
         return Err(Reason::RedirectTarget(url.into()));
     }
     if answer.status != 303 && request.body.is_some() && request.fetch.streams_body {

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use url::Url;
 
 use super::{
-    Mode, PageOrigin, Profile, ReferrerPolicy,
+    PageOrigin, Profile, ReferrerPolicy,
     site::{is_same_site, is_trustworthy},
 };
 
@@ -47,24 +47,11 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
 /// load or a redirect has set another.
 pub(super) fn referrer(
     profile: &Profile,
-    mode: Mode,
     policy: ReferrerPolicy,
     source: &Url,
     url: &Url,
 ) -> Option<Url> {
     let origin = PageOrigin::of(source);
-    let is_trimmed =
-        profile.trims_referrers && mode != Mode::Navigate && !is_same_site(&origin, url);
-    let policy = match policy {
-        ReferrerPolicy::NoReferrerWhenDowngrade
-        | ReferrerPolicy::OriginWhenCrossOrigin
-        | ReferrerPolicy::UnsafeUrl
-            if is_trimmed =>
-        {
-            ReferrerPolicy::StrictOriginWhenCrossOrigin
-        }
-        policy => policy,
-    };
     let is_same_origin = origin.is_same(&PageOrigin::of(url));
     let is_downgrade = match profile.loopback_is_downgrade {
         true => source.scheme() == "https" && url.scheme() != "https",
@@ -84,6 +71,15 @@ pub(super) fn referrer(
         ReferrerPolicy::UnsafeUrl => Some(Part::Whole),
     }?;
     stripped(source, part)
+}
+
+/// What of a referrer some engines tell another site.
+pub(super) fn trimmed(referrer: &Url, url: &Url) -> Url {
+    let origin = match is_same_site(&PageOrigin::of(referrer), url) {
+        true => None,
+        false => stripped(referrer, Part::Origin),
+    };
+    origin.unwrap_or_else(|| referrer.clone())
 }
 
 /// How much of an address is said.
@@ -182,23 +178,16 @@ mod tests {
     }
 
     fn said(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
-        referrer(&Profile::STANDARD, Mode::Cors, policy, source, url).map(String::from)
+        referrer(&Profile::STANDARD, policy, source, url).map(String::from)
     }
 
     #[test]
-    fn some_engines_tell_other_sites_no_more_than_the_origin() {
+    fn another_site_may_be_told_no_more_than_the_origin() {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
-        let told = |profile, mode, target| {
-            referrer(&profile, mode, ReferrerPolicy::UnsafeUrl, &url(PAGE), target)
-                .map(String::from)
-        };
-        assert_eq!(told(Profile::CHROMIUM, Mode::Cors, &other).as_deref(), WHOLE);
-        for profile in [Profile::FIREFOX, Profile::WEBKIT] {
-            assert_eq!(told(profile, Mode::Cors, &other).as_deref(), ORIGIN);
-            assert_eq!(told(profile, Mode::Cors, &sister).as_deref(), WHOLE);
-            assert_eq!(told(profile, Mode::Navigate, &other).as_deref(), WHOLE);
-        }
+        let whole = url(WHOLE.unwrap());
+        assert_eq!(Some(trimmed(&whole, &other).as_str()), ORIGIN);
+        assert_eq!(Some(trimmed(&whole, &sister).as_str()), WHOLE);
     }
 
     #[test]
@@ -219,7 +208,7 @@ mod tests {
         for (profile, expected) in
             [(Profile::STANDARD, ORIGIN), (Profile::CHROMIUM, None), (Profile::FIREFOX, None)]
         {
-            let told = referrer(&profile, Mode::Cors, policy, &url(PAGE), &local);
+            let told = referrer(&profile, policy, &url(PAGE), &local);
             assert_eq!(told.as_ref().map(Url::as_str), expected, "{}", profile.name);
         }
     }

@@ -64,19 +64,31 @@ impl Request {
         let url =
             address(page.as_ref(), &fetch).map_err(|reason| refused(&page, &fetch.url, reason))?;
         let method = method(&fetch).map_err(|reason| refused(&page, url.as_str(), reason))?;
-        let fields = Fields::fill(profile, &fetch.headers, fetch.mode == Mode::NoCors)
+        // `XMLHttpRequest` joins them (`setRequestHeader`: "combine").
+        let joins = profile.joins_fields || fetch.watches_upload;
+        let fields = Fields::fill(profile, &fetch.headers, fetch.mode == Mode::NoCors, joins)
             .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
         let target = PageOrigin::of(&url);
         if fetch.mode == Mode::WebSocket {
             // WebSockets, "establish a WebSocket connection"
             (fetch.cache, fetch.redirect) = (CacheMode::NoStore, Redirect::Error);
         }
-        let tells_page =
-            |page: &&Page| page.origin != PageOrigin::Opaque && fetch.mode != Mode::WebSocket;
+        let is_element =
+            fetch.mode == Mode::Navigate || fetch.destination != Destination::default();
+        let tells_page = |page: &&Page| {
+            let is_told = is_element && profile.sandboxed_elements_have_referrer;
+            fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
+        };
+        // What a sandboxed page says of itself is cut down to the origin of its address.
+        let source = |page: &Page| match page.origin {
+            PageOrigin::Opaque => page.url.join("/").unwrap_or_else(|_| page.url.clone()),
+            PageOrigin::Tuple(_) => page.url.clone(),
+        };
+        fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
-            referrer: page.as_ref().filter(tells_page).map(|page| page.url.clone()),
+            referrer: page.as_ref().filter(tells_page).map(source),
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
             method,
@@ -102,6 +114,14 @@ impl Request {
         match &self.origin {
             PageOrigin::Tuple(origin) if !self.is_redirect_tainted => Cow::Borrowed(origin),
             _ => Cow::Borrowed("null"),
+        }
+    }
+
+    /// What `Origin` of a preflight says.
+    pub(super) fn preflight_origin(&self, profile: &Profile) -> Cow<'_, str> {
+        match &self.origin {
+            PageOrigin::Tuple(origin) if !profile.preflights_know_taint => Cow::Borrowed(origin),
+            _ => self.serialized_origin(),
         }
     }
 
@@ -143,6 +163,10 @@ fn address(page: Option<&Page>, fetch: &Fetch) -> Result<Url, Reason> {
             "wss" | "https" => "https",
             _ => return Err(Reason::Scheme),
         };
+        // WebSockets, `new WebSocket(url)`
+        if url.fragment().is_some() {
+            return Err(Reason::Address);
+        }
         url.set_scheme(scheme).map_err(|()| Reason::Scheme)?;
     }
     Ok(url)

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 
 use super::{
-    Answer, Outcome, Reason,
+    Answer, Outcome, Profile, Reason,
     filter::filter,
     headers::{text, trim},
     mime::Mime,
@@ -11,7 +11,12 @@ use super::{
 };
 
 /// Runs what was answered, if its status and its type let it.
-pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result<Outcome, Reason> {
+pub(super) fn load(
+    profile: &Profile,
+    request: &Request,
+    answer: Answer,
+    is_cached: bool,
+) -> Result<Outcome, Reason> {
     let mime = Mime::of(&answer.headers);
     let is_script = mime.as_ref().is_some_and(Mime::is_script);
     let is_never_script = mime.as_ref().is_some_and(Mime::is_never_script);
@@ -19,7 +24,8 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
         let written = text(&answer.headers, "content-type").unwrap_or_default();
         return Err(Reason::ScriptType(written));
     }
-    if !(200..=299).contains(&answer.status) {
+    let last = if profile.scripts_of_300_run { 399 } else { 299 };
+    if !(200..=last).contains(&answer.status) {
         return Ok(Outcome::Response(filter(request, answer, is_cached)));
     }
     Ok(Outcome::Script(answer.body))

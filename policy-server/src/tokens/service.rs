@@ -306,15 +306,15 @@ impl TokenService {
         Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
 
-    /// An access token as of a login at `authenticated`, issued then.
+    /// An access token as of a login at `authenticated`, where it says that.
     #[cfg(feature = "testing")]
     pub(crate) fn mint(
         &self,
         identity: &Identity,
         issued: Timestamp,
-        authenticated: Timestamp,
+        authenticated: Option<Timestamp>,
     ) -> Result<String, Problem> {
-        let grant = Grant { authenticated: Some(authenticated), ..Grant::default() };
+        let grant = Grant { authenticated, ..Grant::default() };
         self.issue(identity, issued, grant).map(|issued| issued.access_token)
     }
 
@@ -323,9 +323,8 @@ impl TokenService {
     pub(crate) async fn mint_ticket(
         &self,
         identity: Identity,
-        authenticated: Timestamp,
+        authenticated: Option<Timestamp>,
     ) -> Result<String, Problem> {
-        let authenticated = Some(authenticated);
         self.put_ticket(Caller { identity, authenticated, session: None, token: None }).await
     }
 

@@ -10,7 +10,7 @@ use policy_core::{
 };
 
 use super::{
-    credentials::Caller,
+    caller::Caller,
     declared::{Declaration, Declared, Sharing, parts},
 };
 
@@ -18,6 +18,9 @@ use super::{
 const FRESH_HEADER: &str = "x-policy-fresh";
 /// A method that nobody knows.
 const UNKNOWN_METHOD: &str = "BREW";
+/// What a page says about its credentials, in the order of the shapes of each set of fields.
+pub(super) const MODES: [Credentials; 3] =
+    [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
 /// A site that nobody grants.
 const STRANGER: &str = "https://stranger.example";
 
@@ -196,6 +199,8 @@ pub(super) struct Stance {
     pub(super) origin: String,
     pub(super) page: Page,
     pub(super) is_own: bool,
+    /// Whether its browser sends no Fetch Metadata.
+    pub(super) is_old: bool,
     /// Which of the policies of the path name it.
     granted: Vec<bool>,
     /// Whether it is the first of its kind.
@@ -215,6 +220,7 @@ impl Stance {
             origin,
             page,
             is_own: false,
+            is_old: false,
             granted: Vec::new(),
             stands_for_others: true,
         })
@@ -225,6 +231,11 @@ impl Stance {
     pub(super) fn silent(&self) -> Self {
         let referrer_policy = ReferrerPolicy::NoReferrer;
         Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
+    }
+
+    /// The same page in a browser of before Fetch Metadata.
+    pub(super) fn old(&self) -> Self {
+        Self { is_old: true, ..self.clone() }
     }
 
     /// A sandboxed frame in a page of a stranger.
@@ -269,7 +280,8 @@ impl Shape {
         let (mut fetch, mut names) = (self.fetch.clone(), self.unsafe_headers.clone());
         let token = caller.authorization.as_ref().map(|_| "authorization");
         let csrf = caller.csrf.as_ref().map(|_| csrf::HEADER);
-        for name in [token, csrf].into_iter().flatten() {
+        let is_new = |name: &&str| !self.unsafe_headers.iter().any(|known| known == name);
+        for name in [token, csrf].into_iter().flatten().filter(is_new) {
             fetch = fetch.header(name, "policy-probe");
             names.push(name.to_owned());
         }
@@ -358,7 +370,7 @@ fn neighbour(own: &str) -> Option<String> {
 }
 
 /// The calls of `fetch()` that make a difference to a method of a path: each set of fields with
-/// each credentials mode.
+/// each credentials mode; those without a field and with a content type come first.
 pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
     let has_body = !matches!(method, "GET" | "HEAD");
     let granted = path.granted_header();
@@ -368,12 +380,13 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
     }
     sets.push(vec![("content-type", "application/json")]);
     sets.extend(granted.map(|name| vec![(name, "1")]));
+    // Without a token of anybody: `*` does not cover the name.
+    sets.push(vec![("authorization", "policy-probe")]);
     sets.push(vec![(FRESH_HEADER, "1")]);
     sets.extend(granted.map(|name| vec![(name, "1"), (FRESH_HEADER, "1")]));
-    let modes = [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
     let mut shapes = Vec::new();
     for set in &sets {
-        for credentials in modes {
+        for credentials in MODES {
             let mut fetch = Fetch::new(method, url).credentials(credentials);
             for (name, value) in set {
                 fetch = fetch.header(*name, *value);

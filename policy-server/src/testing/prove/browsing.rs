@@ -278,3 +278,88 @@ impl Browsing {
         node
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        prelude::*,
+        testing::prove::{atoms::Path, exchange::Exchange, prepared, survey::Survey},
+    };
+
+    const SHOP: CorsPolicy =
+        CorsPolicy::origins(&["https://app.shop.example", "https://*.partner.example"])
+            .credentials()
+            .headers(&["x-request-id"])
+            .build();
+
+    #[get("/orders")]
+    #[cors(SHOP)]
+    #[auth(session)]
+    async fn orders() {}
+
+    #[post("/orders")]
+    #[cors(SHOP)]
+    #[auth(session)]
+    async fn order() {}
+
+    #[get("/prices")]
+    #[cors(origins = ["*"])]
+    #[auth(public)]
+    async fn prices() {}
+
+    /// The same load by a browser that has seen nothing before, and by the page itself.
+    fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> End {
+        let [none, session, _] = &browsing.browsers;
+        let state = if exchange.caller.cookie.is_some() { session } else { none };
+        let page = Some(exchange.stance.page.clone());
+        let event = Event::Start { id: ID, page, fetch: exchange.shape.fetch.clone() };
+        let (mut state, mut outputs) = step(state.clone(), event);
+        loop {
+            let request = match outputs.into_iter().next().unwrap() {
+                Output::Done { outcome, .. } => return end(outcome),
+                Output::Send { request, .. } => request,
+            };
+            let reply = match request.is_preflight {
+                true => exchange.preflight.as_deref().unwrap(),
+                false => exchange.reply().unwrap(),
+            };
+            let (headers, body) = (reply.headers.clone(), reply.body.to_vec());
+            let answer = Answer { status: reply.status, headers, body };
+            (state, outputs) = step(state, Event::Answer { id: ID, answer });
+        }
+    }
+
+    #[test]
+    fn a_page_that_stands_in_gets_what_the_page_itself_would() {
+        let app = App::new(())
+            .public_origin("https://api.shop.example")
+            .sessions(Sessions::memory())
+            .routes(routes![orders, order, prices]);
+        let (declared, service) = prepared(app);
+        let paths = Path::all(&declared);
+        let own = Survey::new(&declared, &service).unwrap();
+        let mut survey = Survey::new(&declared, &service).unwrap();
+        let (mut swapped, mut blocked) = (0, 0);
+        for (place, path) in paths.iter().enumerate() {
+            survey.at(place, path).exchanges(|exchange| {
+                let expected = match replayed(own.browsing(), exchange) {
+                    End::Blocked(blocked) => {
+                        let url = exchange.url();
+                        Err(Blocked { url, ..blocked })
+                    }
+                    end => Ok(end),
+                };
+                let found = exchange.blocked().ok_or_else(|| exchange.end().clone());
+                let found = match found {
+                    Ok(blocked) => Err(blocked),
+                    Err(end) => Ok(end),
+                };
+                assert_eq!(found, expected, "{exchange}");
+                swapped += u32::from(*exchange.stand_in.origin != *exchange.page());
+                blocked += u32::from(expected.is_err());
+            });
+        }
+        assert!(swapped > 1000 && blocked > 1000, "{swapped} {blocked}");
+    }
+}

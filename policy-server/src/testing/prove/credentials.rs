@@ -1,5 +1,4 @@
-//! Callers: everybody who makes a difference to a path, with credentials that the app's own
-//! services made.
+//! Everybody who makes a difference to a path, with credentials that the app's own services made.
 
 use std::time::Duration;
 
@@ -10,163 +9,11 @@ use policy_core::{
 };
 
 use super::{
+    caller::{Caller, Facts, Flaw, Kind, Standing},
     declared::Declaration,
-    probe::{BAD_CREDENTIAL, OWN_CREDENTIAL},
+    probe::BAD_CREDENTIAL,
 };
 use crate::{clock::Clock, guard::Guard, session::SessionService, tokens::TokenService};
-
-/// Somebody who asks.
-#[derive(Clone, Debug)]
-pub(super) struct Caller {
-    /// Who, in words.
-    pub(super) name: String,
-    pub(super) standing: Standing,
-    /// The value of the session's cookie.
-    pub(super) cookie: Option<String>,
-    /// Whether the own scheme's credential is one that browsers send by themselves.
-    pub(super) is_ambient: bool,
-    /// The value of `Authorization`.
-    pub(super) authorization: Option<String>,
-    /// The anti-forgery token that the page has.
-    pub(super) csrf: Option<String>,
-    /// The credential of an own scheme.
-    pub(super) own: Option<String>,
-    /// Whether there is a ticket in the query: another one each time, since each is good for once.
-    pub(super) has_ticket: bool,
-}
-
-/// What a credential is worth.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// There is none.
-    Nobody,
-    /// It is good.
-    Known(Facts),
-    /// It is not.
-    Bad(Kind, Flaw),
-}
-
-/// What is wrong with a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
-    Malformed,
-    Unknown,
-    Expired,
-}
-
-/// What is true of somebody whose credential is good.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) subject: String,
-    pub(super) kind: Kind,
-    pub(super) scopes: Vec<&'static str>,
-    pub(super) roles: Vec<&'static str>,
-    /// When they proved who they are.
-    pub(super) authenticated: Timestamp,
-    now: Timestamp,
-}
-
-/// What proves who somebody is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Session,
-    Token,
-    Ticket,
-    Own,
-}
-
-impl Caller {
-    fn nobody() -> Self {
-        Self {
-            name: "nobody".to_owned(),
-            standing: Standing::Nobody,
-            cookie: None,
-            is_ambient: false,
-            authorization: None,
-            csrf: None,
-            own: None,
-            has_ticket: false,
-        }
-    }
-
-    /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
-    /// whether their browser sent what it sends by itself.
-    pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
-        let is_taken = |kind: Kind| match kind {
-            Kind::Session => requirement.session,
-            Kind::Token => requirement.token,
-            Kind::Ticket => requirement.ticket,
-            Kind::Own => requirement.scheme.is_some(),
-        };
-        let is_lost = self.has_ambient() && !is_carried;
-        let is_admitted = match &self.standing {
-            Standing::Known(facts) if is_taken(facts.kind) && !is_lost => {
-                let subject = Some(&*facts.subject);
-                return if facts.satisfy(requirement) {
-                    Admitted::As(subject)
-                } else {
-                    Admitted::No
-                };
-            }
-            // A cookie that names no session is none.
-            Standing::Bad(kind, _) if is_taken(*kind) && !is_lost && *kind != Kind::Session => {
-                false
-            }
-            _ => requirement.optional,
-        };
-        if is_admitted { Admitted::As(None) } else { Admitted::No }
-    }
-
-    pub(super) fn is_nobody(&self) -> bool {
-        self.standing == Standing::Nobody
-    }
-
-    /// Whether all that they have, browsers send by themselves.
-    pub(super) fn is_in_browser(&self) -> bool {
-        self.csrf.is_none() && (self.is_nobody() || self.has_ambient())
-    }
-
-    pub(super) fn facts(&self) -> Option<&Facts> {
-        match &self.standing {
-            Standing::Known(facts) => Some(facts),
-            _ => None,
-        }
-    }
-
-    /// Whether browsers send the credential by themselves.
-    pub(super) fn has_ambient(&self) -> bool {
-        self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
-    }
-
-    /// The cookies of their browser, by what is sent for them.
-    pub(super) fn cookies(&self, of_sessions: &str) -> String {
-        let session = self.cookie.as_ref().map(|value| format!("{of_sessions}={value}"));
-        let own = self.own.as_ref().filter(|_| self.is_ambient);
-        let own = own.map(|value| format!("{OWN_CREDENTIAL}={value}"));
-        let pairs: Vec<_> = session.into_iter().chain(own).collect();
-        pairs.join("; ")
-    }
-}
-
-/// Whether somebody is let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admitted<'a> {
-    No,
-    /// As this user, or as nobody.
-    As(Option<&'a str>),
-}
-
-impl Facts {
-    fn satisfy(&self, requirement: &Requirement) -> bool {
-        let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
-        let has_role = requirement.roles.is_empty()
-            || requirement.roles.iter().any(|role| self.roles.contains(role));
-        let age = self.now.since(self.authenticated).as_secs();
-        let is_fresh =
-            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| age < u64::from(limit));
-        has_scopes && has_role && is_fresh
-    }
-}
 
 /// Makes credentials.
 pub(super) struct Mint<'a> {
@@ -185,8 +32,8 @@ struct Rights {
     name: String,
     scopes: Vec<&'static str>,
     roles: Vec<&'static str>,
-    /// Seconds since the login.
-    age: u64,
+    /// Seconds since the login; nothing where the credential does not say.
+    age: Option<u64>,
 }
 
 impl<'a> Mint<'a> {
@@ -233,7 +80,7 @@ impl<'a> Mint<'a> {
             kind,
             scopes: rights.scopes.clone(),
             roles: rights.roles.clone(),
-            authenticated: earlier(now, rights.age),
+            authenticated: rights.age.map(|age| earlier(now, age)),
             now,
         }
     }
@@ -298,7 +145,7 @@ impl<'a> Mint<'a> {
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         let facts = self.facts(Kind::Token, &best);
         let then = earlier(now, service.longest().as_secs() + 3600);
-        let expired = service.mint(&identity(&facts), then, then).ok();
+        let expired = service.mint(&identity(&facts), then, Some(then)).ok();
         let forged = expired.as_ref().and_then(|token| token.rsplit_once('.'));
         let forged = forged.map(|(head, _)| format!("{head}.{}", "A".repeat(43)));
         for (name, authorization, flaw) in [
@@ -362,7 +209,7 @@ impl<'a> Mint<'a> {
 
 impl Rights {
     fn none() -> Self {
-        Self { name: String::new(), scopes: Vec::new(), roles: Vec::new(), age: 0 }
+        Self { name: String::new(), scopes: Vec::new(), roles: Vec::new(), age: Some(0) }
     }
 }
 
@@ -402,7 +249,9 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     }
     let fresh = asked().filter_map(|requirement| requirement.fresh).max();
     if let Some(limit) = fresh {
-        rights.push(Rights { name: " too long ago".to_owned(), age: u64::from(limit) + 1, ..all });
+        let age = Some(u64::from(limit) + 1);
+        rights.push(Rights { name: " too long ago".to_owned(), age, ..all.clone() });
+        rights.push(Rights { name: " at an unknown time".to_owned(), age: None, ..all });
     }
     rights
 }
@@ -430,8 +279,8 @@ async fn begin(
         identity: Some(identity(facts)),
         epoch: 0,
         version: 1,
-        created: facts.authenticated,
-        authenticated: Some(facts.authenticated),
+        created: facts.authenticated.unwrap_or(facts.now),
+        authenticated: facts.authenticated,
         rotated: facts.now,
         last_seen: facts.now,
         idle_deadline: deadline,

@@ -8,7 +8,7 @@ use policy_core::browser::{Blocked, Fetch, Mode, Reason};
 use super::{
     atoms::{Path, Shape, Stance},
     browsing::{End, Node, StandIn, swapped},
-    credentials::Caller,
+    caller::Caller,
     declared::Declaration,
     probe::Conduct,
     server::Reply,

@@ -3,6 +3,7 @@
 
 mod atoms;
 mod browsing;
+mod caller;
 mod credentials;
 mod declared;
 mod exchange;
@@ -17,6 +18,7 @@ use std::{
     fmt::Write as _,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
+    time::{Duration, Instant},
 };
 
 use policy_core::csrf::CsrfPolicy;
@@ -45,6 +47,7 @@ pub struct Proof {
     bare: Option<Tallies>,
     paths: usize,
     kinds: usize,
+    took: Duration,
 }
 
 /// Puts all laws to the test.
@@ -55,12 +58,13 @@ pub struct Proof {
 #[doc(hidden)]
 #[track_caller]
 pub fn prove<S: Send + Sync + 'static>(app: App<S>) -> Proof {
+    let began = Instant::now();
     let (declared, service) = prepared(app);
     let (paths, kinds, tallies) = survey_all(&declared, &service);
     let is_broken = Law::ALL.into_iter().any(|law| tallies.of(law).broken > 0);
     let bare = service.without_layers().filter(|_| is_broken);
     let bare = bare.map(|service| survey_all(&declared, &service).2);
-    Proof { declared, tallies, bare, paths, kinds }
+    Proof { declared, tallies, bare, paths, kinds, took: began.elapsed() }
 }
 
 impl Proof {
@@ -85,7 +89,10 @@ impl Proof {
                  layers answer in place of the app",
                 law.text()
             ),
-            (None, tried) => println!("{}: {tried} cases; {}", law.text(), self.summary()),
+            (None, tried) => {
+                let took = self.took.as_secs_f64();
+                println!("{}: {tried} cases; {}, in {took:.1} s", law.text(), self.summary());
+            }
         }
         for line in self.outside(law) {
             println!("{line}");
@@ -277,9 +284,7 @@ fn survey_one<'a, S: Send + Sync + 'static>(
 ///     App::new(()).routes(routes![index])
 /// }
 ///
-/// # mod crate_of_yours { use super::app;
 /// policy_server::policy_tests!(app());
-/// # }
 /// ```
 ///
 /// Two apps of one module get names: `policy_tests!(shop: crate::shop::app());`.

@@ -12,9 +12,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::browser::Sent;
 
 use super::{
-    atoms::{self, Path, Shape, Stance},
-    browsing::{Browsing, Cookies, swapped},
-    credentials::{Caller, Mint, identity},
+    atoms::{self, MODES, Path, Shape, Stance},
+    browsing::{Browsing, Cookies, StandIn, swapped},
+    caller::Caller,
+    credentials::{Mint, identity},
     declared::Declared,
     exchange::Exchange,
     probe::{Conduct, OWN_CREDENTIAL, Orders},
@@ -68,6 +69,11 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
         Some(Self { declared, server, browsing, cookie, url })
     }
 
+    #[cfg(test)]
+    pub(super) fn browsing(&self) -> &Browsing {
+        &self.browsing
+    }
+
     /// Whether a browser keeps a cookie of an answer, and sends it back.
     pub(super) fn takes(&self, reply: &Reply) -> bool {
         self.browsing.takes(&self.declared.own, reply)
@@ -91,13 +97,13 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
             let shapes = atoms::shapes(self.path, method, &self.survey.url);
             for (place, shape) in shapes.iter().enumerate() {
                 // Fields beside the credentials and whose they are do not depend on each other.
-                let all_callers = is_served && place < 6;
+                let all_callers = is_served && place < 2 * MODES.len();
                 for caller in &callers {
                     let is_one_of_few = caller.is_nobody() || is_best(caller, &callers);
                     if !all_callers && !is_one_of_few {
                         continue;
                     }
-                    let all_pages = place < 3 && is_one_of_few;
+                    let all_pages = place < MODES.len() && is_one_of_few;
                     let shape = shape.with(caller);
                     for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
                         self.exchange(page, &shape, caller, Conduct::Answers)
@@ -107,7 +113,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
                 }
             }
             for conduct in ENDS.into_iter().filter(|_| is_served) {
-                for shape in shapes.iter().take(2) {
+                for shape in shapes.iter().take(MODES.len()) {
                     for caller in callers.iter().filter(|caller| is_best(caller, &callers)) {
                         let shape = shape.with(caller);
                         for page in pages.iter().filter(|page| page.stands_for_others) {
@@ -122,7 +128,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         for shape in atoms::loads(self.path, &self.survey.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
                 let pages = pages.iter().filter(|page| page.stands_for_others);
-                let pages: Vec<_> = pages.flat_map(|page| [page.clone(), page.silent()]).collect();
+                let pages: Vec<_> = pages
+                    .flat_map(|page| [page.clone(), page.silent(), page.old(), page.silent().old()])
+                    .collect();
                 for page in &pages {
                     self.exchange(page, &shape, caller, Conduct::Answers)
                         .iter()
@@ -150,8 +158,9 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         let stand_in = browsing.stand_in(&declared.own, stance)?;
         let mut node = browsing.begin(&stand_in, shape, cookies);
         while let Some(request) = node.sent() {
-            let names = (stance.origin.as_str(), &*stand_in.origin);
-            let Some(reply) = self.answer(request, caller, names, conduct) else { break };
+            let Some(reply) = self.answer(request, caller, (stance, &stand_in), conduct) else {
+                break;
+            };
             let next = node.after(&reply, &stance.origin, &stand_in);
             if request.is_preflight {
                 preflight = Some(reply);
@@ -249,11 +258,13 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         &mut self,
         sent: &Sent,
         caller: &Caller,
-        names: (&str, &str),
+        page: (&Stance, &StandIn),
         conduct: Conduct,
     ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
-        (sent.method.as_str(), sent.is_preflight, conduct, names.0).hash(&mut hasher);
+        let (stance, _) = page;
+        (sent.method.as_str(), sent.is_preflight, conduct).hash(&mut hasher);
+        (&stance.origin, stance.is_old).hash(&mut hasher);
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
@@ -268,7 +279,7 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
         if let Some(reply) = self.answers.get(&key) {
             return Some(Rc::clone(reply));
         }
-        let asked = asked(sent, caller, names, &self.target(caller), &self.survey.cookie);
+        let asked = asked(sent, caller, page, &self.target(caller), &self.survey.cookie);
         let reply = Rc::new(self.ask(&asked, conduct)?);
         self.answers.insert(key, Rc::clone(&reply));
         Some(reply)
@@ -276,11 +287,11 @@ impl<S: Send + Sync + 'static> At<'_, '_, S> {
 }
 
 /// What a browser sends, with the path, the credentials and the name of the page in their places;
-/// `names` are that and the name of the page that stands in.
+/// `page` is that and the one that stands in.
 pub(super) fn asked(
     sent: &Sent,
     caller: &Caller,
-    names: (&str, &str),
+    (stance, stand_in): (&Stance, &StandIn),
     target: &str,
     cookie: &str,
 ) -> Asked {
@@ -292,7 +303,7 @@ pub(super) fn asked(
     };
     for name in [header::ORIGIN, header::REFERER] {
         if let Some(text) = sent.headers.get(&name).and_then(|value| value.to_str().ok()) {
-            set(name, &swapped(text, names.1, names.0));
+            set(name, &swapped(text, &stand_in.origin, &stance.origin));
         }
     }
     if sent.headers.contains_key(header::COOKIE) {
@@ -314,6 +325,11 @@ pub(super) fn asked(
         && !sent.is_preflight
     {
         set(HeaderName::from_static(OWN_CREDENTIAL), own);
+    }
+    if stance.is_old {
+        for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"] {
+            headers.remove(name);
+        }
     }
     Asked {
         method: sent.method.clone(),

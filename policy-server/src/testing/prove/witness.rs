@@ -74,7 +74,8 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
             let is_silent = exchange.stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
             let silent =
                 if is_silent { ", with <meta name=referrer content=no-referrer>" } else { "" };
-            writeln!(f, "  open      {page} ({why}{silent})")?;
+            let old = if exchange.stance.is_old { ", without Fetch Metadata" } else { "" };
+            writeln!(f, "  open      {page} ({why}{silent}{old})")?;
         }
     }
     writeln!(f, "  run       {}", script(exchange.fetch(), &url))?;
@@ -99,9 +100,9 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
     match sent {
         Some(sent) => {
-            let names = (page, &*exchange.stand_in.origin);
+            let page = (exchange.stance, &exchange.stand_in);
             let asked =
-                survey::asked(sent, exchange.caller, names, &exchange.path.sample, exchange.cookie);
+                survey::asked(sent, exchange.caller, page, &exchange.path.sample, exchange.cookie);
             write!(f, "  curl      {}", curl(exchange.own, &asked))
         }
         None => write!(f, "  curl      {}", preflight(exchange, &url)),

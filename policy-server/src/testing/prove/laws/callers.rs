@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
-    credentials::{Admitted, Flaw, Standing},
+    caller::{Admitted, Flaw, Standing},
     exchange::Exchange,
     probe::Conduct,
     survey::At,

@@ -1,0 +1,162 @@
+//! Somebody who asks: what they have, what it is worth, and whether a route lets them in.
+
+use policy_core::{auth::Requirement, time::Timestamp};
+
+use super::probe::OWN_CREDENTIAL;
+
+/// Somebody who asks.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    /// Who, in words.
+    pub(super) name: String,
+    pub(super) standing: Standing,
+    /// The value of the session's cookie.
+    pub(super) cookie: Option<String>,
+    /// Whether the own scheme's credential is one that browsers send by themselves.
+    pub(super) is_ambient: bool,
+    /// The value of `Authorization`.
+    pub(super) authorization: Option<String>,
+    /// The anti-forgery token that the page has.
+    pub(super) csrf: Option<String>,
+    /// The credential of an own scheme.
+    pub(super) own: Option<String>,
+    /// Whether there is a ticket in the query: another one each time, since each is good for once.
+    pub(super) has_ticket: bool,
+}
+
+/// What a credential is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is none.
+    Nobody,
+    /// It is good.
+    Known(Facts),
+    /// It is not.
+    Bad(Kind, Flaw),
+}
+
+/// What is wrong with a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    Malformed,
+    Unknown,
+    Expired,
+}
+
+/// What is true of somebody whose credential is good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) subject: String,
+    pub(super) kind: Kind,
+    pub(super) scopes: Vec<&'static str>,
+    pub(super) roles: Vec<&'static str>,
+    /// When they proved who they are.
+    pub(super) authenticated: Option<Timestamp>,
+    pub(super) now: Timestamp,
+}
+
+/// What proves who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Session,
+    Token,
+    Ticket,
+    Own,
+}
+
+impl Caller {
+    pub(super) fn nobody() -> Self {
+        Self {
+            name: "nobody".to_owned(),
+            standing: Standing::Nobody,
+            cookie: None,
+            is_ambient: false,
+            authorization: None,
+            csrf: None,
+            own: None,
+            has_ticket: false,
+        }
+    }
+
+    /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
+    /// whether their browser sent what it sends by itself.
+    pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
+        let is_taken = |kind: Kind| match kind {
+            Kind::Session => requirement.session,
+            Kind::Token => requirement.token,
+            Kind::Ticket => requirement.ticket,
+            Kind::Own => requirement.scheme.is_some(),
+        };
+        let is_lost = self.has_ambient() && !is_carried;
+        let is_admitted = match &self.standing {
+            Standing::Known(facts) if is_taken(facts.kind) && !is_lost => {
+                let subject = Some(&*facts.subject);
+                return if facts.satisfy(requirement) {
+                    Admitted::As(subject)
+                } else {
+                    Admitted::No
+                };
+            }
+            // A cookie that names no session is none.
+            Standing::Bad(kind, _) if is_taken(*kind) && !is_lost && *kind != Kind::Session => {
+                false
+            }
+            _ => requirement.optional,
+        };
+        if is_admitted { Admitted::As(None) } else { Admitted::No }
+    }
+
+    pub(super) fn is_nobody(&self) -> bool {
+        self.standing == Standing::Nobody
+    }
+
+    /// Whether all that they have, browsers send by themselves.
+    pub(super) fn is_in_browser(&self) -> bool {
+        self.csrf.is_none() && (self.is_nobody() || self.has_ambient())
+    }
+
+    pub(super) fn facts(&self) -> Option<&Facts> {
+        match &self.standing {
+            Standing::Known(facts) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Whether browsers send the credential by themselves.
+    pub(super) fn has_ambient(&self) -> bool {
+        self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
+    }
+
+    /// The cookies of their browser, by what is sent for them.
+    pub(super) fn cookies(&self, of_sessions: &str) -> String {
+        let session = self.cookie.as_ref().map(|value| format!("{of_sessions}={value}"));
+        let own = self.own.as_ref().filter(|_| self.is_ambient);
+        let own = own.map(|value| format!("{OWN_CREDENTIAL}={value}"));
+        let pairs: Vec<_> = session.into_iter().chain(own).collect();
+        pairs.join("; ")
+    }
+}
+
+/// Whether somebody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted<'a> {
+    No,
+    /// As this user, or as nobody.
+    As(Option<&'a str>),
+}
+
+impl Facts {
+    /// Whether the login is known to be no longer ago than so many seconds.
+    fn is_younger(&self, limit: u32) -> bool {
+        self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))
+    }
+
+    fn satisfy(&self, requirement: &Requirement) -> bool {
+        let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
+        let has_role = requirement.roles.is_empty()
+            || requirement.roles.iter().any(|role| self.roles.contains(role));
+        let is_fresh =
+            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
+        has_scopes && has_role && is_fresh
+    }
+}
