@@ -257,3 +257,52 @@ fn any_content() -> impl Strategy<Value = Option<(&'static str, &'static str)>> 
     ];
     option::weighted(0.8, select(&contents[..]))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{strategy::ValueTree, test_runner::TestRunner};
+
+    use super::*;
+    use crate::{TestClient, prelude::*};
+
+    #[get("/a/{id}")]
+    #[put("/a/{id}")]
+    #[cors(origins = ["https://*.shop.example"], credentials)]
+    #[auth(public)]
+    async fn shared(id: u64) -> String {
+        id.to_string()
+    }
+
+    #[get("/files/{*path}")]
+    #[auth(public)]
+    async fn below(path: String) -> String {
+        path
+    }
+
+    #[tokio::test]
+    async fn traffic_reaches_every_route_and_every_gate() {
+        let app = App::new(()).public_origin("https://api.example").routes(routes![shared, below]);
+        let app = app.into_service();
+        let client = TestClient::new(app.clone(), "nobody asks for this host");
+        let (traffic, mut runner) = (any_request_for(&app), TestRunner::deterministic());
+        let mut seen = [0; 5];
+        for _ in 0..1000 {
+            let request = traffic.new_tree(&mut runner).unwrap().current();
+            let (method, is_below) =
+                (request.method().clone(), request.uri().path().starts_with("/files/"));
+            let answer = client.send(request).await;
+            let is_granted = answer.header("access-control-allow-origin").is_some();
+            let of = [
+                !is_below && answer.status() == 200,
+                is_below && answer.status() == 200,
+                is_granted && method == Method::OPTIONS,
+                is_granted && method != Method::OPTIONS,
+                matches!(answer.status().as_u16(), 403 | 405),
+            ];
+            for (count, is_one) in seen.iter_mut().zip(of) {
+                *count += u32::from(is_one);
+            }
+        }
+        assert!(seen.iter().all(|count| *count >= 30), "{seen:?}");
+    }
+}
