@@ -19,11 +19,6 @@ use crate::{
     exchange::Request,
 };
 
-thread_local! {
-    static RUNTIME: Runtime =
-        Builder::new_current_thread().enable_all().build().expect("a runtime");
-}
-
 /// The policies of an app: its own, and those of its scopes and its mount.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
@@ -98,6 +93,8 @@ fn drawn() -> impl FnMut(&mut [u8]) + Send {
 /// An app at work, and its clock.
 pub(crate) struct Site {
     service: AppService<()>,
+    /// Its own, with which everything ends that the app has begun.
+    runtime: Runtime,
     pub(crate) clock: Clock,
 }
 
@@ -153,11 +150,12 @@ impl Site {
             _ => app.routes(handlers::routes()),
         };
         let app = stated!(app, world.app);
-        let service = RUNTIME.with(|runtime| {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let service = {
             let _entered = runtime.enter();
             app.into_service()
-        });
-        Self { service, clock }
+        };
+        Self { service, runtime, clock }
     }
 
     /// Sends a request whose handler answers as planned.
@@ -169,14 +167,12 @@ impl Site {
         sent.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("api.shop.example"));
         sent.extensions_mut().insert(plan.clone());
         let answered = self.service.clone().oneshot(sent);
-        RUNTIME.with(|runtime| {
-            runtime.block_on(async {
-                let response = answered.await.unwrap_or_else(|never| match never {});
-                let (head, body) = response.into_parts();
-                let length = body.size_hint().exact();
-                let body = body.collect().await.expect("a body").to_bytes();
-                Reply { status: head.status.as_u16(), headers: head.headers, body, length }
-            })
+        self.runtime.block_on(async {
+            let response = answered.await.unwrap_or_else(|never| match never {});
+            let (head, body) = response.into_parts();
+            let length = body.size_hint().exact();
+            let body = body.collect().await.expect("a body").to_bytes();
+            Reply { status: head.status.as_u16(), headers: head.headers, body, length }
         })
     }
 

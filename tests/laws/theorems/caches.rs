@@ -64,7 +64,7 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
     ];
     let policies = (generate::world(), option::weighted(0.8, select(caches.to_vec())));
     let cases = (policies, generate::visitor(), generate::visitor());
-    holds("T7", 5, cases, |((mut world, cache), first, second)| {
+    holds("T7", 3, cases, |((mut world, cache), first, second)| {
         cacheable(&mut world, cache);
         let site = Site::new(&world);
         let plain = |fetch: Fetch| Fetch { method: "GET".into(), body: None, ..fetch };

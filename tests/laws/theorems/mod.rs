@@ -115,11 +115,13 @@ impl Hop {
 
     /// Whether a script has to ask before it sends this (Fetch, 4.1).
     pub(crate) fn needs_preflight(&self, profile: &Profile, fetch: &Fetch) -> bool {
-        let is_watched = self.sent.body.is_some() || profile.watches_empty_uploads;
-        let is_forced =
-            (fetch.watches_upload && is_watched) || (fetch.streams_body && fetch.body.is_some());
+        // A redirect may have dropped it.
+        let has_content =
+            fetch.body.is_some() && (self.sent.is_preflight || self.sent.body.is_some());
+        let is_watched = fetch.watches_upload && (has_content || profile.watches_empty_uploads);
         fetch.mode == Mode::Cors
-            && (is_forced
+            && (is_watched
+                || fetch.streams_body
                 || !SAFELISTED_METHODS.contains(&self.sent.method.as_str())
                 || !self.unsafe_names(fetch).is_empty())
     }

@@ -11,7 +11,7 @@ use proptest::{
 };
 
 use super::{
-    ASKED_METHOD, decided_by, is_ours, lines, load, met,
+    ASKED_METHOD, Hop, decided_by, is_ours, lines, load, met,
     origins::{NOISE, is_any_origin},
     reads::{START, first_load},
 };
@@ -33,13 +33,10 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
     holds("T3", 15, generate::visit(), |(world, visitor)| {
         let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
-        let fetch = &visitor.fetch;
-        for hop in visit
-            .hops
-            .iter()
-            .filter(|hop| hop.calls > 0 && hop.needs_preflight(&visitor.profile, fetch))
-        {
-            let is_granted = hop.is_granted(&world, &visitor.profile, &page, fetch);
+        let (profile, fetch) = (&visitor.profile, &visitor.fetch);
+        let had_to_ask = |hop: &&Hop| hop.calls > 0 && hop.needs_preflight(profile, fetch);
+        for hop in visit.hops.iter().filter(had_to_ask) {
+            let is_granted = hop.is_granted(&world, profile, &page, fetch);
             prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
         }
         // Somebody asked, and was refused.
@@ -82,7 +79,7 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
 /// methods by itself, every method that it allows is served there under the same declaration.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
-    holds("T10", 10, generate::exchange(), |(world, request)| {
+    holds("T10", 7, generate::exchange(), |(world, request)| {
         let asked = lines(&request.headers, ASKED_METHOD);
         let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
             return met(false);
@@ -122,16 +119,19 @@ fn t10_a_preflight_says_what_the_request_will_be_answered() {
 }
 
 /// T11, closure of the preflight cache. After any sequence of loads, whatever a browser sends
-/// without asking any more, and could change something with, is granted to its origin, in its
-/// credentials mode, by the policy that answers for its method: this method, and all of its
-/// headers. (A browser remembers methods and headers one by one, for all methods of an address.)
+/// without asking any more, and reaches a handler with that may change something, is granted to
+/// its origin, in its credentials mode, by the policy that answers for its method: this method, and
+/// all of its headers. (A browser remembers methods and headers one by one, for all methods of an
+/// address.)
 #[test]
 fn t11_what_is_sent_without_asking_was_granted() {
     let wait = prop_oneof![4 => Just(0_u64), 3 => select(&[1, 4, 6, 599, 601, 7201][..])];
     let loads = vec((asking_fetch(), wait), 2..7);
     // Where all methods share one policy, and where they do not.
     let cases = (generate::world(), any::<bool>(), generate::visitor(), loads);
-    holds("T11", 3, cases, |(mut world, is_one, visitor, loads)| {
+    holds("T11", 3, cases, |(mut world, is_one, visitor, mut loads)| {
+        // What was sent once is mostly sent again.
+        loads.extend_from_within(..2);
         if is_one {
             world.groups.truncate(1);
             world.groups[0].methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
@@ -153,7 +153,7 @@ fn t11_what_is_sent_without_asking_was_granted() {
                 }
                 was_remembered = true;
                 let is_granted = hop.is_granted(&world, &profile, &page, &fetch);
-                prop_assert!(is_granted, "{:?}: {:?}", page.origin, hop);
+                prop_assert!(is_granted || hop.calls == 0, "{:?}: {:?}", page.origin, hop);
             }
         }
         met(was_remembered)
@@ -183,7 +183,7 @@ pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
 /// OPTIONS reaches the handler that is there for it, and without one says what there is.
 #[test]
 fn t12_only_a_preflight_is_answered_as_one() {
-    holds("T12", 15, generate::exchange(), |(world, mut request)| {
+    holds("T12", 12, generate::exchange(), |(world, mut request)| {
         request.method = Method::OPTIONS;
         let site = Site::new(&world);
         let answer = site.ask(&request);

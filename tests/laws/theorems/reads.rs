@@ -58,7 +58,7 @@ fn t01_what_a_page_reads_was_granted() {
 /// exactly the headers that the policy exposes and the safelisted ones.
 #[test]
 fn t02_what_is_granted_is_read_whatever_its_status() {
-    holds("T2", 10, generate::visit(), |(world, visitor)| {
+    holds("T2", 7, generate::visit(), |(world, visitor)| {
         let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let Some(first) = visit.hops.first() else { return met(false) };
