@@ -70,11 +70,8 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         let query: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
         let query = query.replace('+', "%20");
         let mut request = Request::new(Method::GET, &format!("/script?cb={query}"));
-        for name in ["origin"] {
-            let origin = noise.iter().find(|(other, _)| *other == name);
-            if let Some((name, value)) = origin {
-                request.headers.insert(*name, HeaderValue::from_static(value));
-            }
+        if let Some((name, value)) = noise.iter().find(|(name, _)| *name == "origin") {
+            request.headers.insert(*name, HeaderValue::from_static(value));
         }
         let reply = site.ask(&request, &plan);
         let mut noisy = request.clone();

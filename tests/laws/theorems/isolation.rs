@@ -1,5 +1,6 @@
 //! Isolation beside CORS.
 
+use http::HeaderValue;
 use policy_core::browser::{Mode, State, run};
 use policy_server::Isolation;
 use proptest::{prelude::*, sample::select};
@@ -47,7 +48,7 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
             {
                 continue;
             }
-            let field = |name: &str| sent.headers.get(name).map(|value| value.as_bytes());
+            let field = |name: &str| sent.headers.get(name).map(HeaderValue::as_bytes);
             let is_granted = world.policy(path, method).is_some_and(|policy| {
                 field("origin").is_some_and(|origin| {
                     let is_any = policy.origins.iter().any(|one| one == "*");
