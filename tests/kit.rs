@@ -1,5 +1,11 @@
 //! The test kit as users of the framework write it: pages of a model of browsers, and apps.
-#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what a test cannot do without fails it"
+)]
+#![expect(clippy::print_stdout, reason = "laws say how often they were put to the test")]
 
 #[path = "kit/caches.rs"]
 mod caches;

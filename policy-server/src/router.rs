@@ -320,7 +320,7 @@ mod tests {
         for (other, kept) in [(Method::GET, "600"), (Method::DELETE, "0"), (Method::POST, "0")] {
             let mut router = RouterBuilder::default();
             assert!(router.add("/a", &[Method::PUT], 0, &shared, &[]).is_ok());
-            assert!(router.add("/a", &[other.clone()], 1, &private, &[]).is_ok());
+            assert!(router.add("/a", std::slice::from_ref(&other), 1, &private, &[]).is_ok());
             let router = router.finish();
             let (path, _) = router.find("/a").unwrap();
             let served = path.served(&Method::PUT).unwrap();

@@ -96,14 +96,14 @@ const kinds = {
         if (init.method === 'GET') {
             frame.src = url;
             // One that is blocked may have no end.
-            await Promise.race([settled(frame), sleep(1500)]);
+            await Promise.race([settled(frame), sleep(5000)]);
         } else {
             document.body.append(frame);
             const loaded = new Promise(resolve => frame.onload = resolve);
             submit(url, init.method, body, frame.name);
-            await Promise.race([loaded, sleep(1500)]);
+            await Promise.race([loaded, sleep(5000)]);
         }
-        const result = await arrival(frame.contentWindow, 300);
+        const result = await arrival(frame.contentWindow, 1000);
         frame.remove();
         return result;
     },
@@ -113,7 +113,7 @@ const kinds = {
         const opened = window.open(init.method === 'GET' ? url : 'about:blank', name);
         if (!opened) return 'no window';
         if (init.method !== 'GET') submit(url, init.method, body, name);
-        const result = await arrival(opened, 3000);
+        const result = await arrival(opened, 6000);
         opened.close();
         return result;
     },

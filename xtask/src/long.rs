@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, GIT, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, VALGRIND},
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -34,6 +34,12 @@ const RUNS: &[Long] = &[
         purpose: "random requests, every policy on; [--count N], a million unsaid",
         duration: "5 min",
         run: requests,
+    },
+    Long {
+        name: "browser-diff",
+        purpose: "the model of a browser against real ones; [--cases N] [--seed S] [--engine E]",
+        duration: "40 min",
+        run: browser_diff,
     },
     Long {
         name: "crash",
@@ -130,6 +136,34 @@ fn requests(arguments: &[&str]) -> Outcome {
     };
     let test = ["test", "--release", "--test", "fuzz", "--", "fuzz::requests::", "--nocapture"];
     command::run(&mut with_env(cargo(&test), "POLICY_FUZZ_REQUESTS", count))
+}
+
+/// Engines as they are installed and with third-party cookies, each with as many cases.
+fn browser_diff(arguments: &[&str]) -> Outcome {
+    let (mut cases, mut seed, mut case, mut engine) = ("5000", "1", None, "");
+    for pair in arguments.chunks(2) {
+        match pair {
+            ["--cases", number] => cases = number,
+            ["--seed", number] => seed = number,
+            ["--case", number] => case = Some(*number),
+            ["--engine", name @ ("chromium" | "firefox")] => engine = name,
+            _ => {
+                return Err(Failure::new(
+                    "`browser-diff` takes `--cases N`, `--seed S`, `--case N` and `--engine` with \
+                     `chromium` or `firefox`",
+                ));
+            }
+        }
+    }
+    setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX])?;
+    let shown = ["--ignored", "--nocapture", "--test-threads=1"];
+    let test = ["test", "--test", "browser_diff", "--", engine];
+    let test = with_env(cargo(&[&test, &shown[..]].concat()), "POLICY_DIFF_CASES", cases);
+    let test = with_env(test, "POLICY_DIFF_SEED", seed);
+    command::run(&mut match case {
+        Some(case) => with_env(test, "POLICY_DIFF_CASE", case),
+        None => test,
+    })
 }
 
 fn crash(arguments: &[&str]) -> Outcome {

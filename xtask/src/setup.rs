@@ -24,6 +24,11 @@ pub(crate) const CHROMIUM: Tool = Tool {
 };
 pub(crate) const CHROMEDRIVER: Tool =
     Tool { names: &["chromedriver"], package: "chromium-driver", purpose: "browser tests" };
+pub(crate) const FIREFOX: Tool = Tool {
+    names: &["firefox-esr", "firefox"],
+    package: "firefox-esr",
+    purpose: "the model of a browser against a second engine",
+};
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    CacheKey, CacheMode, Nameless, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
+    CacheKey, CacheMode, Nameless, PreflightAge, Profile, StorageAccess, ThirdParty, Variants,
+    WatchedUploads,
 };
 
 impl Profile {
@@ -63,7 +64,10 @@ impl Profile {
         watches_empty_uploads: true,
         watched_uploads: WatchedUploads::Method,
         stars_are_kept: true,
-        bad_max_age_keeps: true,
+        max_age: PreflightAge::Lenient,
+        cache_mode_asks_anew: false,
+        no_cors_tells_origin: false,
+        localhost_is_one_site: false,
         own_conditions: CacheMode::NoStore,
         uploads_have_conditions: true,
         preflights_know_taint: true,
@@ -128,6 +132,9 @@ impl Profile {
         lets_set_user_agent: false,
         watches_empty_uploads: false,
         watched_uploads: WatchedUploads::Anything,
+        max_age: PreflightAge::NotNegative,
+        cache_mode_asks_anew: true,
+        no_cors_tells_origin: true,
         own_conditions: CacheMode::NoCache,
         no_store_keeps_preflights: false,
         preflights_have_cache_mode: true,
@@ -181,7 +188,8 @@ impl Profile {
         uploads_have_conditions: false,
         watched_uploads: WatchedUploads::Anything,
         stars_are_kept: false,
-        bad_max_age_keeps: false,
+        max_age: PreflightAge::Strict,
+        localhost_is_one_site: true,
         preflights_know_taint: false,
         uploads_need_methods: true,
         preflights_have_cache_mode: true,

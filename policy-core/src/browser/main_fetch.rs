@@ -135,6 +135,10 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         let policy = request.referrer_policy;
         referrer::referrer(&state.profile, policy, &source, &request.url)
     });
+    let told = network::told_referrer(&state.profile, request);
+    if told.is_none() || request.fetch.mode == Mode::Navigate {
+        request.referrer = told;
+    }
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
         Mode::Navigate | Mode::WebSocket => return send(state, request),

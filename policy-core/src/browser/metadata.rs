@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{
     Destination, Fetch, Mode, Page, PageOrigin, Profile,
-    site::{is_same_site, is_trustworthy},
+    site::{is_loopback, is_same_site, is_trustworthy, origin_parts},
 };
 
 /// Writes the fields of a request to `url`, to which it was redirected from those before. They go
@@ -32,7 +32,7 @@ pub(super) fn write(
     };
     set("sec-fetch-dest", destination(fetch.destination));
     set("sec-fetch-mode", mode(fetch.mode));
-    set("sec-fetch-site", page.map_or("none", |page| relation(&page.origin, urls)));
+    set("sec-fetch-site", page.map_or("none", |page| relation(profile, &page.origin, urls)));
     if fetch.mode == Mode::Navigate && page.is_none() {
         set("sec-fetch-user", "?1");
     }
@@ -41,17 +41,26 @@ pub(super) fn write(
 /// `Sec-Fetch-Site`: the farthest that a chain of redirects has been from the origin that began
 /// it (Fetch Metadata, 2.3).
 fn relation<'a>(
+    profile: &Profile,
     origin: &PageOrigin,
     mut urls: impl Iterator<Item = &'a Url> + Clone,
 ) -> &'static str {
     let is_same_origin = |url| origin.is_same(&PageOrigin::of(url));
     if urls.clone().all(is_same_origin) {
         "same-origin"
-    } else if urls.all(|url| is_same_site(origin, url)) {
+    } else if urls.all(|url| {
+        let is_local = profile.localhost_is_one_site && is_loopback(url);
+        is_same_site(origin, url) || is_local && is_same_host(origin, url)
+    }) {
         "same-site"
     } else {
         "cross-site"
     }
+}
+
+fn is_same_host(origin: &PageOrigin, url: &Url) -> bool {
+    let PageOrigin::Tuple(origin) = origin else { return false };
+    origin_parts(origin).is_some_and(|(_, host)| Some(host) == url.host_str())
 }
 
 const fn destination(destination: Destination) -> &'static str {

@@ -64,7 +64,7 @@ pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
 pub use profile::{
-    CacheKey, Nameless, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
+    CacheKey, Nameless, PreflightAge, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
 };
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};

@@ -154,9 +154,7 @@ fn hide_credentials(url: &mut Url) {
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let page = request.page.as_ref();
-    if let Some(referrer) = &request.referrer {
-        let is_trimmed = profile.trims_referrers && !request.is_top_level_navigation();
-        let referrer = if is_trimmed { trimmed(referrer, &request.url) } else { referrer.clone() };
+    if let Some(referrer) = told_referrer(profile, request) {
         insert(headers, header::REFERER, referrer.as_str());
     }
     let redirected_from = match is_preflight && !profile.preflights_know_redirects {
@@ -179,10 +177,20 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
         insert(headers, header::ORIGIN, &origin);
     } else if !matches!(request.method, Method::GET | Method::HEAD) {
         let origin = match request.fetch.mode {
+            Mode::NoCors if profile.no_cors_tells_origin => request.serialized_origin(),
             Mode::Cors => request.serialized_origin(),
             _ => allowed_origin(request),
         };
         insert(headers, header::ORIGIN, &origin);
+    }
+}
+
+/// What is said of the page in this request.
+pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
+    let referrer = request.referrer.as_ref()?;
+    match profile.trims_referrers && !request.is_top_level_navigation() {
+        true => trimmed(profile, request.referrer_policy, referrer, &request.url),
+        false => Some(referrer.clone()),
     }
 }
 
@@ -230,21 +238,36 @@ fn tell_storage_access(
     if let Some(access) = access.filter(|_| is_trustworthy(&request.url)) {
         headers.insert("sec-fetch-storage-access", HeaderValue::from_static(access));
     }
-    // What is once said stays over redirects.
-    let is_said =
-        is_apart && request.redirected_from.iter().chain([&request.url]).any(is_of_window);
-    if !is_said {
+    if !is_apart {
         return;
     }
     match profile.storage_access {
-        StorageAccess::Told => insert(headers, header::ORIGIN, &request.serialized_origin()),
-        _ if access.is_none()
-            || !is_trustworthy(&request.url)
-            || headers.contains_key(header::ORIGIN) => {}
-        _ if request.fetch.mode == Mode::Cors => {
-            insert(headers, header::ORIGIN, &request.serialized_origin());
+        StorageAccess::Untold => {}
+        StorageAccess::Told => {
+            let mut urls = request.redirected_from.iter().chain([&request.url]);
+            let is_said = match request.fetch.mode {
+                // What a navigation says at its start stays, until a redirect changes the method.
+                Mode::Navigate => {
+                    let method = request.method.as_str();
+                    urls.next().is_some_and(is_of_window)
+                        && method.eq_ignore_ascii_case(&request.fetch.method)
+                }
+                _ => urls.any(is_of_window),
+            };
+            if is_said {
+                insert(headers, header::ORIGIN, &request.serialized_origin());
+            }
         }
-        _ => insert(headers, header::ORIGIN, &allowed_origin(request)),
+        StorageAccess::ToldOfDomains => {
+            let is_said = access == Some("inactive") && is_trustworthy(&request.url);
+            if is_said && !headers.contains_key(header::ORIGIN) {
+                let origin = match request.fetch.mode {
+                    Mode::Cors => request.serialized_origin(),
+                    _ => allowed_origin(request),
+                };
+                insert(headers, header::ORIGIN, &origin);
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{
-    Answer, CacheMode, Credentials, Profile, Reason, WatchedUploads,
+    Answer, CacheMode, Credentials, PreflightAge, Profile, Reason, WatchedUploads,
     cors_check::cors_check,
     headers::{text, tokens},
     network::cache_mode,
@@ -22,7 +22,7 @@ pub(super) struct Allowed {
 
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
-    let sticks = profile.preflights_stick && request.is_preflighted;
+    let sticks = profile.preflights_stick && request.is_unsafe;
     sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
@@ -34,9 +34,7 @@ pub(super) fn is_cached(
     unsafe_names: &[String],
 ) -> bool {
     let mode = cache_mode(profile, request);
-    if profile.preflights_have_cache_mode
-        && !matches!(mode, CacheMode::Default | CacheMode::ForceCache)
-    {
+    if profile.cache_mode_asks_anew && !matches!(mode, CacheMode::Default | CacheMode::ForceCache) {
         return false;
     }
     let matching = cache.matching(request);
@@ -109,8 +107,13 @@ pub(super) fn judge(
     }
     let max_age = text(headers, "access-control-max-age");
     let is_bad = max_age.as_ref().is_some_and(|digits| !is_number(digits));
-    let is_there = max_age.as_ref().is_some_and(|digits| !digits.is_empty());
-    if is_bad && is_there && !profile.bad_max_age_keeps {
+    let is_nothing =
+        max_age.as_ref().filter(|_| is_bad).is_some_and(|text| match profile.max_age {
+            PreflightAge::Lenient => false,
+            PreflightAge::NotNegative => text.strip_prefix('-').is_some_and(is_number),
+            PreflightAge::Strict => !text.is_empty(),
+        });
+    if is_nothing {
         return Ok(Allowed { methods, names, max_age: 0 });
     }
     let max_age = max_age.filter(|_| !is_bad);

@@ -31,7 +31,7 @@ pub struct Profile {
     pub lax_by_default: bool,
     /// How long a new cookie without `SameSite` is sent by navigations with an unsafe method too,
     /// where it is as with `Lax` (RFC 6265bis, 5.6.7.2: "Lax-allowing-unsafe", which a browser may
-    /// have). Two minutes in Chromium (`kLaxAllowUnsafeMaxAge`).
+    /// have). Two minutes in Chromium (`kLaxAllowUnsafePreflightAge`).
     pub lax_allows_unsafe_for: Duration,
     /// Whether a request that another site has redirected is cross-site where cookies are sent.
     /// RFC 6265bis looks at the last address alone (5.2), and so does Chromium; Firefox looks at
@@ -97,6 +97,12 @@ pub struct Profile {
     pub loopback_is_downgrade: bool,
     /// Who says whether it may have cookies in a page of another site.
     pub storage_access: StorageAccess,
+    /// Whether `fetch()` in mode `no-cors` tells its origin whatever the referrer policy says, as
+    /// in Chromium. By Fetch it is `null` then ("append a request `Origin` header").
+    pub no_cors_tells_origin: bool,
+    /// Whether `http://localhost` and `https://localhost` are one site to `Sec-Fetch-Site`, as in
+    /// Firefox.
+    pub localhost_is_one_site: bool,
     /// Whether elements with `crossorigin` send `Origin` to their own origin too. Fetch does so
     /// only after a redirect from another one; Chromium always.
     pub elements_tell_origin: bool,
@@ -134,9 +140,11 @@ pub struct Profile {
     /// Whether `*` of a preflight stands for methods and names in the cache too (Fetch, 4.10).
     /// Firefox asks again.
     pub stars_are_kept: bool,
-    /// Whether what a preflight allowed is kept for five seconds where `Access-Control-Max-Age` is
-    /// there and no number (Fetch, 4.8, step 7.9). Firefox does not keep it.
-    pub bad_max_age_keeps: bool,
+    /// Which values of `Access-Control-Max-Age` that are no numbers mean five seconds.
+    pub max_age: PreflightAge,
+    /// Whether a cache mode that goes past the caches goes past that of preflights too, as in
+    /// Chromium.
+    pub cache_mode_asks_anew: bool,
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
@@ -189,6 +197,17 @@ pub enum WatchedUploads {
     Method,
     /// Anything that was allowed: Chromium, Firefox.
     Anything,
+}
+
+/// How `Access-Control-Max-Age` is read where it is no number of digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PreflightAge {
+    /// As if it were not there: five seconds (Fetch, 4.8, step 7.9).
+    Lenient,
+    /// The same, but a negative number is none at all: Chromium.
+    NotNegative,
+    /// Nothing is kept, unless it is empty: Firefox.
+    Strict,
 }
 
 /// Who says whether it may have cookies, in a page with another site around it (Storage Access

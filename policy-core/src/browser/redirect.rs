@@ -58,7 +58,9 @@ pub(super) fn follow(
     }
     let target = PageOrigin::of(&url);
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
-    let is_never = profile.redirects_have_no_password && !request.is_top_level_navigation();
+    let is_never = profile.redirects_have_no_password
+        && matches!(request.fetch.mode, Mode::NoCors | Mode::Navigate)
+        && !request.is_top_level_navigation();
     if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors || is_never) {
         return Err(Reason::RedirectTarget(url.into()));
     }

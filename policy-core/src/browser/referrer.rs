@@ -73,13 +73,23 @@ pub(super) fn referrer(
     stripped(source, part)
 }
 
-/// What of a referrer some engines tell another site.
-pub(super) fn trimmed(referrer: &Url, url: &Url) -> Url {
-    let origin = match is_same_site(&PageOrigin::of(referrer), url) {
-        true => None,
-        false => stripped(referrer, Part::Origin),
-    };
-    origin.unwrap_or_else(|| referrer.clone())
+/// The same where engines tell other sites no more than by default.
+pub(super) fn trimmed(
+    profile: &Profile,
+    policy: ReferrerPolicy,
+    source: &Url,
+    url: &Url,
+) -> Option<Url> {
+    let is_relaxed = matches!(
+        policy,
+        ReferrerPolicy::NoReferrerWhenDowngrade
+            | ReferrerPolicy::OriginWhenCrossOrigin
+            | ReferrerPolicy::UnsafeUrl
+    );
+    match is_relaxed && !is_same_site(&PageOrigin::of(source), url) {
+        true => referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, url),
+        false => Some(source.clone()),
+    }
 }
 
 /// How much of an address is said.
@@ -186,8 +196,11 @@ mod tests {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
         let whole = url(WHOLE.unwrap());
-        assert_eq!(Some(trimmed(&whole, &other).as_str()), ORIGIN);
-        assert_eq!(Some(trimmed(&whole, &sister).as_str()), WHOLE);
+        let told = |url| {
+            trimmed(&Profile::FIREFOX, ReferrerPolicy::UnsafeUrl, &whole, url).map(String::from)
+        };
+        assert_eq!(told(&other).as_deref(), ORIGIN);
+        assert_eq!(told(&sister).as_deref(), WHOLE);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(super) struct Request {
     pub(super) is_redirect_tainted: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
+    /// Whether it needed a preflight at its start, if it were for another origin.
+    pub(super) is_unsafe: bool,
     /// Whether a preflight was due at one of its URLs.
     pub(super) is_preflighted: bool,
 }
@@ -85,6 +87,9 @@ impl Request {
             PageOrigin::Tuple(_) => page.url.clone(),
         };
         fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
+        let is_unsafe = fetch.watches_upload
+            || !is_safelisted(&method)
+            || !fields.unsafe_names(profile).is_empty();
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
@@ -100,6 +105,7 @@ impl Request {
             tainting: Tainting::Basic,
             is_redirect_tainted: false,
             was_cross_site_redirected: false,
+            is_unsafe,
             is_preflighted: false,
             fetch,
         })
