@@ -334,12 +334,12 @@ mod tests {
     #[test]
     fn ranges_are_compared_as_numbers() {
         for (value, simple) in [
-            ("bytes=9-10", true, false),
-            ("bytes=09-9", true, false),
-            ("bytes=10-9", false, false),
-            ("bytes=0-99999999999999999999999", true, false),
-            ("bytes=-5", false, false),
-            ("bytes=a-", false, false),
+            ("bytes=9-10", true),
+            ("bytes=09-9", true),
+            ("bytes=10-9", false),
+            ("bytes=0-99999999999999999999999", true),
+            ("bytes=-5", false),
+            ("bytes=a-", false),
         ] {
             assert_eq!(is_simple_range(value.as_bytes()), simple, "{value}");
         }
