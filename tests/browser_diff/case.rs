@@ -253,7 +253,7 @@ impl Servers {
             Body::Script => format!("ran({:?}, {what:?})", self.id).into_bytes(),
             Body::Document => format!(
                 "<!doctype html><script>(window.opener ?? parent).postMessage(\
-                 {{ arrived: {what:?} }}, '*')</script>"
+                 {{ arrived: {what:?}, name: window.name }}, '*')</script>"
             )
             .into_bytes(),
             Body::Image => PIXEL.to_vec(),

@@ -6,13 +6,13 @@ function ran(id, what) {
     runs[id] = what;
 }
 
-// What each document that was opened here said of itself.
+// What each document that was opened here said of itself, by the name of its frame or window.
 const arrivals = new Map();
 addEventListener('message', async ({ data, source }) => {
     if (data.cases) {
         source.postMessage({ results: await runAll(data.cases) }, '*');
     } else if (data.arrived) {
-        arrivals.set(source, data.arrived);
+        arrivals.set(data.name, data.arrived);
     }
 });
 
@@ -103,7 +103,7 @@ const kinds = {
             submit(url, init.method, body, frame.name);
             await Promise.race([loaded, sleep(5000)]);
         }
-        const result = await arrival(frame.contentWindow, 1000);
+        const result = await arrival(frame.name, 1000);
         frame.remove();
         return result;
     },
@@ -113,7 +113,7 @@ const kinds = {
         const opened = window.open(init.method === 'GET' ? url : 'about:blank', name);
         if (!opened) return 'no window';
         if (init.method !== 'GET') submit(url, init.method, body, name);
-        const result = await arrival(opened, 6000);
+        const result = await arrival(name, 6000);
         opened.close();
         return result;
     },
@@ -164,8 +164,8 @@ function submit(url, method, body, target) {
 let names = 0;
 const unusedName = () => `name${names++}-${Math.random()}`;
 
-async function arrival(source, limit) {
-    for (let waited = 0; waited < limit && !arrivals.has(source); waited += 10) await sleep(10);
-    const what = arrivals.get(source);
+async function arrival(name, limit) {
+    for (let waited = 0; waited < limit && !arrivals.has(name); waited += 10) await sleep(10);
+    const what = arrivals.get(name);
     return what ? `document ${what}` : 'no document';
 }

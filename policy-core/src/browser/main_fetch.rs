@@ -2,7 +2,7 @@
 
 use super::{
     Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
-    Sent, State,
+    Sent, State, ThirdParty,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -136,7 +136,10 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         referrer::referrer(&state.profile, policy, &source, &request.url)
     });
     let told = network::told_referrer(&state.profile, request);
-    if told.is_none() || request.fetch.mode == Mode::Navigate {
+    // Where windows part what is theirs, a frame that was told less does not learn more.
+    let is_frame = request.fetch.mode == Mode::Navigate
+        && state.profile.third_party == ThirdParty::Partitioned;
+    if told.is_none() || is_frame {
         request.referrer = told;
     }
     let is_basic = request.tainting == Tainting::Basic;

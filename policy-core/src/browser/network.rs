@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{
     Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, Sent, State,
-    StorageAccess,
+    StorageAccess, ThirdParty,
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     headers::trim,
@@ -177,7 +177,9 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
         insert(headers, header::ORIGIN, &origin);
     } else if !matches!(request.method, Method::GET | Method::HEAD) {
         let origin = match request.fetch.mode {
-            Mode::NoCors if profile.no_cors_tells_origin => request.serialized_origin(),
+            Mode::NoCors | Mode::SameOrigin if profile.fetch_tells_origin => {
+                request.serialized_origin()
+            }
             Mode::Cors => request.serialized_origin(),
             _ => allowed_origin(request),
         };
@@ -214,7 +216,7 @@ fn tell_storage_access(
     let is_silent = match profile.storage_access {
         StorageAccess::Untold => true,
         StorageAccess::Told => is_preflight || request.fetch.mode == Mode::WebSocket,
-        StorageAccess::ToldOfDomains => false,
+        StorageAccess::ToldOfDomains => profile.third_party == ThirdParty::Sent,
     };
     if is_silent
         || request.fetch.credentials != Credentials::Include
@@ -230,15 +232,18 @@ fn tell_storage_access(
     let is_led_away = profile.storage_access == StorageAccess::ToldOfDomains
         && request.is_redirect_tainted
         && !is_preflight;
+    let has_all = profile.third_party == ThirdParty::Sent;
     let access = match is_of_window(&request.url) {
         _ if is_led_away => None,
+        true if has_all => is_apart.then_some("active"),
+        false if has_all => Some("active"),
         false => Some("none"),
         true => is_apart.then_some("inactive"),
     };
     if let Some(access) = access.filter(|_| is_trustworthy(&request.url)) {
         headers.insert("sec-fetch-storage-access", HeaderValue::from_static(access));
     }
-    if !is_apart {
+    if !is_apart || has_all {
         return;
     }
     match profile.storage_access {

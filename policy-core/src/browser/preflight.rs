@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{
-    Answer, CacheMode, Credentials, PreflightAge, Profile, Reason, WatchedUploads,
+    Answer, Credentials, PreflightAge, Profile, Reason, WatchedUploads,
     cors_check::cors_check,
     headers::{text, tokens},
     network::cache_mode,
@@ -22,7 +22,7 @@ pub(super) struct Allowed {
 
 /// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
-    let sticks = profile.preflights_stick && request.is_unsafe;
+    let sticks = profile.preflights_stick && (request.is_preflighted || request.is_unsafe);
     sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
@@ -33,8 +33,7 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
-    let mode = cache_mode(profile, request);
-    if profile.cache_mode_asks_anew && !matches!(mode, CacheMode::Default | CacheMode::ForceCache) {
+    if profile.asks_anew.contains(&cache_mode(profile, request)) {
         return false;
     }
     let matching = cache.matching(request);

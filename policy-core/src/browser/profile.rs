@@ -97,9 +97,10 @@ pub struct Profile {
     pub loopback_is_downgrade: bool,
     /// Who says whether it may have cookies in a page of another site.
     pub storage_access: StorageAccess,
-    /// Whether `fetch()` in mode `no-cors` tells its origin whatever the referrer policy says, as
-    /// in Chromium. By Fetch it is `null` then ("append a request `Origin` header").
-    pub no_cors_tells_origin: bool,
+    /// Whether `fetch()` tells its origin in modes `no-cors` and `same-origin` too, whatever the
+    /// referrer policy says, as in Chromium. By Fetch it may be `null` then ("append a request
+    /// `Origin` header").
+    pub fetch_tells_origin: bool,
     /// Whether `http://localhost` and `https://localhost` are one site to `Sec-Fetch-Site`, as in
     /// Firefox.
     pub localhost_is_one_site: bool,
@@ -142,9 +143,8 @@ pub struct Profile {
     pub stars_are_kept: bool,
     /// Which values of `Access-Control-Max-Age` that are no numbers mean five seconds.
     pub max_age: PreflightAge,
-    /// Whether a cache mode that goes past the caches goes past that of preflights too, as in
-    /// Chromium.
-    pub cache_mode_asks_anew: bool,
+    /// The cache modes that go past the cache of preflights too. None in Fetch.
+    pub asks_anew: &'static [CacheMode],
     /// The cache mode of a request with conditions of its own, such as `If-None-Match`: `NoStore`
     /// by Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
@@ -159,8 +159,8 @@ pub struct Profile {
     /// Whether a name stands in `Access-Control-Request-Headers` as often as the script wrote it, as
     /// in Firefox.
     pub repeats_names: bool,
-    /// Whether a load that had a preflight has one at each address that it is redirected to, as in
-    /// Firefox, and not only where it would need one of its own (Fetch, 4.1).
+    /// Whether a load that had a preflight, or had fields at its start that need one, has one at
+    /// each address that it is redirected to, even if they are gone, as in Firefox.
     pub preflights_stick: bool,
     /// Whether what was allowed to `null` is kept for the next load. Fetch knows one origin `null`;
     /// Chromium as many as there are.

@@ -38,7 +38,7 @@ pub(super) struct Request {
     pub(super) is_redirect_tainted: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
-    /// Whether it needed a preflight at its start, if it were for another origin.
+    /// Whether its fields or its upload would need a preflight, as they were at its start.
     pub(super) is_unsafe: bool,
     /// Whether a preflight was due at one of its URLs.
     pub(super) is_preflighted: bool,
@@ -87,9 +87,7 @@ impl Request {
             PageOrigin::Tuple(_) => page.url.clone(),
         };
         fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
-        let is_unsafe = fetch.watches_upload
-            || !is_safelisted(&method)
-            || !fields.unsafe_names(profile).is_empty();
+        let is_unsafe = fetch.watches_upload || !fields.unsafe_names(profile).is_empty();
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
