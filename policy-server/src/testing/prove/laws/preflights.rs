@@ -23,8 +23,9 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
     Verdict::unless(exchange.is_sent(), || {
         let lists = exchange.preflight.as_ref().map(|reply| lists(reply)).unwrap_or_default();
         Fault {
-            expected: "the browser does not send the request, since the preflight grants it not"
-                .to_owned(),
+            expected:
+                "the browser does not send the request, since the preflight does not grant it"
+                    .to_owned(),
             seen: format!("it sends it: the preflight is answered with {lists}"),
             attribute: "cors",
         }
