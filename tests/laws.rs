@@ -55,7 +55,6 @@ mod config;
 #[allow(dead_code, reason = "others use the rest")]
 mod exchange;
 #[path = "support/fetch.rs"]
-#[allow(dead_code, reason = "others use the rest")]
 mod fetch;
 #[path = "laws/generate.rs"]
 mod generate;
