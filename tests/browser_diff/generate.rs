@@ -6,6 +6,7 @@
 //! - contents as streams, which Chromium sends over HTTP/2 only and Firefox not at all
 //! - documents that scripts and images ask for too: Chromium keeps them from pages by what they
 //!   look like (Opaque Response Blocking)
+//! - parts of stored answers, which Chromium cuts itself
 //! - two types of one content: Firefox sends one of them
 //! - 206 to whom asks for no part
 //! - downloads and 204 in frames and windows, of which no event tells
@@ -519,7 +520,7 @@ fn answer(random: &mut Random, case: &Case) -> Canned {
     }
     content_type(random, opens, images, &mut headers);
     expose(random, &mut headers);
-    store(random, &mut headers);
+    store(random, case, &mut headers);
     while random.below(4) == 0 {
         add(&mut headers, "set-cookie", cookie(random));
     }
@@ -623,8 +624,54 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
 }
 
 /// What caches keep.
-fn store(_random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
-    add(headers, "cache-control", "no-store".into());
+fn store(random: &mut Random, case: &Case, headers: &mut Vec<(&'static str, String)>) {
+    const CONTROL: &str = "cache-control";
+    let has_range = |fetch: &Fetch| fetch.headers.iter().any(|(name, _)| name == "Range");
+    if case.loads().any(has_range) {
+        return add(headers, CONTROL, "no-store".into());
+    }
+    match random.below(12) {
+        0..6 => return add(headers, CONTROL, "no-store".into()),
+        6..8 => add(headers, CONTROL, "max-age=600".into()),
+        8..10 => {
+            let control = *random.of(&[
+                "no-cache",
+                "max-age=0",
+                "private, max-age=600",
+                "max-age=600, must-revalidate",
+                "public",
+                "max-age=x",
+                "MAX-AGE=600",
+                "max-age=\"600\"",
+                "no-cache, max-age=600",
+                "max-age=600, no-store",
+                "immutable, max-age=600",
+                "max-age=0, max-age=600",
+            ]);
+            add(headers, CONTROL, control.into());
+        }
+        10 => {
+            let expires = *random.of(&["{T600}", "{T-600}", "0", "soon"]);
+            add(headers, "expires", expires.into());
+        }
+        _ => {}
+    }
+    if random.below(2) == 0 {
+        add(headers, "etag", (*random.of(&["\"1\"", "W/\"1\"", "\"2\""])).into());
+    }
+    if random.below(3) == 0 {
+        add(headers, "last-modified", (*random.of(&["{T-86400}", "{T-86400}", "x"])).into());
+    }
+    if random.below(3) == 0 {
+        add(headers, "date", (*random.of(&["{T0}", "{T0}", "{T-3600}"])).into());
+    }
+    if random.below(4) == 0 {
+        let vary = *random.of(&["origin", "*", "x-a", "Cookie", "accept, Origin", "authorization"]);
+        add(headers, "vary", vary.into());
+    }
+    if random.below(12) == 0 {
+        add(headers, "age", (*random.of(&["0", "300", "6000", "x"])).into());
+    }
 }
 
 fn location(random: &mut Random, case: &Case) -> Option<String> {

@@ -83,6 +83,9 @@ impl Load {
             }
             Waiting::Response(asked) => proceed(state, request, |state, request| {
                 let answer = network::received(state, request, &asked, answer);
+                if may_see(request, &answer).is_err() && !state.profile.stores_refused {
+                    network::forget(state, &asked);
+                }
                 respond(state, request, answer, false)
             }),
             Waiting::Refresh(asked) => {
@@ -176,6 +179,15 @@ fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     }
 }
 
+/// Whether the page may have the answer at all.
+fn may_see(request: &Request, answer: &Answer) -> Result<(), Reason> {
+    match request.tainting {
+        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers),
+        Tainting::Opaque => resource_policy::check(request, &answer.headers),
+        Tainting::Basic => Ok(()),
+    }
+}
+
 /// HTTP fetch, once there is an answer.
 fn respond(
     state: &mut State,
@@ -189,11 +201,7 @@ fn respond(
             status => Err(Reason::NoUpgrade(status)),
         };
     }
-    match request.tainting {
-        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers)?,
-        Tainting::Opaque => resource_policy::check(request, &answer.headers)?,
-        Tainting::Basic => {}
-    }
+    may_see(request, &answer)?;
     if redirect::is_redirect(answer.status) {
         let is_idle = state.profile.redirects_need_location && !redirect::leads_on(&answer.headers);
         match request.fetch.redirect {

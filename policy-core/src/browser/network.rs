@@ -123,6 +123,11 @@ pub(super) fn received(
     }
 }
 
+/// Forgets what was stored of an answer.
+pub(super) fn forget(state: &mut State, asked: &Asked) {
+    state.store.forget(&state.profile, &asked.key, &asked.request);
+}
+
 /// Drops lines without value of a field that has others.
 pub(super) fn drop_empty_lines(headers: &mut HeaderMap) {
     let lines: Vec<_> = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -259,8 +264,14 @@ fn tell_storage_access(
                 }
                 _ => urls.any(is_of_window),
             };
-            if is_said {
-                insert(headers, header::ORIGIN, &request.serialized_origin());
+            if is_said && request.tainting != Tainting::Cors {
+                let is_led_away = request
+                    .redirected_from
+                    .iter()
+                    .any(|url| !PageOrigin::of(url).is_same(&request.target));
+                let origin =
+                    if is_led_away { Cow::Borrowed("null") } else { request.serialized_origin() };
+                insert(headers, header::ORIGIN, &origin);
             }
         }
         StorageAccess::ToldOfDomains => {

@@ -71,6 +71,15 @@ pub struct Profile {
     /// Whether of several `max-age` the last counts, as in Firefox, and not the first. RFC 9111
     /// (4.2.1) takes the first, or none.
     pub last_max_age_counts: bool,
+    /// Whether an answer is stored whatever its status, and without a word about it, as in Chromium.
+    /// RFC 9111 (3) stores what it may guess about.
+    pub stores_all: bool,
+    /// Whether what a page may not read is stored for the next time. Chromium drops the connection
+    /// and with it what it has.
+    pub stores_refused: bool,
+    /// The statuses of stored answers that are asked for with conditions, if not all: 200 in
+    /// Chromium (`HttpCache::Transaction::ConditionalizeRequest`).
+    pub validated_statuses: Option<&'static [u16]>,
     /// The statuses that are used without asking, if not all. Firefox asks again for all errors
     /// but 410 (`nsHttpResponseHead::MustValidate`).
     pub fresh_statuses: Option<&'static [u16]>,

@@ -64,7 +64,7 @@ impl Store {
             return Lookup::Miss;
         };
         let entry = self.entries.remove(place);
-        let conditions = entry.conditions(is_match);
+        let conditions = entry.conditions(profile, is_match);
         let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
         let mut answer = entry.answer.clone();
         if is_head {
@@ -112,6 +112,11 @@ impl Store {
             self.entries.push(Entry::of(profile, now, key, request, answer));
             self.drop_excess();
         }
+    }
+
+    /// Forgets what has just been stored of a request.
+    pub(super) fn forget(&mut self, profile: &Profile, key: &Partition, request: &Sent) {
+        self.entries.retain(|entry| !entry.is_for(profile, key, request));
     }
 
     /// Takes the status 304 to the conditions of [`Lookup::Stale`]: the stored answer, with the

@@ -113,8 +113,12 @@ impl Entry {
 
     /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
     /// variant is asked for.
-    pub(super) fn conditions(&self, is_match: bool) -> HeaderMap {
+    pub(super) fn conditions(&self, profile: &Profile, is_match: bool) -> HeaderMap {
         let mut conditions = HeaderMap::new();
+        let is_asked = |statuses: &[u16]| statuses.contains(&self.answer.status);
+        if !profile.validated_statuses.is_none_or(is_asked) {
+            return conditions;
+        }
         if let Some(tag) = self.answer.headers.get(ETAG) {
             conditions.insert(IF_NONE_MATCH, tag.clone());
         }
@@ -129,7 +133,8 @@ impl Entry {
 pub(super) fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
     let control = CacheControl::of(profile, &answer.headers);
     let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
-    let is_allowed = control.allows_storing
+    let is_allowed = profile.stores_all
+        || control.allows_storing
         || is_explicit(control, answer)
         || profile.heuristic_statuses.contains(&answer.status)
         || profile.permanent_statuses.contains(&answer.status);
