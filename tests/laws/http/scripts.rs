@@ -49,7 +49,7 @@ fn callback() -> impl Strategy<Value = String> {
 /// that can be called and the handler answers with JSON: a call of it with that JSON, behind a
 /// comment, with a script's type and no guessing of another. It is the same for everybody: neither
 /// cookies nor tokens reach the handler, it sets no cookie, CORS shares it as it shares the JSON.
-/// And a name that cannot be called stands nowhere in the answer.
+/// And to all names that cannot be called there is one answer.
 #[test]
 fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
     let noise = vec![
@@ -88,9 +88,8 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         prop_assert_eq!(is_script, is_due, "{:?}", reply);
         if !is_callable(&name) {
             prop_assert_eq!(reply.status, 400);
-            let is_long = name.trim().len() > 2 && !"callback".contains(name.as_str());
-            let is_told = is_long && !["status", "code"].contains(&&*name) && text.contains(&name);
-            prop_assert!(!is_told, "{}", text);
+            let other = Request { path: "/script?cb=1".to_owned(), ..request.clone() };
+            prop_assert_eq!(&site.ask(&other, &plan), &reply);
         }
         if is_script {
             let call = format!("/**/typeof {name}==='function'&&{name}(");

@@ -107,6 +107,11 @@ impl Hop {
         if self.is_tainted { "null".to_owned() } else { page.origin.to_string() }
     }
 
+    /// As its preflight told who asks: in some engines that does not know of strangers.
+    pub(crate) fn as_asked(&self, profile: &Profile) -> Self {
+        Self { is_tainted: self.is_tainted && profile.preflights_know_taint, ..self.clone() }
+    }
+
     /// The headers of the script, and of this request still, that need a permission.
     pub(crate) fn unsafe_names(&self, fetch: &Fetch) -> Vec<String> {
         let headers = fetch.headers.iter().map(|(name, value)| (&**name, &**value));

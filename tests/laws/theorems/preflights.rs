@@ -36,7 +36,7 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
         let (profile, fetch) = (&visitor.profile, &visitor.fetch);
         let had_to_ask = |hop: &&Hop| hop.calls > 0 && hop.needs_preflight(profile, fetch);
         for hop in visit.hops.iter().filter(had_to_ask) {
-            let is_granted = hop.is_granted(&world, profile, &page, fetch);
+            let is_granted = hop.as_asked(profile).is_granted(&world, profile, &page, fetch);
             prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
         }
         // Somebody asked, and was refused.
@@ -152,7 +152,8 @@ fn t11_what_is_sent_without_asking_was_granted() {
                     continue;
                 }
                 was_remembered = true;
-                let is_granted = hop.is_granted(&world, &profile, &page, &fetch);
+                let asked = hop.as_asked(&profile);
+                let is_granted = asked.is_granted(&world, &profile, &page, &fetch);
                 prop_assert!(is_granted || hop.calls == 0, "{:?}: {:?}", page.origin, hop);
             }
         }
