@@ -6,6 +6,8 @@
 //! - contents as streams, which Chromium sends over HTTP/2 only and Firefox not at all
 //! - documents that scripts and images ask for too: Chromium keeps them from pages by what they
 //!   look like (Opaque Response Blocking)
+//! - stored answers of other statuses than 200: for how long they are used, and whether they are asked
+//!   for with conditions, differs from one to the next
 //! - parts of stored answers, which Chromium cuts itself
 //! - two types of one content: Firefox sends one of them
 //! - 206 to whom asks for no part
@@ -520,7 +522,7 @@ fn answer(random: &mut Random, case: &Case) -> Canned {
     }
     content_type(random, opens, images, &mut headers);
     expose(random, &mut headers);
-    store(random, case, &mut headers);
+    store(random, case, status, &mut headers);
     while random.below(4) == 0 {
         add(&mut headers, "set-cookie", cookie(random));
     }
@@ -624,10 +626,10 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
 }
 
 /// What caches keep.
-fn store(random: &mut Random, case: &Case, headers: &mut Vec<(&'static str, String)>) {
+fn store(random: &mut Random, case: &Case, status: u16, headers: &mut Vec<(&'static str, String)>) {
     const CONTROL: &str = "cache-control";
     let has_range = |fetch: &Fetch| fetch.headers.iter().any(|(name, _)| name == "Range");
-    if case.loads().any(has_range) {
+    if status != 200 || case.loads().any(has_range) {
         return add(headers, CONTROL, "no-store".into());
     }
     match random.below(12) {

@@ -27,7 +27,7 @@ async function runAll(cases) {
             const index = next++;
             const result = results[index] = [];
             for (const step of cases[index].steps) {
-                const late = sleep(8000).then(() => 'nothing for 8 seconds');
+                const late = sleep(30000).then(() => 'nothing for 30 seconds');
                 result.push(await Promise.race([kinds[step.kind](step, cases[index].id), late]));
             }
         }

@@ -108,8 +108,10 @@ fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheCon
         return max_age;
     }
     let date = date(answer, now);
-    if answer.headers.contains_key(EXPIRES) {
-        return http_date(&answer.headers, &EXPIRES).unwrap_or_default().saturating_sub(date);
+    let expires = http_date(&answer.headers, &EXPIRES);
+    let is_said = expires.is_some() || profile.bad_expires_is_over;
+    if is_said && answer.headers.contains_key(EXPIRES) {
+        return expires.unwrap_or_default().saturating_sub(date);
     }
     let modified = http_date(&answer.headers, &LAST_MODIFIED).filter(|modified| *modified <= date);
     if let Some(modified) = modified
@@ -121,7 +123,7 @@ fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheCon
     if profile.permanent_statuses.contains(&answer.status) { Duration::MAX } else { Duration::ZERO }
 }
 
-fn has_pragma(headers: &HeaderMap) -> bool {
+pub(super) fn has_pragma(headers: &HeaderMap) -> bool {
     elements(headers, &PRAGMA).any(|element| element.eq_ignore_ascii_case("no-cache"))
 }
 

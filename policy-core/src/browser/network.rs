@@ -158,7 +158,7 @@ fn hide_credentials(url: &mut Url) {
 
 /// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
-    let page = request.page.as_ref();
+    let (page, policy) = (request.page.as_ref(), request.referrer_policy);
     if let Some(referrer) = told_referrer(profile, request) {
         insert(headers, header::REFERER, referrer.as_str());
     }
@@ -183,7 +183,17 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
     } else if !matches!(request.method, Method::GET | Method::HEAD) {
         let origin = match request.fetch.mode {
             Mode::NoCors | Mode::SameOrigin if profile.fetch_tells_origin => {
-                request.serialized_origin()
+                match request.was_led_away() {
+                    true => Cow::Borrowed("null"),
+                    false => request.serialized_origin(),
+                }
+            }
+            Mode::Navigate if profile.navigations_keep_origin => {
+                let first = request.page.as_ref().map_or(policy, |page| page.referrer_policy);
+                match origin_allowed(first, &request.origin, &request.url) {
+                    true => request.serialized_origin(),
+                    false => Cow::Borrowed("null"),
+                }
             }
             Mode::Cors => request.serialized_origin(),
             _ => allowed_origin(request),
@@ -265,12 +275,10 @@ fn tell_storage_access(
                 _ => urls.any(is_of_window),
             };
             if is_said && request.tainting != Tainting::Cors {
-                let is_led_away = request
-                    .redirected_from
-                    .iter()
-                    .any(|url| !PageOrigin::of(url).is_same(&request.target));
-                let origin =
-                    if is_led_away { Cow::Borrowed("null") } else { request.serialized_origin() };
+                let origin = match request.was_led_away() {
+                    true => Cow::Borrowed("null"),
+                    false => request.serialized_origin(),
+                };
                 insert(headers, header::ORIGIN, &origin);
             }
         }

@@ -68,6 +68,8 @@ pub struct Profile {
     /// Whether `Pragma: no-cache` of an answer is as in `Cache-Control`. The standard gives it no
     /// meaning (RFC 9111, 5.4); all engines do.
     pub obeys_pragma: bool,
+    /// Whether `Expires` that is no date means that it is over (RFC 9111, 5.3). Chromium ignores it.
+    pub bad_expires_is_over: bool,
     /// Whether of several `max-age` the last counts, as in Firefox, and not the first. RFC 9111
     /// (4.2.1) takes the first, or none.
     pub last_max_age_counts: bool,
@@ -110,6 +112,9 @@ pub struct Profile {
     /// referrer policy says, as in Chromium. By Fetch it may be `null` then ("append a request
     /// `Origin` header").
     pub fetch_tells_origin: bool,
+    /// Whether a navigation tells its origin as the referrer policy of its page says, whatever
+    /// redirects say on the way, as in Chromium.
+    pub navigations_keep_origin: bool,
     /// Whether `http://localhost` and `https://localhost` are one site to `Sec-Fetch-Site`, as in
     /// Firefox.
     pub localhost_is_one_site: bool,

@@ -121,6 +121,11 @@ impl Request {
         }
     }
 
+    /// Whether a redirect led from one origin to another.
+    pub(super) fn was_led_away(&self) -> bool {
+        self.redirected_from.iter().any(|url| !PageOrigin::of(url).is_same(&self.target))
+    }
+
     /// What `Origin` of a preflight says.
     pub(super) fn preflight_origin(&self, profile: &Profile) -> Cow<'_, str> {
         match &self.origin {

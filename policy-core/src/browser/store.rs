@@ -13,7 +13,7 @@ use http::{
 use super::{
     Answer, CacheMode, Profile, Sent, Variants,
     cache_partition::Partition,
-    freshness::CacheControl,
+    freshness::{CacheControl, has_pragma},
     stored::{Entry, Use, is_storable},
 };
 
@@ -56,7 +56,9 @@ impl Store {
         let asked = CacheControl::of(profile, &request.headers);
         if matches!(mode, CacheMode::NoStore | CacheMode::Reload)
             || !is_head && request.method != Method::GET
-            || profile.no_cache_goes_past && asked.no_cache && mode == CacheMode::Default
+            || profile.no_cache_goes_past
+                && (asked.no_cache || has_pragma(&request.headers))
+                && mode == CacheMode::Default
         {
             return Lookup::Miss;
         }

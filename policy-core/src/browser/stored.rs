@@ -119,10 +119,13 @@ impl Entry {
         if !profile.validated_statuses.is_none_or(is_asked) {
             return conditions;
         }
-        if let Some(tag) = self.answer.headers.get(ETAG) {
+        let is_there = |value: &&HeaderValue| !value.is_empty();
+        if let Some(tag) = self.answer.headers.get(ETAG).filter(is_there) {
             conditions.insert(IF_NONE_MATCH, tag.clone());
         }
-        if let Some(date) = self.answer.headers.get(LAST_MODIFIED).filter(|_| is_match) {
+        if let Some(date) =
+            self.answer.headers.get(LAST_MODIFIED).filter(|date| is_match && is_there(date))
+        {
             conditions.insert(IF_MODIFIED_SINCE, date.clone());
         }
         conditions
