@@ -28,6 +28,7 @@ mod server;
 #[path = "browser_diff/shrink.rs"]
 mod shrink;
 #[path = "support/tls.rs"]
+#[allow(dead_code, reason = "others use the rest")]
 mod tls;
 #[path = "support/webdriver.rs"]
 mod webdriver;

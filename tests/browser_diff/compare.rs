@@ -42,7 +42,7 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
     let mut found = 0;
     let blocks = match alone {
         Some(case) => case / BLOCK..case / BLOCK + 1,
-        None => number("FROM").unwrap_or(0) as usize / BLOCK..cases.div_ceil(BLOCK),
+        None => 0..cases.div_ceil(BLOCK),
     };
     for block in blocks {
         let generated = generated(seed, block);
@@ -53,12 +53,12 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
         if alone.is_some() {
             chosen.iter().for_each(|(_, case)| println!("{case}"));
         }
-        found += run.block(chosen, &mut differences)?;
+        found += run.block(&chosen, &mut differences)?;
         if (block + 1) % 20 == 0 || found >= SHOWN {
             let seconds = began.elapsed().as_secs_f64();
             println!("{} cases, {seconds:.0} s, {found} differences", (block + 1) * BLOCK);
         }
-        if found >= SHOWN && env::var("DUMP").is_err() {
+        if found >= SHOWN {
             break;
         }
     }
@@ -86,6 +86,9 @@ fn generated(seed: u64, block: usize) -> Vec<(usize, Case)> {
         .collect()
 }
 
+/// What the model says of a case, and what the browser did, line by line.
+type Both = (Vec<String>, Vec<String>);
+
 /// A browser and its server.
 pub(crate) struct Run {
     browser: Bidi,
@@ -100,7 +103,7 @@ impl Run {
     /// Runs cases of one page, and adds the differences at their smallest.
     fn block(
         &mut self,
-        cases: Vec<(usize, Case)>,
+        cases: &[(usize, Case)],
         differences: &mut String,
     ) -> Result<usize, Failure> {
         let Some((_, first)) = cases.first() else { return Ok(0) };
@@ -112,21 +115,6 @@ impl Run {
                 continue;
             }
             found += 1;
-            if env::var("DUMP").is_ok() {
-                println!("#### case {number}\n{case}");
-                let mut m: Vec<&str> = model.iter().flat_map(|l| l.split('\n')).collect();
-                let mut e: Vec<&str> = engine.iter().flat_map(|l| l.split('\n')).collect();
-                while !m.is_empty() && !e.is_empty() && m[0] == e[0] {
-                    m.remove(0);
-                    e.remove(0);
-                }
-                while !m.is_empty() && !e.is_empty() && m.last() == e.last() {
-                    m.pop();
-                    e.pop();
-                }
-                println!("@@ MODEL\n{}\n@@ ENGINE\n{}", m.join("\n"), e.join("\n"));
-                continue;
-            }
             let smallest = shrink::shrink(self, case.clone())?;
             let (model, engine) = self.both(&[&smallest])?.pop().expect("one result for one case");
             writeln!(
@@ -155,7 +143,7 @@ impl Run {
     }
 
     /// What the model says of cases and what the browser did, in the page that is open.
-    fn both(&mut self, cases: &[&Case]) -> Result<Vec<(Vec<String>, Vec<String>)>, Failure> {
+    fn both(&mut self, cases: &[&Case]) -> Result<Vec<Both>, Failure> {
         const RUN: &str = "input => {
             let page = window;
             for (let depth = 0; depth < input.depth; depth++) page = page.frames[0];

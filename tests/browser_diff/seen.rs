@@ -213,7 +213,7 @@ fn shown(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
 
 /// The fields as the interface `Headers` gives them: sorted, each name once.
 fn headers(response: &Response) -> Vec<(String, String)> {
-    let mut names: Vec<&str> = response.headers.keys().map(|name| name.as_str()).collect();
+    let mut names: Vec<&str> = response.headers.keys().map(http::HeaderName::as_str).collect();
     names.sort_unstable();
     names
         .into_iter()

@@ -99,7 +99,7 @@ impl Bidi {
         });
         let address = receiver
             .recv_timeout(LIMIT)
-            .map_err(|_| format!("{} did not start within {LIMIT:?}", program.display()))?;
+            .map_err(|_late| format!("{} did not start within {LIMIT:?}", program.display()))?;
         let mut browser =
             Self::connect(&format!("{address}/session"), process, profile, String::new())?;
         let capabilities = json!({ "alwaysMatch": { "acceptInsecureCerts": true } });
