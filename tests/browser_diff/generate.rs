@@ -107,7 +107,7 @@ fn is_script(fetch: &Fetch) -> bool {
 /// The same once more, or almost.
 fn again(random: &mut Random, mut fetch: Fetch) -> Step {
     match random.below(6) {
-        0 => fetch.credentials = credentials(random),
+        0 if !fetch.watches_upload => fetch.credentials = credentials(random),
         1 => fetch.headers = headers(random, fetch.body.is_some()),
         2 if !fetch.watches_upload => fetch.cache = cache(random),
         3 if fetch.body.is_none() && !fetch.watches_upload => fetch.method = method(random).into(),

@@ -77,7 +77,7 @@ impl Cookie {
             && (!cookie.is_secure || request.is_secure(profile))
             && (!cookie.is_http_only || access == Access::Http)
             && (cookie.effective_same_site(profile) == SameSite::None
-                || request.relation() != Relation::CrossSite)
+                || request.relation(profile) != Relation::CrossSite)
             && cookie.is_for_window(profile, request)
             && cookie.keeps_prefix(profile, line.path.is_some());
         is_stored.then_some(cookie)
@@ -166,8 +166,8 @@ impl Cookie {
 
     fn is_for_window(&self, profile: &Profile, request: &CookieContext<'_>) -> bool {
         match &self.partition {
-            Some(partition) => *partition == request.window(),
-            None => profile.third_party == ThirdParty::Sent || !request.is_third_party(),
+            Some(partition) => *partition == request.window(profile),
+            None => profile.third_party == ThirdParty::Sent || !request.is_third_party(profile),
         }
     }
 

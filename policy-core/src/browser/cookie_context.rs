@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{
     Page, PageOrigin, Profile, ThirdParty,
-    site::{is_loopback, is_same_site, site},
+    site::{is_loopback, is_of_domain, is_same_domain, is_same_site, site},
 };
 
 /// A request, as far as cookies depend on it.
@@ -60,8 +60,11 @@ impl<'a> CookieContext<'a> {
     }
 
     /// Whether the window is of another site, or one stands between it and this request.
-    pub(super) fn is_third_party(&self) -> bool {
-        let is_of_window = self.top_level.is_none_or(|top| site(top) == site(self.url));
+    pub(super) fn is_third_party(&self, profile: &Profile) -> bool {
+        let is_of_window = self.top_level.is_none_or(|top| match profile.sites_have_schemes {
+            true => site(top) == site(self.url),
+            false => is_same_domain(top, self.url),
+        });
         let is_sandboxed = self.initiator == Some(&PageOrigin::Opaque);
         !self.is_top_level_navigation
             && (!is_of_window || !self.has_same_site_ancestors || is_sandboxed)
@@ -69,21 +72,27 @@ impl<'a> CookieContext<'a> {
 
     /// The windows that a new cookie is for.
     pub(super) fn partition(&self, profile: &Profile, is_asked_for: bool) -> Option<Partition> {
-        let is_parted = profile.third_party == ThirdParty::Partitioned && self.is_third_party();
-        (is_asked_for || is_parted).then(|| self.window())
+        let is_parted =
+            profile.third_party == ThirdParty::Partitioned && self.is_third_party(profile);
+        (is_asked_for || is_parted).then(|| self.window(profile))
     }
 
     /// Those like the one of this request; one that leaves its page belongs to the next.
-    pub(super) fn window(&self) -> Partition {
+    pub(super) fn window(&self, profile: &Profile) -> Partition {
         let top_level = self.top_level.filter(|_| !self.is_top_level_navigation);
-        Partition { site: site(top_level.unwrap_or(self.url)), is_foreign: self.is_third_party() }
+        Partition {
+            site: site(top_level.unwrap_or(self.url)),
+            is_foreign: self.is_third_party(profile),
+        }
     }
 
     /// "Same-site" and "cross-site" (5.2).
-    pub(super) fn relation(&self) -> Relation {
-        let is_asked_by_site =
-            self.initiator.is_none_or(|initiator| is_same_site(initiator, self.url));
-        if is_asked_by_site && !self.is_third_party() {
+    pub(super) fn relation(&self, profile: &Profile) -> Relation {
+        let is_asked_by_site = self.initiator.is_none_or(|initiator| {
+            let is_of_domain = !profile.sites_have_schemes && is_of_domain(initiator, self.url);
+            is_same_site(initiator, self.url) || is_of_domain
+        });
+        if is_asked_by_site && !self.is_third_party(profile) {
             Relation::SameSite
         } else {
             self.relation_elsewhere()
@@ -95,7 +104,7 @@ impl<'a> CookieContext<'a> {
         if profile.redirects_count && self.was_cross_site_redirected {
             self.relation_elsewhere()
         } else {
-            self.relation()
+            self.relation(profile)
         }
     }
 

@@ -134,17 +134,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if mixed_content::is_blocked(request) {
         return Err(Reason::MixedContent);
     }
-    request.referrer = request.referrer.take().and_then(|source| {
-        let policy = request.referrer_policy;
-        referrer::referrer(&state.profile, policy, &source, &request.url)
-    });
-    let told = network::told_referrer(&state.profile, request);
-    // Where windows part what is theirs, a frame that was told less does not learn more.
-    let is_frame = request.fetch.mode == Mode::Navigate
-        && state.profile.third_party == ThirdParty::Partitioned;
-    if told.is_none() || is_frame {
-        request.referrer = told;
-    }
+    tell_referrer(state, request);
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
         Mode::Navigate | Mode::WebSocket => return send(state, request),
@@ -170,6 +160,23 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
+}
+
+/// Says of the page what this address may know. Where a site is told less than the policy lets it,
+/// the next one may be told more again.
+fn tell_referrer(state: &State, request: &mut Request) {
+    let Some(source) = request.referrer.take() else { return };
+    let (profile, policy) = (&state.profile, request.referrer_policy);
+    request.referrer = referrer::referrer(profile, policy, &source, &request.url);
+    let told = network::told_referrer(profile, request);
+    // Where windows part what is theirs, a frame that was told less does not learn more.
+    let is_frame =
+        request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
+    if told.is_none() || is_frame {
+        request.referrer = told;
+    } else if network::is_trimmed(profile, request, &source) {
+        request.referrer = Some(source);
+    }
 }
 
 fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {

@@ -7,15 +7,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, Sent, State,
-    StorageAccess, ThirdParty,
+    Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, ReferrerPolicy, Sent,
+    State, StorageAccess, ThirdParty,
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     headers::trim,
     metadata, preflight,
-    referrer::{origin_allowed, trimmed},
+    referrer::{is_relaxed, origin_allowed, referrer},
     request::{Request, Tainting},
-    site::{is_trustworthy, registrable, site},
+    site::{is_same_domain, is_trustworthy, site},
     store::Lookup,
 };
 
@@ -204,11 +204,20 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
 
 /// What is said of the page in this request.
 pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
-    let referrer = request.referrer.as_ref()?;
-    match profile.trims_referrers && !request.is_top_level_navigation() {
-        true => trimmed(profile, request.referrer_policy, referrer, &request.url),
-        false => Some(referrer.clone()),
+    let source = request.referrer.as_ref()?;
+    match is_trimmed(profile, request, source) {
+        true => {
+            referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, &request.url)
+        }
+        false => Some(source.clone()),
     }
+}
+
+/// Whether less of it is said than the policy lets.
+pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> bool {
+    profile.trims_referrers
+        && !request.is_top_level_navigation()
+        && is_relaxed(request.referrer_policy, source, &request.url)
 }
 
 /// The origin as far as the referrer policy lets it be told.
@@ -293,12 +302,6 @@ fn tell_storage_access(
             }
         }
     }
-}
-
-/// Whether two addresses share a registrable domain, whatever their schemes.
-fn is_same_domain(a: &Url, b: &Url) -> bool {
-    let domain = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
-    domain(a) == domain(b)
 }
 
 /// Whether credentials go with the request, and cookies of its answer are kept.

@@ -37,6 +37,9 @@ pub struct Profile {
     /// RFC 6265bis looks at the last address alone (5.2), and so does Chromium; Firefox looks at
     /// all. Cookies that such a request brings back are stored by both.
     pub redirects_count: bool,
+    /// Whether `http` and `https` are sites of their own to cookies (RFC 6265bis, 5.2). Not in
+    /// Firefox, where `network.cookie.sameSite.schemeful` is off.
+    pub sites_have_schemes: bool,
     /// What becomes of a cookie without `=`: a value in RFC 6265bis (5.6, step 3) and Chromium, a
     /// name in Firefox.
     pub nameless: Nameless,
@@ -137,7 +140,7 @@ pub struct Profile {
     /// status.
     pub scripts_of_300_run: bool,
     /// Whether lines of a response without value are as if they were not there, if the field has
-    /// others, as in Firefox (`nsHttpHeaderArray::MergeHeader`).
+    /// others or comes from the HTTP cache, as in Firefox (`nsHttpHeaderArray`).
     pub drops_empty_lines: bool,
     /// Whether a form that posts asks caches on the way for what is new, as Chromium does.
     pub forms_ask_caches: bool,

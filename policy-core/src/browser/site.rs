@@ -20,6 +20,19 @@ pub(super) fn is_same_site(origin: &PageOrigin, url: &Url) -> bool {
     origin_parts(origin).is_some_and(|(scheme, host)| (scheme, registrable(host)) == parts(url))
 }
 
+/// Whether two addresses share a registrable domain, whatever their schemes.
+pub(super) fn is_same_domain(a: &Url, b: &Url) -> bool {
+    let domain = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
+    domain(a) == domain(b)
+}
+
+/// The same of an origin.
+pub(super) fn is_of_domain(origin: &PageOrigin, url: &Url) -> bool {
+    let PageOrigin::Tuple(origin) = origin else { return false };
+    let host = url.host_str().map(registrable);
+    origin_parts(origin).is_some_and(|(_, own)| Some(registrable(own)) == host)
+}
+
 /// Scheme and host of an origin that is serialised.
 pub(super) fn origin_parts(origin: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = origin.split_once("://")?;

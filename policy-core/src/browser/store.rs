@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{
-    HeaderMap, Method,
+    HeaderMap, HeaderName, HeaderValue, Method,
     header::{
         IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
         SET_COOKIE,
@@ -76,7 +76,8 @@ impl Store {
         match use_of {
             Some(Use::Fresh) => Lookup::Fresh(answer),
             Some(Use::InGrace) if !is_head => Lookup::Refresh(answer, conditions),
-            _ if is_head || conditions.is_empty() => Lookup::Miss,
+            _ if is_head && profile.head_uses_get => Lookup::Miss,
+            _ if conditions.is_empty() => Lookup::Miss,
             _ => Lookup::Stale(conditions),
         }
     }
@@ -111,6 +112,9 @@ impl Store {
         if is_storable(profile, request, answer) {
             let mut answer = answer.clone();
             answer.headers.remove(SET_COOKIE);
+            if profile.drops_empty_lines {
+                drop_empty(&mut answer.headers);
+            }
             self.entries.push(Entry::of(profile, now, key, request, answer));
             self.drop_excess();
         }
@@ -171,6 +175,16 @@ fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
     let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
     let has_own = own.iter().any(|name| request.headers.contains_key(name));
     if has_own { CacheMode::NoStore } else { mode }
+}
+
+/// Drops fields without value, which some engines do not store.
+fn drop_empty(headers: &mut HeaderMap) {
+    let is_empty = |(_, value): &(&HeaderName, &HeaderValue)| value.is_empty();
+    let names: Vec<HeaderName> =
+        headers.iter().filter(is_empty).map(|(name, _)| name.clone()).collect();
+    for name in names {
+        headers.remove(name);
+    }
 }
 
 #[cfg(test)]
