@@ -158,6 +158,9 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
+    if state.profile.preflights_forget {
+        state.preflights.clear(request);
+    }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }

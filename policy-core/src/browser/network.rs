@@ -273,16 +273,11 @@ fn tell_storage_access(
     match profile.storage_access {
         StorageAccess::Untold => {}
         StorageAccess::Told => {
-            let mut urls = request.redirected_from.iter().chain([&request.url]);
-            let is_said = match request.fetch.mode {
-                // What a navigation says at its start stays, until a redirect changes the method.
-                Mode::Navigate => {
-                    let method = request.method.as_str();
-                    urls.next().is_some_and(is_of_window)
-                        && method.eq_ignore_ascii_case(&request.fetch.method)
-                }
-                _ => urls.any(is_of_window),
-            };
+            // What is said at the start stays; a navigation that takes another method drops it.
+            let first = request.redirected_from.first().unwrap_or(&request.url);
+            let keeps_method = request.method.as_str().eq_ignore_ascii_case(&request.fetch.method);
+            let is_said =
+                is_of_window(first) && (request.fetch.mode != Mode::Navigate || keeps_method);
             if is_said && request.tainting != Tainting::Cors {
                 let origin = match request.was_led_away() {
                     true => Cow::Borrowed("null"),

@@ -182,6 +182,9 @@ pub struct Profile {
     /// Whether what was allowed to `null` is kept for the next load. Fetch knows one origin `null`;
     /// Chromium as many as there are.
     pub sandboxed_preflights_are_kept: bool,
+    /// Whether a new preflight makes the browser forget what earlier ones allowed, before there is
+    /// an answer, as in Chromium (`PreflightCache::CheckIfRequestCanSkipPreflight`).
+    pub preflights_forget: bool,
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
     pub failures_clear_preflights: bool,
