@@ -9,6 +9,8 @@
 //! - stored answers of other statuses than 200: for how long they are used, and whether they are asked
 //!   for with conditions, differs from one to the next
 //! - parts of stored answers, which Chromium cuts itself
+//! - redirects of a page to its own origin with a password, which `fetch()` of Chromium refuses and
+//!   its `XMLHttpRequest` follows
 //! - two types of one content: Firefox sends one of them
 //! - 206 to whom asks for no part
 //! - downloads and 204 in frames and windows, of which no event tells
@@ -687,6 +689,9 @@ fn location(random: &mut Random, case: &Case) -> Option<String> {
         9..12 => format!("https://evil.test:{{P}}/{{ID}}/{path}"),
         12..15 => format!("{page}/{{ID}}/{path}"),
         15 if !opens_window => format!("http://api.shop.test:{{P}}/{{ID}}/{path}"),
+        16 if page.contains("api.shop.test") => {
+            format!("https://user:password@evil.test:{{P}}/{{ID}}/{path}")
+        }
         16 => format!("https://user:password@api.shop.test:{{P}}/{{ID}}/{path}"),
         17 => format!("/{{ID}}/{path}#other"),
         18 => (*random.of(&["https://[", "javascript:1", "data:text/plain,a", "", "?q=2", "//"]))

@@ -33,7 +33,8 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
-    if profile.asks_anew.contains(&cache_mode(profile, request)) {
+    let is_anew = !profile.sandboxed_preflights_are_kept && request.is_redirect_tainted;
+    if is_anew || profile.asks_anew.contains(&cache_mode(profile, request)) {
         return false;
     }
     let matching = cache.matching(request);

@@ -179,8 +179,8 @@ pub struct Profile {
     /// Whether a load that had a preflight, or had fields at its start that need one, has one at
     /// each address that it is redirected to, even if they are gone, as in Firefox.
     pub preflights_stick: bool,
-    /// Whether what was allowed to `null` is kept for the next load. Fetch knows one origin `null`;
-    /// Chromium as many as there are.
+    /// Whether what was allowed to `null` is kept for the next load, or for the next address after a
+    /// redirect. Fetch knows one origin `null`; Chromium as many as there are.
     pub sandboxed_preflights_are_kept: bool,
     /// Whether a new preflight makes the browser forget what earlier ones allowed, before there is
     /// an answer, as in Chromium (`PreflightCache::CheckIfRequestCanSkipPreflight`).
