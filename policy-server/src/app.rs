@@ -1,6 +1,6 @@
 //! Putting an app together.
 
-use std::{fmt, net::SocketAddr, path::PathBuf};
+use std::{fmt, path::PathBuf};
 
 use axum_core::{BoxError, extract::Request, response::IntoResponse};
 use bytes::Bytes;
@@ -361,7 +361,3 @@ impl<S: fmt::Debug> fmt::Debug for App<S> {
             .finish_non_exhaustive()
     }
 }
-
-/// The address of the other side of a connection, as `serve` notes it for layers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);

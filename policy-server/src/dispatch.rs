@@ -40,6 +40,7 @@ use crate::{
     response_future::{ResponseFuture, Running, panicked},
     router::Path,
     rules::Rules,
+    serve::Peer,
     telemetry,
 };
 
@@ -47,12 +48,13 @@ use crate::{
 pub(crate) fn dispatch<S, B>(
     app: &Arc<Assembled<S>>,
     request: Request<B>,
-    peer: Option<SocketAddr>,
+    peer: Option<Peer>,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
+    let peer = peer.map(|peer| peer.address);
     let head = Head::read(&request);
     let span = telemetry::span(&head);
     let entered = span.enter();

@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    net::SocketAddr,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -13,8 +12,8 @@ use policy_core::gate::OwnOrigin;
 use tower_service::Service;
 
 use crate::{
-    app::Peer, assemble::Assembled, dispatch::dispatch, mount::SharedService,
-    response_future::ResponseFuture,
+    assemble::Assembled, dispatch::dispatch, mount::SharedService, response_future::ResponseFuture,
+    serve::Peer,
 };
 
 /// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
@@ -40,7 +39,7 @@ impl<S: Send + Sync + 'static> AppService<S> {
         }
         let inner = Arc::clone(&app);
         let inner = SharedService::from_fn(move |request: Request| {
-            let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+            let peer = request.extensions().get::<Peer>().copied();
             dispatch(&inner, request, peer)
         });
         let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
@@ -70,7 +69,7 @@ impl<S: Send + Sync + 'static> AppService<S> {
     pub(crate) fn respond<B>(
         &self,
         mut request: http::Request<B>,
-        peer: Option<SocketAddr>,
+        peer: Option<Peer>,
     ) -> ResponseFuture
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
@@ -81,7 +80,7 @@ impl<S: Send + Sync + 'static> AppService<S> {
             None => dispatch(&self.app, request, peer),
             Some(layered) => {
                 if let Some(peer) = peer {
-                    request.extensions_mut().insert(Peer(peer));
+                    request.extensions_mut().insert(peer);
                 }
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }

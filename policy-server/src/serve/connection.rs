@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
-    net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
@@ -22,14 +21,17 @@ use hyper::{
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
-    sync::{OwnedSemaphorePermit, mpsc},
+    sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep},
 };
 
 use super::{
+    Serving,
     activity::{Activity, OpenRequest},
+    peer::Peer,
     settings::Settings,
     shutdown::{Phase, Shutdown},
+    socket::Socket,
     watched::Watched,
 };
 use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
@@ -40,12 +42,11 @@ const PREFACE: &[u8] = b"PRI ";
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     stream: TcpStream,
-    peer: SocketAddr,
-    service: AppService<S>,
-    shutdown: Shutdown,
+    peer: Peer,
+    serving: Serving<S>,
     permit: OwnedSemaphorePermit,
-    alive: mpsc::Sender<()>,
 ) {
+    let Serving { service, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
     // Answers are written whole; waiting to fill a segment only delays them.
@@ -55,7 +56,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     };
     let activity = Arc::new(Activity::default());
     let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
-    let io = TokioIo::new(Watched::new(stream, Arc::clone(&activity), permit));
+    let io = TokioIo::new(Watched::new(Socket::Tcp(stream), Arc::clone(&activity), permit));
     if is_http2 {
         let timer = Timer::new(settings, None);
         let connection = http2::Builder::new(TokioExecutor::new())
@@ -228,7 +229,7 @@ impl Timer {
 /// The app, as one connection calls it.
 struct ConnectionService<S> {
     app: AppService<S>,
-    peer: SocketAddr,
+    peer: Peer,
     activity: Arc<Activity>,
 }
 

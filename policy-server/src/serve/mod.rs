@@ -2,8 +2,10 @@
 
 mod activity;
 mod connection;
+mod peer;
 mod settings;
 mod shutdown;
+mod socket;
 mod watched;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -14,6 +16,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
 };
 
+pub(crate) use peer::Peer;
 pub use settings::Settings;
 
 use crate::{
@@ -82,15 +85,15 @@ impl<S: Send + Sync + 'static> Server<S> {
         let shutdown = Shutdown::default();
         // Every connection holds a sender, so the channel ends with the last of them.
         let (alive, mut all_ended) = mpsc::channel(1);
+        let serving = Serving { service: service.clone(), shutdown: shutdown.clone(), alive };
         tokio::select! {
             () = accept(&listener, &connections, |stream, peer, permit| {
-                let (service, shutdown) = (service.clone(), shutdown.clone());
-                let alive = alive.clone();
-                tokio::spawn(serve_connection(stream, peer, service, shutdown, permit, alive));
+                let peer = Peer { address: peer, is_tls: false };
+                tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
             }) => (),
             () = stop => (),
         }
-        drop((listener, alive));
+        drop((listener, serving));
         tracing::info!(%address, "shutting down");
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
@@ -100,6 +103,21 @@ impl<S: Send + Sync + 'static> Server<S> {
             tracing::warn!(%address, "requests in flight were cut off");
             shutdown.cut();
         }
+    }
+}
+
+/// What every connection of a server has of it.
+struct Serving<S> {
+    service: AppService<S>,
+    shutdown: Shutdown,
+    /// Goes with the connection.
+    alive: mpsc::Sender<()>,
+}
+
+impl<S> Clone for Serving<S> {
+    fn clone(&self) -> Self {
+        let Self { service, shutdown, alive } = self;
+        Self { service: service.clone(), shutdown: shutdown.clone(), alive: alive.clone() }
     }
 }
 

@@ -9,24 +9,26 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     sync::OwnedSemaphorePermit,
 };
 
-use super::activity::{Activity, Side};
+use super::{
+    activity::{Activity, Side},
+    socket::Socket,
+};
 
 /// The socket of a connection. It holds the connection's permit, so that an upgraded one, which
 /// outlives its task, still counts.
 #[derive(Debug)]
 pub(super) struct Watched {
-    stream: TcpStream,
+    stream: Socket,
     activity: Arc<Activity>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Watched {
     pub(super) fn new(
-        stream: TcpStream,
+        stream: Socket,
         activity: Arc<Activity>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
