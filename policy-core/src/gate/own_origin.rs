@@ -255,6 +255,33 @@ mod tests {
     }
 
     #[test]
+    fn in_development_its_own_origin_is_the_host_that_is_asked_by_the_scheme_it_is_asked_by() {
+        let own = OwnOrigin::Development;
+        let request = Request::builder().header("host", "localhost:8443").body(()).unwrap();
+        for is_secure in [false, true] {
+            let head = Head { is_secure, ..Head::read(&request) };
+            assert_eq!(own.is_own(&head, b"http://localhost:8443"), !is_secure);
+            assert_eq!(own.is_own(&head, b"https://localhost:8443"), is_secure);
+            assert!(!own.is_own(&head, b"https://localhost"));
+        }
+    }
+
+    #[test]
+    fn hosts_and_which_of_them_are_this_machine() {
+        for (origin, host, is_loopback) in [
+            ("https://api.example", "api.example", false),
+            ("https://api.example:8443", "api.example", false),
+            ("https://localhost:8443", "localhost", true),
+            ("https://127.0.0.1", "127.0.0.1", true),
+            ("https://[::1]:8443", "[::1]", true),
+            ("https://[2001:db8::1]", "[2001:db8::1]", false),
+        ] {
+            let own = PublicOrigin::parse(origin).unwrap();
+            assert_eq!((own.host(), own.is_loopback()), (host, is_loopback), "{origin}");
+        }
+    }
+
+    #[test]
     fn a_deployment_answers_its_own_name_only() {
         let own = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
         assert_eq!(admit(&own, "/", &[("host", "api.example")]), Ok(()));
