@@ -259,6 +259,26 @@ rules! {
     PublicOriginInsecure Error "app.public-origin-insecure",
         "the public origin of a service is `https`",
         "write it with `https://`, or leave `public_origin` out while developing on loopback";
+    /// An upstream of another scheme.
+    UpstreamScheme Error "proxy.upstream-scheme",
+        "an upstream is spoken to by `http` or `https`",
+        "write it in full, such as `http://127.0.0.1:9000`";
+    /// An upstream without a host, or with one that is none.
+    UpstreamHost Error "proxy.upstream-host",
+        "this names no host that can be connected to",
+        "write a name or address in lower case, and a port if need be, such as `http://127.0.0.1:9000`";
+    /// An upstream with user name or password.
+    UpstreamUserInfo Error "proxy.upstream-userinfo",
+        "the address of an upstream has no user name or password",
+        "remove everything from behind `//` up to and including the `@`";
+    /// An upstream with a query or a fragment.
+    UpstreamQuery Error "proxy.upstream-query",
+        "the address of an upstream has no query and no fragment: those are the requests'",
+        "remove everything from the first `?` or `#`";
+    /// A path of an upstream that clients would not send like this.
+    UpstreamPath Error "proxy.upstream-path",
+        "the path of an upstream has no empty segments, no `.` or `..`, and no percent codes",
+        "write the path that all others lie below, such as `http://127.0.0.1:9000/v1`";
     /// A route that names sessions in an app that has none.
     SessionsMissing Error "auth.sessions-missing",
         "this route takes sessions, and the app has none",
@@ -803,6 +823,14 @@ refusals! {
     SessionEnded 409 "session.ended", "The session ended meanwhile";
     /// Nobody is logged in where something is done to the own sessions.
     SessionAnonymous 401 "session.anonymous", "Nobody is logged in";
+    /// RFC 3986 4.2: behind the prefix of a proxy the path begins with two slashes.
+    ProxyPath 400 "proxy.path", "The path could be taken for another host";
+    /// RFC 9110 15.6.3: no connection with the upstream.
+    UpstreamUnreachable 502 "proxy.unreachable", "The server behind this one cannot be reached";
+    /// RFC 9110 15.6.3: something else than an answer in HTTP.
+    UpstreamAnswer 502 "proxy.bad-answer", "The server behind this one gave no valid answer";
+    /// RFC 9110 15.6.5: no connection or no answer in time.
+    UpstreamTimedOut 504 "proxy.timed-out", "The server behind this one did not answer in time";
     /// The handler panicked, or gave an error of its own up.
     Internal 500 "handler.failed", "The server failed";
 }
