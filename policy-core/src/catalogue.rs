@@ -731,6 +731,8 @@ refusals! {
     ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
     /// RFC 9110 15.5.20: what must not follow a redirect, over plain HTTP.
     PlainHttp 421 "origin.plain-http", "This is served over https only";
+    /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
+    TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.

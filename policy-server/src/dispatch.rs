@@ -305,6 +305,8 @@ impl<S> Received<'_, S> {
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
+        } else if head.is_early && !self.may_be_early(&answerer) {
+            Some(Refusal::TooEarly)
         } else {
             self.isolated(rules, &grant).err()
         };
@@ -345,6 +347,12 @@ impl<S> Received<'_, S> {
             finish = finish.keeping_cookie(&app.guard);
         }
         Admission::Admitted(Admitted { answerer, finish, auth })
+    }
+
+    /// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
+    /// 4): what is safe, and does not act for whoever sent it first.
+    fn may_be_early(&self, answerer: &Answerer) -> bool {
+        method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
     }
 
     /// Gate 5, as far as it asks which page loads something.

@@ -63,6 +63,9 @@ pub struct Head<'a> {
     pub is_secure: bool,
     /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
     pub is_forwarded: bool,
+    /// Whether an `Early-Data` field is there: the request may be one that somebody else sent
+    /// before (RFC 8470 5.1).
+    pub is_early: bool,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
     /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
@@ -85,6 +88,7 @@ impl<'a> Head<'a> {
             content_length: Single::Absent,
             is_secure: false,
             is_forwarded: false,
+            is_early: false,
             has_upgrade: false,
             is_conditional: false,
             has_preference: false,
@@ -102,7 +106,10 @@ impl<'a> Head<'a> {
                 IF_MATCH | IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_UNMODIFIED_SINCE | IF_RANGE
                 | RANGE => head.is_conditional = true,
                 FORWARDED => head.is_forwarded = true,
-                _ => head.is_forwarded |= name.as_str().starts_with("x-forwarded-"),
+                _ => match name.as_str() {
+                    "early-data" => head.is_early = true,
+                    name => head.is_forwarded |= name.starts_with("x-forwarded-"),
+                },
             }
         }
         head

@@ -12,6 +12,8 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
+#[cfg(feature = "http3")]
+use http::{HeaderValue, header::ALT_SVC};
 use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{
@@ -184,7 +186,7 @@ async fn drive(
 ///
 /// The timer is set once and looked at when it fires, not set anew for every request: what
 /// happened in between is in [`Activity`].
-struct Timer {
+pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     /// Whether this task's waker is with the sleep already. A connection is a task of its own,
     /// so it never changes.
@@ -200,7 +202,7 @@ struct Timer {
 const LOOKS: u32 = 4;
 
 impl Timer {
-    fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
         let look = settings.idle_timeout / LOOKS;
         Self {
             sleep: Box::pin(sleep(look)),
@@ -214,7 +216,7 @@ impl Timer {
     }
 
     /// Ready when the connection should be closed.
-    fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
         if let Some(timeout) = self.header_timeout
             && activity.is_reading_head() != self.is_watching_head
         {
@@ -268,7 +270,15 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
             _ => self.app.respond(request, Some(self.peer)),
         };
-        OpenResponse { response, open, activity }
+        #[cfg(feature = "http3")]
+        let alternative = self.role.alternative().cloned();
+        OpenResponse {
+            response,
+            open,
+            activity,
+            #[cfg(feature = "http3")]
+            alternative,
+        }
     }
 }
 
@@ -277,6 +287,9 @@ struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
+    /// What it says of HTTP/3.
+    #[cfg(feature = "http3")]
+    alternative: Option<HeaderValue>,
 }
 
 impl Future for OpenResponse {
@@ -284,12 +297,23 @@ impl Future for OpenResponse {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        #[cfg(feature = "http3")]
+        let response = announced(response, self.alternative.take());
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
         }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
     }
+}
+
+/// With what it says of HTTP/3. An app that says something else knows why.
+#[cfg(feature = "http3")]
+fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
+    if let Some(alternative) = alternative {
+        response.headers_mut().entry(ALT_SVC).or_insert(alternative);
+    }
+    response
 }
 
 /// Ends a connection that is no longer HTTP when the credential that opened it ends.

@@ -2,6 +2,8 @@
 
 mod activity;
 mod connection;
+#[cfg(feature = "http3")]
+mod http3;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
@@ -40,6 +42,9 @@ pub struct Server<S> {
     service: AppService<S>,
     address: SocketAddr,
     listeners: Listeners,
+    /// The listener of HTTP/3, beside the app's.
+    #[cfg(feature = "http3")]
+    http3: Option<http3::Http3>,
     /// What is odd about them.
     notices: Vec<String>,
 }
@@ -75,6 +80,8 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// it is neither waited for nor closed.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         self.tell();
+        #[cfg(feature = "http3")]
+        let http3 = self.http3;
         let Self { service, listeners, address, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
@@ -93,11 +100,19 @@ impl<S: Send + Sync + 'static> Server<S> {
                 shutdown: shutdown.clone(),
                 alive: alive.clone(),
             };
+            #[cfg(feature = "http3")]
+            if let (Some(http3), Role::Tls { .. }) = (&http3, &*serving.role) {
+                accepting.spawn(http3.clone().accept(Arc::clone(&connections), serving.clone()));
+            }
             accepting.spawn(listener.accept(serving, Arc::clone(&connections)));
         }
         drop(alive);
         stop.await;
         accepting.shutdown().await;
+        #[cfg(feature = "http3")]
+        if let Some(http3) = &http3 {
+            http3.stop_accepting();
+        }
         tracing::info!(%address, "shutting down");
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
@@ -106,6 +121,10 @@ impl<S: Send + Sync + 'static> Server<S> {
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
             tracing::warn!(%address, "requests in flight were cut off");
             shutdown.cut();
+        }
+        #[cfg(feature = "http3")]
+        if let Some(http3) = http3 {
+            http3.close().await;
         }
     }
 
