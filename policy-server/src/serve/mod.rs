@@ -2,6 +2,8 @@
 
 mod activity;
 mod connection;
+mod frames;
+mod http2;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
