@@ -76,8 +76,9 @@ impl Nginx {
              error_log stderr crit;
              events {{ worker_connections 64; }}
              http {{
-                 log_format seen '$request_uri $upstream_status';
+                 log_format seen '$bytes_sent $request_uri $upstream_status';
                  access_log requests.log seen;
+                 lingering_timeout 20ms; client_body_timeout 1s; client_header_timeout 1s;
                  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
                  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
                  upstream app {{ server {upstream}; keepalive 1; }}
@@ -108,18 +109,19 @@ impl Nginx {
         nginx
     }
 
-    /// What it says that it forwarded: a target and what the server answered, for each.
+    /// All requests that it says it forwarded: their targets, and how the server answered.
     fn forwarded(&self) -> Vec<(String, String)> {
         let log = fs::read_to_string(self.folder.join("requests.log")).expect("its log");
         let lines = log.lines().filter_map(|line| line.rsplit_once(' '));
         let lines = lines.filter(|(_, status)| *status != "-");
-        lines.map(|(target, status)| (target.to_owned(), status.to_owned())).collect()
+        let target = |line: &str| line.split_once(' ').expect("a target").1.to_owned();
+        lines.map(|(line, status)| (target(line), status.to_owned())).collect()
     }
 
-    /// How many requests it has answered in any way.
+    /// How many requests it has answered in any way: some it gives up without a word.
     fn answered(&self) -> usize {
         let log = fs::read_to_string(self.folder.join("requests.log")).expect("its log");
-        log.lines().count()
+        log.lines().filter(|line| !line.starts_with("0 ")).count()
     }
 }
 
@@ -158,7 +160,9 @@ async fn pairs_agree(buffering: &str) {
         assert!(is_its_own, "{what}\nand then\n{answer}");
 
         // One answer for each request that nginx took, and none that belongs to nobody.
-        let answers = received.matches("HTTP/1.1 ").count() + 1;
+        // Nginx has HTTP/0.9, where an answer has no head.
+        let is_old = !received.is_empty() && !received.starts_with("HTTP/");
+        let answers = received.matches("HTTP/1.1 ").count() + usize::from(is_old) + 1;
         let logged = async {
             while nginx.answered() < answered + answers {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -167,9 +171,13 @@ async fn pairs_agree(buffering: &str) {
         soon(logged).await;
         assert_eq!(nginx.answered(), answered + answers, "{what}");
         let forwarded = nginx.forwarded().split_off(before);
-        let targets: Vec<_> = forwarded.iter().map(|(target, _)| target.as_str()).collect();
-        let seen = seen.lock().expect("a lock").clone();
-        assert_eq!(seen, targets, "{what}");
+        let mut unseen: Vec<_> = forwarded.iter().collect();
+        for target in seen.lock().expect("a lock").iter() {
+            let at = unseen.iter().position(|(forwarded, _)| forwarded == target);
+            unseen.swap_remove(at.unwrap_or_else(|| panic!("{target} came in unasked: {what}")));
+        }
+        // What the parser refused, it refused to nginx: nothing else was lost on the way.
+        assert!(unseen.iter().all(|(_, status)| status == "400"), "{unseen:?}: {what}");
         if let Want::Served(200) = case.want {
             passed += usize::from(forwarded.len() == 3);
         }
