@@ -146,6 +146,7 @@
 // For the routes of this crate's own: generated code names it.
 extern crate self as policy_server;
 
+mod access_log;
 mod app;
 mod arguments;
 mod assemble;
@@ -156,10 +157,12 @@ mod defaults;
 mod dispatch;
 mod endings;
 mod error;
+mod exchange;
 pub mod extract;
 mod finish;
 mod guard;
 mod handler;
+mod health;
 mod jsonp;
 mod layer;
 mod limits;
@@ -169,6 +172,7 @@ mod partial;
 mod principal;
 mod problem;
 mod report;
+mod request_id;
 pub mod response;
 mod response_future;
 mod route;
@@ -214,6 +218,7 @@ pub use policy_macros::{
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
+pub use request_id::RequestId;
 pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};

@@ -18,7 +18,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::Service,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
     sync::OwnedSemaphorePermit,
@@ -28,6 +28,7 @@ use tokio::{
 use super::{
     Serving,
     activity::{Activity, OpenRequest},
+    executor::{StreamExecutor, WithStreams},
     peer::Peer,
     settings::Settings,
     shutdown::{Phase, Shutdown},
@@ -59,10 +60,12 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let io = TokioIo::new(Watched::new(Socket::Tcp(stream), Arc::clone(&activity), permit));
     if is_http2 {
         let timer = Timer::new(settings, None);
-        let connection = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
-            .serve_connection(io, service);
+        let connection = WithStreams::new(|executor| {
+            http2::Builder::new(executor)
+                .timer(TokioTimer::new())
+                .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
+                .serve_connection(io, service)
+        });
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
@@ -113,12 +116,13 @@ where
     }
 }
 
-impl<S> Graceful for http2::Connection<TokioIo<Watched>, ConnectionService<S>, TokioExecutor>
+impl<S> Graceful
+    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService<S>, StreamExecutor>>
 where
     S: Send + Sync + 'static,
 {
     fn end(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+        self.connection().graceful_shutdown();
     }
 }
 

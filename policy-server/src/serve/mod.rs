@@ -2,6 +2,7 @@
 
 mod activity;
 mod connection;
+mod executor;
 mod peer;
 mod settings;
 mod shutdown;
