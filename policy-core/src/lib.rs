@@ -17,6 +17,7 @@
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `gate`: what is asked of every request before its handler runs
+//! - `forwarding`: what a gateway does to the messages that it passes on
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
 //!
@@ -37,6 +38,8 @@ mod const_text;
 pub mod cookie;
 pub mod cors;
 pub mod csrf;
+#[cfg(feature = "engine")]
+pub mod forwarding;
 #[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;

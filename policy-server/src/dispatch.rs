@@ -18,7 +18,7 @@ use policy_core::{
     Refusal,
     cache::Happened,
     cors::Grant,
-    gate::{Head, Single},
+    gate::{Head, OwnOrigin, Single},
     headers::{Nonce, SecurityHeaders},
     isolation::FetchMetadata,
     jsonp::JsonpPolicy,
@@ -76,8 +76,10 @@ where
     S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
+    let mut head = Head::read(&request);
+    // Another server that has the app speaks https, if anything is to be right about its origin.
+    head.is_secure = peer.map_or(app.own_origin != OwnOrigin::Development, |peer| peer.is_tls);
     let peer = peer.map(|peer| peer.address);
-    let head = Head::read(&request);
     let id = exchange.as_ref().and_then(|exchange| exchange.id());
     let span = telemetry::span(&head, peer.map(|peer| peer.ip()), id);
     let entered = span.enter();

@@ -58,6 +58,9 @@ pub struct Head<'a> {
     pub request_method: Single<'a>,
     /// `Content-Length`
     pub content_length: Single<'a>,
+    /// Whether it came over TLS. The fields do not say it: [`Head::read`] leaves it `false`, and who
+    /// knows the connection sets it.
+    pub is_secure: bool,
     /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
     pub is_forwarded: bool,
     /// Whether an `Upgrade` field is there.
@@ -80,6 +83,7 @@ impl<'a> Head<'a> {
             origin: Single::Absent,
             request_method: Single::Absent,
             content_length: Single::Absent,
+            is_secure: false,
             is_forwarded: false,
             has_upgrade: false,
             is_conditional: false,

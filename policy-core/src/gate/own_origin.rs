@@ -57,6 +57,17 @@ impl PublicOrigin {
     pub fn authority(&self) -> &str {
         &self.authority
     }
+
+    /// The host, without a port; an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        let port = self.authority.rfind(':').filter(|_| !self.authority.ends_with(']'));
+        port.and_then(|at| self.authority.get(..at)).unwrap_or(&self.authority)
+    }
+
+    /// Whether it names this machine, as in a test.
+    pub fn is_loopback(&self) -> bool {
+        crate::origin::is_loopback_host(self.host().as_bytes())
+    }
 }
 
 impl fmt::Debug for PublicOrigin {
@@ -103,7 +114,8 @@ impl OwnOrigin {
         match self {
             Self::Public(own) => origin == own.text.as_bytes(),
             Self::Development => {
-                let named = origin.strip_prefix(b"http://");
+                let scheme: &[u8] = if head.is_secure { b"https://" } else { b"http://" };
+                let named = origin.strip_prefix(scheme);
                 named.is_some_and(|named| requested_host(head).is_ok_and(|host| named == host))
             }
         }

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
+    net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
@@ -29,6 +30,7 @@ use super::{
     Serving,
     activity::{Activity, OpenRequest},
     executor::{StreamExecutor, WithStreams},
+    listen::Role,
     peer::Peer,
     settings::Settings,
     shutdown::{Phase, Shutdown},
@@ -43,22 +45,26 @@ const PREFACE: &[u8] = b"PRI ";
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     stream: TcpStream,
-    peer: Peer,
+    address: SocketAddr,
     serving: Serving<S>,
     permit: OwnedSemaphorePermit,
 ) {
-    let Serving { service, shutdown, alive } = serving;
+    let Serving { service, role, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
     // Answers are written whole; waiting to fill a segment only delays them.
     let _ = stream.set_nodelay(true);
-    let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
-        return;
+    let established = tokio::select! {
+        established = establish(stream, &role) => established,
+        () = sleep(settings.header_timeout) => None,
+        () = shutdown.left(Phase::Serve) => None,
     };
+    let Some((socket, protocol)) = established else { return };
+    let peer = Peer { address, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::default());
-    let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
-    let io = TokioIo::new(Watched::new(Socket::Tcp(stream), Arc::clone(&activity), permit));
-    if is_http2 {
+    let service = ConnectionService { app: service, role, peer, activity: Arc::clone(&activity) };
+    let io = TokioIo::new(Watched::new(socket, Arc::clone(&activity), permit));
+    if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
             http2::Builder::new(executor)
@@ -81,24 +87,40 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     drop(alive);
 }
 
-/// Looks at the first bytes without taking them; `None` if they do not come in time.
-async fn speaks_http2(stream: &TcpStream, timeout: Duration, shutdown: &Shutdown) -> Option<bool> {
-    let mut bytes = [0; PREFACE.len()];
-    let first_bytes = async {
-        loop {
-            let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
-            let begun = bytes.get(..begun)?;
-            if !PREFACE.starts_with(begun) || begun.len() == PREFACE.len() {
-                return Some(begun == PREFACE);
-            }
-            // What was peeked at stays readable, so there is nothing to wait for but time.
-            tokio::time::sleep(Duration::from_millis(10)).await;
+/// What is spoken once a connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// What comes before HTTP: TLS where the listener speaks it, and which version of HTTP follows.
+/// `None` if the client speaks something else, or goes away.
+async fn establish(stream: TcpStream, role: &Role) -> Option<(Socket, Protocol)> {
+    match role {
+        #[cfg(feature = "tls")]
+        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await,
+        _ => {
+            let protocol = by_first_bytes(&stream).await?;
+            Some((Socket::Tcp(stream), protocol))
         }
-    };
-    tokio::select! {
-        first = first_bytes => first,
-        () = sleep(timeout) => None,
-        () = shutdown.left(Phase::Serve) => None,
+    }
+}
+
+/// Looks at the first bytes without taking them.
+async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
+    let mut bytes = [0; PREFACE.len()];
+    loop {
+        let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        let begun = bytes.get(..begun)?;
+        if begun == PREFACE {
+            return Some(Protocol::Http2);
+        }
+        if !PREFACE.starts_with(begun) {
+            return Some(Protocol::Http1);
+        }
+        // What was peeked at stays readable, so there is nothing to wait for but time.
+        sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -233,6 +255,7 @@ impl Timer {
 /// The app, as one connection calls it.
 struct ConnectionService<S> {
     app: AppService<S>,
+    role: Arc<Role>,
     peer: Peer,
     activity: Arc<Activity>,
 }
@@ -244,7 +267,12 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
 
     fn call(&self, request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
-        OpenResponse { response: self.app.respond(request, Some(self.peer)), open, activity }
+        let response = match &*self.role {
+            #[cfg(feature = "tls")]
+            Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
+            _ => self.app.respond(request, Some(self.peer)),
+        };
+        OpenResponse { response, open, activity }
     }
 }
 

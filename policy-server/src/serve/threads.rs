@@ -18,55 +18,60 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 /// A thread with a runtime of its own for each core. They end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Cores {
-    cores: Vec<Core>,
+    runtimes: Vec<Handle>,
+    /// The threads go on for as long as these are there.
+    going_on: Vec<oneshot::Sender<()>>,
     /// Ends with the last of the threads.
     all_ended: mpsc::Receiver<()>,
-}
-
-#[derive(Debug)]
-struct Core {
-    runtime: Handle,
-    /// The thread goes on for as long as this is there.
-    _running: oneshot::Sender<()>,
 }
 
 impl Cores {
     pub(super) fn start() -> io::Result<Self> {
         let (running, all_ended) = mpsc::channel(1);
-        let count = available_parallelism().map_or(1, usize::from);
-        let cores: io::Result<_> =
-            (0..count).map(|number| Core::start(number, running.clone())).collect();
-        Ok(Self { cores: cores?, all_ended })
+        let mut cores = Self { runtimes: Vec::new(), going_on: Vec::new(), all_ended };
+        for number in 0..count() {
+            let (runtime, going_on) = start(number, running.clone())?;
+            cores.runtimes.push(runtime);
+            cores.going_on.push(going_on);
+        }
+        Ok(cores)
     }
 
-    pub(super) fn runtimes(&self) -> impl ExactSizeIterator<Item = &Handle> {
-        self.cores.iter().map(|core| &core.runtime)
+    pub(super) fn runtimes(&self) -> &[Handle] {
+        &self.runtimes
     }
 
     /// Ends the threads, and waits for it.
     pub(super) async fn end(self) {
-        let Self { cores, mut all_ended } = self;
-        drop(cores);
+        let Self { going_on, mut all_ended, .. } = self;
+        drop(going_on);
         // Nothing is ever sent.
         all_ended.recv().await;
     }
 }
 
-impl Core {
-    fn start(number: usize, running: mpsc::Sender<()>) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let handle = runtime.handle().clone();
-        let (going_on, ended) = oneshot::channel();
-        thread::Builder::new().name(format!("policy-core-{number}")).spawn(move || {
-            runtime.block_on(async {
-                // The sender is dropped, and sends nothing.
-                let _ = ended.await;
-                finish(&runtime).await;
-            });
-            drop((runtime, running));
-        })?;
-        Ok(Self { runtime: handle, _running: going_on })
-    }
+/// How many cores this process may use.
+pub(super) fn count() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// The runtime of a core, and what keeps its thread going.
+fn start(
+    number: usize,
+    running: mpsc::Sender<()>,
+) -> io::Result<(Handle, oneshot::Sender<()>)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (going_on, ended) = oneshot::channel();
+    thread::Builder::new().name(format!("policy-core-{number}")).spawn(move || {
+        runtime.block_on(async {
+            // The sender is dropped, and sends nothing.
+            let _ = ended.await;
+            finish(&runtime).await;
+        });
+        drop((runtime, running));
+    })?;
+    Ok((handle, going_on))
 }
 
 /// Lets what is left on a runtime end.
@@ -89,8 +94,8 @@ mod tests {
     #[tokio::test]
     async fn tasks_stay_on_the_thread_of_their_core() {
         let cores = Cores::start().unwrap();
-        assert_eq!(cores.runtimes().len(), available_parallelism().unwrap().get());
-        for (number, runtime) in cores.runtimes().enumerate() {
+        assert_eq!(cores.runtimes().len(), count());
+        for (number, runtime) in cores.runtimes().iter().enumerate() {
             let name = || thread::current().name().map(str::to_owned);
             let of_child = runtime.spawn(async move {
                 tokio::task::yield_now().await;
@@ -107,7 +112,7 @@ mod tests {
         let cores = Cores::start().unwrap();
         let is_done = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&is_done);
-        let runtime = cores.runtimes().next().unwrap();
+        let runtime = cores.runtimes().first().unwrap();
         runtime.spawn(async move {
             tokio::time::sleep(Duration::from_millis(50)).await;
             noted.store(true, SeqCst);
