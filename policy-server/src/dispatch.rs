@@ -58,9 +58,7 @@ where
     let client = peer.map(|peer| peer.address.ip());
     match Exchange::begin(app, &mut request, client, false) {
         None => gates(app, request, peer, None),
-        Some(mut exchange) => {
-            gates(app, request, peer, Some(&mut exchange)).observed(exchange)
-        }
+        Some(mut exchange) => gates(app, request, peer, Some(&mut exchange)).observed(exchange),
     }
 }
 

@@ -109,7 +109,7 @@ mod tests {
             .public_origin("https://api.shop.example")
             .cors(EVERYBODY)
             .cache(CachePolicy::public().max_age(60).build())
-            .isolation(Isolation::same_origin())
+            .isolation(Isolation::SameOrigin)
             .limits(Limits::NONE.rate(Rate::per_second(1)).concurrency(1))
             .health("/healthz")
             .readiness("/readyz")

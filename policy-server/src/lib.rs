@@ -45,6 +45,7 @@
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
 //!   how a start fails. [`response`] has what is said beside an answer.
+//! - [`operation`] is how to run an app: probes, logs, runtimes, limits.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
 //!   that name, has browsers for tests.
@@ -167,6 +168,7 @@ mod jsonp;
 mod layer;
 mod limits;
 mod mount;
+pub mod operation;
 mod parameters;
 mod partial;
 mod principal;

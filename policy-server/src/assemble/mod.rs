@@ -312,7 +312,9 @@ impl Assembler<'_> {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match routes.get(taken) {
-                Some(AssembledRoute { path, is_probe: true, .. }) => format!("the probe at `{path}`"),
+                Some(AssembledRoute { path, is_probe: true, .. }) => {
+                    format!("the probe at `{path}`")
+                }
                 Some(AssembledRoute { path, description: None, .. }) => {
                     format!("the mount at `{path}`")
                 }

@@ -126,7 +126,8 @@ fn run(work: &mut Vec<Work>) {
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = || work.as_mut().poll(&mut context);
         // A panic ends this request, as it ends a task.
-        if is_late || catch_unwind(AssertUnwindSafe(&mut poll)).is_ok_and(|poll| poll.is_pending()) {
+        if is_late || catch_unwind(AssertUnwindSafe(&mut poll)).is_ok_and(|poll| poll.is_pending())
+        {
             spawn(work);
         }
         is_late |= begun.elapsed() > SHARE;

@@ -56,10 +56,7 @@ pub(super) fn count() -> usize {
 }
 
 /// The runtime of a core, and what keeps its thread going.
-fn start(
-    number: usize,
-    running: mpsc::Sender<()>,
-) -> io::Result<(Handle, oneshot::Sender<()>)> {
+fn start(number: usize, running: mpsc::Sender<()>) -> io::Result<(Handle, oneshot::Sender<()>)> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
     let (going_on, ended) = oneshot::channel();
