@@ -259,6 +259,26 @@ rules! {
     PublicOriginInsecure Error "app.public-origin-insecure",
         "the public origin of a service is `https`",
         "write it with `https://`, or leave `public_origin` out while developing on loopback";
+    /// A network that is none.
+    NetworkMalformed Error "proxies.network",
+        "this is not a network",
+        "write an address and the length of its prefix, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address";
+    /// A network with more bits than its prefix.
+    NetworkHostBits Error "proxies.network-host-bits",
+        "this address has bits behind its prefix, so nobody knows which network is meant",
+        "write the first address of the network, such as `10.0.0.0/8`, or one address without a prefix";
+    /// Nobody to believe.
+    ProxiesMissing Error "proxies.missing",
+        "the list of proxies is empty, so nobody is believed",
+        "name the networks of the proxies, or remove `App::behind`";
+    /// Nothing to believe.
+    ProxiesUnsaid Error "proxies.unsaid",
+        "nothing here says how the proxies tell who sent a request",
+        "add what they are set up to send: `.forwarded()`, `.x_forwarded()` or `.proxy_protocol()`";
+    /// Everybody is believed.
+    ProxiesEverybody Error "proxies.everybody",
+        "this network is everybody, so each client may say that it is another one",
+        "name the networks of the proxies; where nobody else can reach the server, add `.dangerous_everybody()`";
     /// A route that names sessions in an app that has none.
     SessionsMissing Error "auth.sessions-missing",
         "this route takes sessions, and the app has none",
@@ -665,6 +685,8 @@ refusals! {
     HostNotLoopback 421 "origin.host-not-loopback", "A server without a public origin answers loopback hosts only";
     /// A forwarding field, in the development profile.
     ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
+    /// RFC 9110 7.4: a proxy says that the client asked for another scheme than the public origin's.
+    SchemeInsecure 421 "origin.scheme-insecure", "This server answers requests over https only";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.

@@ -16,6 +16,7 @@
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
+//! - `forwarded`: what proxies say about those in front of them
 //! - `gate`: what is asked of every request before its handler runs
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
@@ -37,6 +38,8 @@ mod const_text;
 pub mod cookie;
 pub mod cors;
 pub mod csrf;
+#[cfg(feature = "engine")]
+pub mod forwarded;
 #[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;
