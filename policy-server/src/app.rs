@@ -13,6 +13,7 @@ use crate::{
     defaults::{Defaults, policy_methods},
     error::Error,
     mount::{Mount, SharedService},
+    proxies::Proxies,
     route::Route,
     scheme::{Scheme, Schemes},
     scope::Scope,
@@ -64,6 +65,7 @@ pub struct App<S> {
     pub(crate) schemes: Schemes,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
+    pub(crate) proxies: Option<Proxies>,
 }
 
 /// Where a run-time list of origins comes from.
@@ -94,6 +96,7 @@ impl<S> App<S> {
             schemes: Schemes::default(),
             clock: Clock::system(),
             random: Random::system(),
+            proxies: None,
         }
     }
 
@@ -104,6 +107,13 @@ impl<S> App<S> {
     /// answers nothing that names another host or came through a proxy.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
+        self
+    }
+
+    /// Stands behind these proxies, and believes what they say about the clients in front of them.
+    /// Nobody else is believed, and without this nobody at all.
+    pub fn behind(mut self, proxies: Proxies) -> Self {
+        self.proxies = Some(proxies);
         self
     }
 

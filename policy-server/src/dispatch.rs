@@ -2,7 +2,6 @@
 
 use std::{
     future::ready,
-    net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -28,6 +27,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
+    client::Client,
     finish::{Finish, without_content},
     guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
@@ -40,25 +40,28 @@ use crate::{
     response_future::{ResponseFuture, Running, panicked},
     router::Path,
     rules::Rules,
-    serve::Peer,
     telemetry,
 };
 
 /// Asks the gates, and starts what answers.
 pub(crate) fn dispatch<S, B>(
     app: &Arc<Assembled<S>>,
-    request: Request<B>,
-    peer: Option<Peer>,
+    mut request: Request<B>,
+    mut client: Client,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    let peer = peer.map(|peer| peer.address);
-    let head = Head::read(&request);
-    let span = telemetry::span(&head);
+    let mut head = Head::read(&request);
+    if client.is_to_hear(&head) {
+        client.hear(request.headers_mut(), app.proxies.as_ref());
+        head = Head::read(&request);
+    }
+    client.note(&mut head);
+    let span = telemetry::span(&head, &client);
     let entered = span.enter();
-    let admitted = match admit(app, &head, request.headers(), peer) {
+    let admitted = match admit(app, &head, request.headers(), &client) {
         Admission::Admitted(admitted) => admitted,
         Admission::Answered(response) => {
             span.record("status", response.status().as_u16());
@@ -90,7 +93,7 @@ where
     let (body, progress) = body::limit(body, rules.body);
     let request = Request::from_parts(parts, body);
     let timeout = rules.timeout;
-    let behind = Behind { app: Arc::clone(app), rules, answerer, peer };
+    let behind = Behind { app: Arc::clone(app), rules, answerer, client };
     // The parameters of a path are parsed right here, by code of the user's.
     let answer = catch_unwind(AssertUnwindSafe(|| match auth {
         Some(auth) => behind.guarded(auth, request),
@@ -106,7 +109,7 @@ struct Behind<S> {
     app: Arc<Assembled<S>>,
     rules: Arc<Rules>,
     answerer: Answerer,
-    peer: Option<SocketAddr>,
+    client: Client,
 }
 
 impl<S: Send + Sync + 'static> Behind<S> {
@@ -152,7 +155,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
             return self.permitted(request, auth);
         };
         let limit = Arc::clone(limit);
-        let taken = limit.take_principal(auth.principal(), self.peer);
+        let taken = limit.take_principal(auth.principal(), self.client.address());
         let answer = match &taken {
             Ok(_) => self.permitted(request, auth),
             Err(_) => answered(self.app.guard.refuse(Refusal::RateExceeded, &request)),
@@ -182,7 +185,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
     fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         match self.rules.jsonp {
             Some(policy) => self.script(policy, request),
-            None => self.answerer.start(self.app, request, self.peer, auth),
+            None => self.answerer.start(self.app, request, self.client, auth),
         }
     }
 
@@ -192,7 +195,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
             Ok(callback) => callback,
             Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
         };
-        let answer = self.answerer.start(self.app, request, self.peer, None);
+        let answer = self.answerer.start(self.app, request, self.client, None);
         match callback {
             None => answer,
             Some(callback) => Box::pin(async move { jsonp::script(&callback, answer.await).await }),
@@ -242,17 +245,20 @@ impl Answerer {
     fn start<S>(
         self,
         app: Arc<Assembled<S>>,
-        request: Request<Body>,
-        peer: Option<SocketAddr>,
+        mut request: Request<Body>,
+        client: Client,
         auth: Option<&Arc<RequestAuth>>,
     ) -> BoxFuture {
         match self {
             Self::Fallback(service) => service.run(request),
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
-                Some(Target::Service(service)) => service.run(partial::whole(request)),
+                Some(Target::Service(service)) => {
+                    request.extensions_mut().insert(client);
+                    service.run(partial::whole(request))
+                }
                 Some(Target::Handler(call)) => {
                     let (call, auth) = (*call, auth.map(Arc::clone));
-                    call(Call { request, values, peer, app, route, auth })
+                    call(Call { request, values, client, app, route, auth })
                 }
                 // The router names routes of its own app only.
                 None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
@@ -266,10 +272,11 @@ fn admit<S>(
     app: &Assembled<S>,
     head: &Head<'_>,
     headers: &HeaderMap,
-    peer: Option<SocketAddr>,
+    client: &Client,
 ) -> Admission {
-    let request = Received { app, head, headers, peer };
-    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
+    let request = Received { app, head, headers, client };
+    let admitted = head.target().and_then(|()| app.own_origin.admit(head));
+    if let Err(refusal) = admitted.and_then(|()| client.admit(&app.own_origin)) {
         return request.refuse(refusal, &app.outside, Grant::Unasked);
     }
     if head.is_asterisk() {
@@ -292,14 +299,14 @@ struct Received<'a, S> {
     app: &'a Assembled<S>,
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
-    peer: Option<SocketAddr>,
+    client: &'a Client,
 }
 
 impl<S> Received<'_, S> {
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
-        let Self { app, head, headers, peer } = *self;
+        let Self { app, head, headers, client } = *self;
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
@@ -314,7 +321,7 @@ impl<S> Received<'_, S> {
         // Where nobody is asked who they are, a client is its address.
         let is_counted = |limit: &&Arc<RateLimit>| limit.is_by_address() || guard.is_none();
         if let Some(limit) = rules.rate.as_ref().filter(is_counted) {
-            match limit.take_address(peer) {
+            match limit.take_address(client.address()) {
                 Ok(taken) => granted = Some(taken),
                 Err(refused) => {
                     let mut response = self.problem(Refusal::RateExceeded);

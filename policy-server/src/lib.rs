@@ -150,6 +150,7 @@ mod app;
 mod arguments;
 mod assemble;
 mod body;
+mod client;
 mod clock;
 mod config_file;
 mod defaults;
@@ -168,6 +169,7 @@ mod parameters;
 mod partial;
 mod principal;
 mod problem;
+mod proxies;
 mod report;
 pub mod response;
 mod response_future;
@@ -214,6 +216,7 @@ pub use policy_macros::{
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
+pub use proxies::Proxies;
 pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
@@ -232,8 +235,8 @@ pub mod prelude {
         IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope,
         Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{
-            Accept, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr, Preconditions, Query,
-            State, Valid, Validate,
+            Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
+            Preconditions, Query, State, Valid, Validate,
         },
         get, head, headers, isolation, jsonp, limit, options, patch, post, put,
         response::{ETag, LastModified},

@@ -12,6 +12,8 @@ use policy_core::{
 };
 use tracing::{Span, level_filters::LevelFilter};
 
+use crate::client::Client;
+
 /// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
 /// must not become a flood of lines. What a client sent is escaped.
 #[derive(Debug, Default)]
@@ -76,7 +78,7 @@ impl RefusalLog {
 }
 
 /// The span of one request; without a subscriber it costs one comparison.
-pub(crate) fn span(head: &Head<'_>) -> Span {
+pub(crate) fn span(head: &Head<'_>, client: &Client) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();
     }
@@ -84,6 +86,7 @@ pub(crate) fn span(head: &Head<'_>) -> Span {
         "request",
         method = %head.method,
         path = %cut(head.path).escape_debug(),
+        client = client.address().map(tracing::field::display),
         route = tracing::field::Empty,
         code = tracing::field::Empty,
         status = tracing::field::Empty,

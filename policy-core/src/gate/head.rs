@@ -60,6 +60,9 @@ pub struct Head<'a> {
     pub content_length: Single<'a>,
     /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
     pub is_forwarded: bool,
+    /// The host that the client asked for, where a trusted proxy says it. It is not read from the
+    /// request here: whom to trust, the server knows.
+    pub forwarded_host: Option<&'a str>,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
     /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
@@ -81,6 +84,7 @@ impl<'a> Head<'a> {
             request_method: Single::Absent,
             content_length: Single::Absent,
             is_forwarded: false,
+            forwarded_host: None,
             has_upgrade: false,
             is_conditional: false,
             has_preference: false,

@@ -110,8 +110,15 @@ impl OwnOrigin {
     }
 }
 
-/// The authority that the request is for: that of an absolute target, else the Host field.
+/// The authority that the request is for: what a trusted proxy says, else what is in the request,
+/// which has to be well-formed anyway.
 fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
+    let named = named_host(head)?;
+    Ok(head.forwarded_host.map_or(named, str::as_bytes))
+}
+
+/// The authority that the request names: that of an absolute target, else the Host field.
+fn named_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     let authority = head.uri.authority().map(Authority::as_str);
     match (head.host, authority) {
         (Single::Repeated, _) => Err(Refusal::HostRepeated),

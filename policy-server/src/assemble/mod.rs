@@ -28,6 +28,7 @@ use crate::{
     guard::{Guard, RouteGuard},
     handler::{BoxFuture, Call, Description},
     mount::{Mount, SharedService},
+    proxies::TrustedProxies,
     route::Route,
     router::{AddError, Router, RouterBuilder},
     rules::Rules,
@@ -54,6 +55,7 @@ pub(crate) struct Assembled<S> {
     pub(crate) random: Random,
     pub(crate) settings: Settings,
     pub(crate) guard: Arc<Guard>,
+    pub(crate) proxies: Option<TrustedProxies>,
 }
 
 /// One route of an app that passed every check.
@@ -199,6 +201,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         StartProblem::Rule { place, rule, value }
     }));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
+    let proxies = app.proxies.and_then(|proxies| {
+        let checked = proxies.check();
+        checked.map_err(|found| problems.extend(found)).ok()
+    });
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
@@ -214,6 +220,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         random: app.random.clone(),
         settings: app.settings,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
+        proxies,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })

@@ -3,6 +3,8 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
+    io,
+    net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
@@ -29,6 +31,7 @@ use super::{
     Serving,
     activity::{Activity, OpenRequest},
     peer::Peer,
+    proxy_protocol,
     settings::Settings,
     shutdown::{Phase, Shutdown},
     socket::Socket,
@@ -41,8 +44,8 @@ const PREFACE: &[u8] = b"PRI ";
 
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
-    stream: TcpStream,
-    peer: Peer,
+    mut stream: TcpStream,
+    mut peer: Peer,
     serving: Serving<S>,
     permit: OwnedSemaphorePermit,
 ) {
@@ -51,6 +54,13 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let settings = &app.settings;
     // Answers are written whole; waiting to fill a segment only delays them.
     let _ = stream.set_nodelay(true);
+    if app.proxies.as_ref().is_some_and(|proxies| proxies.sends_header(peer.address.ip())) {
+        let Some(client) = behind_header(&mut stream, settings.header_timeout, &shutdown).await
+        else {
+            return;
+        };
+        peer.client = client;
+    }
     let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
         return;
     };
@@ -76,6 +86,26 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
         drive(Box::pin(connection), timer, activity, shutdown).await;
     }
     drop(alive);
+}
+
+/// The client for whom a proxy speaks; `None` if its header does not come in time, or is none.
+async fn behind_header(
+    stream: &mut TcpStream,
+    timeout: Duration,
+    shutdown: &Shutdown,
+) -> Option<Option<SocketAddr>> {
+    let taken = tokio::select! {
+        taken = proxy_protocol::take(stream) => taken,
+        () = sleep(timeout) => Err(io::ErrorKind::TimedOut.into()),
+        () = shutdown.left(Phase::Serve) => return None,
+    };
+    match taken {
+        Ok(client) => Some(client),
+        Err(error) => {
+            tracing::debug!(%error, "no header of the PROXY protocol from a proxy");
+            None
+        }
+    }
 }
 
 /// Looks at the first bytes without taking them; `None` if they do not come in time.

@@ -3,6 +3,7 @@
 mod activity;
 mod connection;
 mod peer;
+mod proxy_protocol;
 mod settings;
 mod shutdown;
 mod socket;
@@ -88,7 +89,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         let serving = Serving { service: service.clone(), shutdown: shutdown.clone(), alive };
         tokio::select! {
             () = accept(&listener, &connections, |stream, peer, permit| {
-                let peer = Peer { address: peer, is_tls: false };
+                let peer = Peer { address: peer, client: None, is_tls: false };
                 tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
             }) => (),
             () = stop => (),
