@@ -17,6 +17,7 @@
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
 //! - `forwarded`: what proxies say about those in front of them
+//! - `tunnel`: where a CONNECT may lead
 //! - `gate`: what is asked of every request before its handler runs
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
@@ -62,6 +63,8 @@ pub mod testing;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+#[cfg(feature = "engine")]
+pub mod tunnel;
 mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;

@@ -3,6 +3,7 @@
 use std::{
     future::ready,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
 };
 
@@ -12,9 +13,12 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use hyper::ext::Protocol;
 use policy_core::{
     Refusal,
+    auth::AuthPolicy,
     cache::Happened,
     cors::Grant,
     gate::{Head, Single},
@@ -40,8 +44,11 @@ use crate::{
     response_future::{ResponseFuture, Running, panicked},
     router::Path,
     rules::Rules,
-    telemetry,
+    telemetry, trace, tunnel,
 };
+
+/// Done when what a tunnel stands on ends.
+type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Asks the gates, and starts what answers.
 pub(crate) fn dispatch<S, B>(
@@ -59,9 +66,13 @@ where
         head = Head::read(&request);
     }
     client.note(&mut head);
+    let has_content = *head.method == Method::TRACE && !request.body().is_end_stream();
+    if *head.method == Method::CONNECT {
+        head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
+    }
     let span = telemetry::span(&head, &client);
     let entered = span.enter();
-    let admitted = match admit(app, &head, request.headers(), &client) {
+    let admitted = match admit(app, &head, request.headers(), &client, has_content) {
         Admission::Admitted(admitted) => admitted,
         Admission::Answered(response) => {
             span.record("status", response.status().as_u16());
@@ -90,6 +101,10 @@ where
             }
         }
     }
+    let is_tunnel = matches!(answerer, Answerer::Tunnel);
+    if is_tunnel {
+        tunnel::present(&mut parts.headers);
+    }
     let (body, progress) = body::limit(body, rules.body);
     let request = Request::from_parts(parts, body);
     let timeout = rules.timeout;
@@ -100,6 +115,7 @@ where
         None => (behind.answer(request, None), None),
     }));
     let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
+    let answer = if is_tunnel { Box::pin(answer.map(tunnel::as_proxy)) } else { answer };
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, auth, progress, timeout, span))
 }
@@ -228,6 +244,8 @@ enum Answerer {
     /// The route at this place, with the parameters of its path.
     Route(usize, Values),
     Fallback(SharedService),
+    /// The tunnel of the app.
+    Tunnel,
 }
 
 impl Answerer {
@@ -236,6 +254,10 @@ impl Answerer {
         match self {
             Self::Route(route, _) => app.guard_of(*route),
             Self::Fallback(_) => None,
+            Self::Tunnel => {
+                let guard = app.tunnel.as_ref().map(|tunnel| &tunnel.guard);
+                guard.filter(|guard| guard.auth != AuthPolicy::Public)
+            }
         }
     }
 
@@ -251,6 +273,16 @@ impl Answerer {
     ) -> BoxFuture {
         match self {
             Self::Fallback(service) => service.run(request),
+            Self::Tunnel => match &app.tunnel {
+                Some(tunnel) => {
+                    let ended: BoxedEnd = match auth {
+                        Some(auth) => Box::pin(auth.until_ended()),
+                        None => Box::pin(app.guard.endings.end_of_service()),
+                    };
+                    Box::pin(Arc::clone(&tunnel.opens).open(request, ended))
+                }
+                None => answered(Problem::from(Refusal::TargetForm).into_response()),
+            },
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
                 Some(Target::Service(service)) => {
                     request.extensions_mut().insert(client);
@@ -273,8 +305,14 @@ fn admit<S>(
     head: &Head<'_>,
     headers: &HeaderMap,
     client: &Client,
+    has_content: bool,
 ) -> Admission {
     let request = Received { app, head, headers, client };
+    if head.is_tunnel()
+        && let Some(tunnel) = &app.tunnel
+    {
+        return request.tunnel(&tunnel.rules);
+    }
     let admitted = head.target().and_then(|()| app.own_origin.admit(head));
     if let Err(refusal) = admitted.and_then(|()| client.admit(&app.own_origin)) {
         return request.refuse(refusal, &app.outside, Grant::Unasked);
@@ -282,13 +320,21 @@ fn admit<S>(
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
     }
+    if *head.method == Method::TRACE && app.traces {
+        return request.trace(has_content);
+    }
+    if head.protocol.is_some() && !head.is_extended_websocket() {
+        return request.refuse(Refusal::ProtocolUnknown, &app.outside, Grant::Unasked);
+    }
     let Some((path, values)) = app.router.find(head.path) else {
         return request.unknown_path();
     };
     if head.is_preflight() {
         return request.preflight(path);
     }
-    match path.served(head.method) {
+    // RFC 8441 5: what GET with `Upgrade` is over HTTP/1.1.
+    let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
+    match path.served(method) {
         Some(served) => request.admit(Answerer::Route(served.route, values), &served.rules),
         None => request.not_served(path),
     }
@@ -350,6 +396,29 @@ impl<S> Received<'_, S> {
             finish = finish.keeping_cookie(&app.guard);
         }
         Admission::Admitted(Admitted { answerer, finish, auth })
+    }
+
+    /// A CONNECT for a tunnel: it names the host that it leads to, not this server.
+    fn tunnel(&self, rules: &Arc<Rules>) -> Admission {
+        let Self { app, head, client, .. } = *self;
+        let admitted = head.authority().and_then(|_| client.admit(&app.own_origin));
+        match admitted {
+            // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
+            Ok(()) if head.origin != Single::Absent => {
+                self.refuse(Refusal::TunnelOrigin, &app.outside, Grant::Unasked)
+            }
+            Ok(()) => self.admit(Answerer::Tunnel, rules),
+            Err(refusal) => self.refuse(refusal, &app.outside, Grant::Unasked),
+        }
+    }
+
+    /// The request itself, for nobody to share.
+    fn trace(&self, has_content: bool) -> Admission {
+        let outside = &self.app.outside;
+        match trace::answer(self.head, self.headers, has_content) {
+            Ok(response) => self.answered(response, outside, Grant::Unasked),
+            Err(refusal) => self.refuse(refusal, outside, Grant::Unasked),
+        }
     }
 
     /// Gate 5, as far as it asks which page loads something.

@@ -150,6 +150,7 @@ mod app;
 mod arguments;
 mod assemble;
 mod body;
+mod callers;
 mod client;
 mod clock;
 mod config_file;
@@ -170,6 +171,7 @@ mod partial;
 mod principal;
 mod problem;
 mod proxies;
+mod relay;
 mod report;
 pub mod response;
 mod response_future;
@@ -188,6 +190,8 @@ mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tokens;
+mod trace;
+mod tunnel;
 
 pub use app::App;
 pub use axum_core::{
@@ -195,6 +199,7 @@ pub use axum_core::{
     extract::{FromRef, Request},
     response::{IntoResponse, Response},
 };
+pub use callers::Callers;
 pub use clock::{Clock, Random};
 pub use error::{Error, StartProblem};
 pub use http;
@@ -227,6 +232,7 @@ pub use session::{Session, Sessions};
 pub use source::CorsSource;
 pub use test_client::{TestClient, TestRequest, TestResponse};
 pub use tokens::Tokens;
+pub use tunnel::{Targets, Tunnel};
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {

@@ -83,7 +83,7 @@ impl OwnOrigin {
     ///
     /// The reason to refuse the request.
     pub fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
-        let host = requested_host(head)?;
+        let host = public_host(head)?;
         match self {
             Self::Development if head.is_forwarded => Err(Refusal::ForwardedInDevelopment),
             Self::Development if is_loopback(host)? => Ok(()),
@@ -104,21 +104,31 @@ impl OwnOrigin {
             Self::Public(own) => origin == own.text.as_bytes(),
             Self::Development => {
                 let named = origin.strip_prefix(b"http://");
-                named.is_some_and(|named| requested_host(head).is_ok_and(|host| named == host))
+                named.is_some_and(|named| public_host(head).is_ok_and(|host| named == host))
             }
         }
     }
 }
 
-/// The authority that the request is for: what a trusted proxy says, else what is in the request,
-/// which has to be well-formed anyway.
-fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
-    let named = named_host(head)?;
+impl<'a> Head<'a> {
+    /// The authority that the request names.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or more than one.
+    pub fn authority(&self) -> Result<&'a [u8], Refusal> {
+        requested_host(self)
+    }
+}
+
+/// What the client asked for, where a trusted proxy says it; the request names a host anyway.
+fn public_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
+    let named = requested_host(head)?;
     Ok(head.forwarded_host.map_or(named, str::as_bytes))
 }
 
-/// The authority that the request names: that of an absolute target, else the Host field.
-fn named_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
+/// The authority that the request is for: that of an absolute target, else the Host field.
+fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     let authority = head.uri.authority().map(Authority::as_str);
     match (head.host, authority) {
         (Single::Repeated, _) => Err(Refusal::HostRepeated),

@@ -36,6 +36,7 @@ use super::{
     shutdown::{Phase, Shutdown},
     socket::Socket,
     watched::Watched,
+    websocket::{Opened, Stream, is_connect},
 };
 use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
 
@@ -65,12 +66,18 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
         return;
     };
     let activity = Arc::new(Activity::default());
-    let service = ConnectionService { app: service, peer, activity: Arc::clone(&activity) };
+    let service = ConnectionService {
+        app: service,
+        peer,
+        activity: Arc::clone(&activity),
+        shutdown: shutdown.clone(),
+    };
     let io = TokioIo::new(Watched::new(Socket::Tcp(stream), Arc::clone(&activity), permit));
     if is_http2 {
         let timer = Timer::new(settings, None);
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
+            .enable_connect_protocol()
             .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
             .serve_connection(io, service);
         drive(Box::pin(connection), timer, activity, shutdown).await;
@@ -261,6 +268,7 @@ struct ConnectionService<S> {
     app: AppService<S>,
     peer: Peer,
     activity: Arc<Activity>,
+    shutdown: Shutdown,
 }
 
 impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<S> {
@@ -268,9 +276,25 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     type Error = Infallible;
     type Future = OpenResponse;
 
-    fn call(&self, request: Request<Incoming>) -> OpenResponse {
+    fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
-        OpenResponse { response: self.app.respond(request, Some(self.peer)), open, activity }
+        let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        OpenResponse {
+            response: self.app.respond(request, Some(self.peer)),
+            open,
+            activity,
+            stream,
+        }
+    }
+}
+
+impl<S> ConnectionService<S> {
+    /// The stream of HTTP/2 that a request becomes if its answer says so.
+    fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
+        let opened = Opened::new(self.activity.begin_request());
+        let stream = Stream::of(request, &opened, &self.shutdown);
+        request.extensions_mut().insert(opened);
+        stream
     }
 }
 
@@ -279,6 +303,7 @@ struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
+    stream: Option<Box<Stream>>,
 }
 
 impl Future for OpenResponse {
@@ -288,6 +313,9 @@ impl Future for OpenResponse {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
+        }
+        if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
+            stream.begin(&response);
         }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))

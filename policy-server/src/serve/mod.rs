@@ -8,6 +8,7 @@ mod settings;
 mod shutdown;
 mod socket;
 mod watched;
+mod websocket;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -19,6 +20,7 @@ use tokio::{
 
 pub(crate) use peer::Peer;
 pub use settings::Settings;
+pub(crate) use websocket::Opened;
 
 use crate::{
     app::App,
