@@ -152,6 +152,8 @@ mod app;
 mod arguments;
 mod assemble;
 mod body;
+mod callers;
+mod client;
 mod clock;
 mod config_file;
 mod defaults;
@@ -173,6 +175,8 @@ mod parameters;
 mod partial;
 mod principal;
 mod problem;
+mod proxies;
+mod relay;
 mod report;
 mod request_id;
 pub mod response;
@@ -192,6 +196,8 @@ mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tokens;
+mod trace;
+mod tunnel;
 
 pub use app::App;
 pub use axum_core::{
@@ -199,6 +205,7 @@ pub use axum_core::{
     extract::{FromRef, Request},
     response::{IntoResponse, Response},
 };
+pub use callers::Callers;
 pub use clock::{Clock, Random};
 pub use error::{Error, StartProblem};
 pub use http;
@@ -220,6 +227,7 @@ pub use policy_macros::{
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
+pub use proxies::Proxies;
 pub use request_id::RequestId;
 pub use response_future::ResponseFuture;
 pub use route::Route;
@@ -233,6 +241,7 @@ pub use session::{Session, Sessions};
 pub use source::CorsSource;
 pub use test_client::{TestClient, TestRequest, TestResponse};
 pub use tokens::Tokens;
+pub use tunnel::{Targets, Tunnel};
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
@@ -241,8 +250,8 @@ pub mod prelude {
         IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope,
         Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{
-            Accept, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr, Preconditions, Query,
-            State, Valid, Validate,
+            Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
+            Preconditions, Query, State, Valid, Validate,
         },
         get, head, headers, isolation, jsonp, limit, options, patch, post, put,
         response::{ETag, LastModified},
