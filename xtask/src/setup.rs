@@ -29,6 +29,8 @@ pub(crate) const FIREFOX: Tool = Tool {
     package: "firefox-esr",
     purpose: "the model of a browser against a second engine",
 };
+pub(crate) const CURL: Tool =
+    Tool { names: &["curl"], package: "curl", purpose: "a client of TLS beside our own" };
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
