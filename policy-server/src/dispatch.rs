@@ -13,7 +13,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
+    header::{ALLOW, CONNECTION},
+};
 use policy_core::{
     Refusal,
     cache::Happened,
@@ -28,6 +31,7 @@ use policy_core::{
 use crate::{
     assemble::{Assembled, Target},
     body,
+    exchange::Exchange,
     finish::{Finish, without_content},
     guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
@@ -44,11 +48,30 @@ use crate::{
     telemetry,
 };
 
-/// Asks the gates, and starts what answers.
+/// Answers a request, and notes for the operator what became of it.
 pub(crate) fn dispatch<S, B>(
+    app: &Arc<Assembled<S>>,
+    mut request: Request<B>,
+    peer: Option<Peer>,
+) -> ResponseFuture
+where
+    S: Send + Sync + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    let client = peer.map(|peer| peer.address.ip());
+    match Exchange::begin(app, &mut request, client, false) {
+        None => gates(app, request, peer, None),
+        Some(mut exchange) => gates(app, request, peer, Some(&mut exchange)).observed(exchange),
+    }
+}
+
+/// Asks the gates, and starts what answers.
+#[inline(always)]
+fn gates<S, B>(
     app: &Arc<Assembled<S>>,
     request: Request<B>,
     peer: Option<Peer>,
+    exchange: Option<&mut Exchange>,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
@@ -58,7 +81,8 @@ where
     // Another server that has the app speaks https, if anything is to be right about its origin.
     head.is_secure = peer.map_or(app.own_origin != OwnOrigin::Development, |peer| peer.is_tls);
     let peer = peer.map(|peer| peer.address);
-    let span = telemetry::span(&head);
+    let id = exchange.as_ref().and_then(|exchange| exchange.id());
+    let span = telemetry::span(&head, peer.map(|peer| peer.ip()), id);
     let entered = span.enter();
     let admitted = match admit(app, &head, request.headers(), peer) {
         Admission::Admitted(admitted) => admitted,
@@ -68,11 +92,14 @@ where
         }
     };
     let Admitted { answerer, mut finish, auth } = admitted;
-    if !span.is_disabled()
+    if (!span.is_disabled() || exchange.is_some())
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
     {
         span.record("route", tracing::field::display(route.path()));
+        if let Some(exchange) = exchange {
+            exchange.routed(route.path());
+        }
     }
     let rules = Arc::clone(finish.rules());
     let (mut parts, body) = request.into_parts();
@@ -271,8 +298,9 @@ fn admit<S>(
     peer: Option<SocketAddr>,
 ) -> Admission {
     let request = Received { app, head, headers, peer };
-    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
-        return request.refuse(refusal, &app.outside, Grant::Unasked);
+    let admitted = head.well_formed().and_then(|()| head.target());
+    if let Err(refusal) = admitted.and_then(|()| request.host()) {
+        return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
@@ -298,6 +326,28 @@ struct Received<'a, S> {
 }
 
 impl<S> Received<'_, S> {
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
+    /// Gate 2. An orchestrator asks by address, and learns nothing that is worth a name.
+    fn host(&self) -> Result<(), Refusal> {
+        let Self { app, head, .. } = *self;
+        app.own_origin.admit(head).or_else(|refusal| {
+            let is_probe = || {
+                let route = app.router.find(head.path)?.0.served(head.method)?.route;
+                Some(app.route(route)?.is_probe)
+            };
+            if refusal.status() == 421 && is_probe() == Some(true) { Ok(()) } else { Err(refusal) }
+        })
+    }
+
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
@@ -305,6 +355,8 @@ impl<S> Received<'_, S> {
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
+        } else if head.is_early && !self.may_be_early(&answerer) {
+            Some(Refusal::TooEarly)
         } else {
             self.isolated(rules, &grant).err()
         };
@@ -345,6 +397,12 @@ impl<S> Received<'_, S> {
             finish = finish.keeping_cookie(&app.guard);
         }
         Admission::Admitted(Admitted { answerer, finish, auth })
+    }
+
+    /// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
+    /// 4): what is safe, and does not act for whoever sent it first.
+    fn may_be_early(&self, answerer: &Answerer) -> bool {
+        method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
     }
 
     /// Gate 5, as far as it asks which page loads something.

@@ -1,10 +1,16 @@
 //! Everything that a server needs of its machine, found and bound before anything is served.
 
+#[cfg(feature = "http3")]
+use std::{io::ErrorKind, sync::Arc};
+
 use policy_core::gate::{OwnOrigin, PublicOrigin};
 
+#[cfg(feature = "http3")]
+use super::http3::{self, Http3};
 use super::{
-    Server,
+    Server, Settings,
     listen::{Listener, Role},
+    threads::Cores,
 };
 #[cfg(feature = "tls")]
 use super::{
@@ -31,6 +37,8 @@ impl<S: Send + Sync + 'static> Server<S> {
         };
         #[cfg(not(feature = "tls"))]
         let listeners = start.plain(address).await;
+        #[cfg(feature = "http3")]
+        let http3 = start.http3.take();
         let Start { mut problems, notices, .. } = start;
         let plan = match assemble(app) {
             Ok(plan) => plan,
@@ -43,7 +51,17 @@ impl<S: Send + Sync + 'static> Server<S> {
         match listeners.first() {
             Some((listener, _)) if problems.is_empty() => {
                 let address = listener.address;
-                Ok(Self { service: plan.open().await?, address, listeners, notices })
+                let per_core = plan.assembled.settings.per_core;
+                let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
+                Ok(Self {
+                    service: plan.open().await?,
+                    address,
+                    listeners,
+                    #[cfg(feature = "http3")]
+                    http3,
+                    cores,
+                    notices,
+                })
             }
             _ => Err(Error::Start(problems)),
         }
@@ -52,11 +70,14 @@ impl<S: Send + Sync + 'static> Server<S> {
 
 /// What a start comes to know.
 struct Start {
+    settings: Settings,
     own_origin: OwnOrigin,
     /// Whether requests carry secrets.
     has_credentials: bool,
     problems: Vec<StartProblem>,
     notices: Vec<String>,
+    #[cfg(feature = "http3")]
+    http3: Option<Http3>,
 }
 
 /// The first one is the app's.
@@ -67,15 +88,18 @@ impl Start {
         // A wrong one is complained about where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
         Self {
+            settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials(),
             problems: Vec::new(),
             notices: Vec::new(),
+            #[cfg(feature = "http3")]
+            http3: None,
         }
     }
 
     async fn listen(&mut self, address: &str, default_port: u16) -> Option<Listener> {
-        let listener = match Listener::bind(address, default_port).await {
+        let listener = match Listener::bind(address, default_port, &self.settings).await {
             Ok(listener) => listener,
             Err(problem) => {
                 self.problems.push(problem);
@@ -102,7 +126,9 @@ impl Start {
 
     #[cfg(feature = "tls")]
     async fn with_tls(&mut self, tls: Tls, address: &str) -> Listeners {
-        let Tls { source, reload, redirect } = tls;
+        #[cfg(feature = "http3")]
+        let is_http3 = tls.http3;
+        let Tls { source, reload, redirect, .. } = tls;
         let certificates = match Certificates::open(source, reload, &self.own_origin) {
             Ok((certificates, notices)) => {
                 self.notices.extend(notices);
@@ -121,9 +147,54 @@ impl Start {
         let (Some(certificates), Some(listener)) = (certificates, listener) else {
             return Vec::new();
         };
+        #[cfg(feature = "http3")]
+        let (listener, role) = if is_http3 {
+            match self.with_http3(certificates, listener, address).await {
+                Some(listening) => listening,
+                None => return Vec::new(),
+            }
+        } else {
+            (listener, Role::tls(certificates))
+        };
+        #[cfg(not(feature = "http3"))]
+        let role = Role::tls(certificates);
         let redirect = redirect.map(|redirect| {
             (redirect, Role::Redirect(Redirect::new(&self.own_origin, listener.address.port())))
         });
-        [(listener, Role::tls(certificates))].into_iter().chain(redirect).collect()
+        [(listener, role)].into_iter().chain(redirect).collect()
+    }
+
+    /// Listens for QUIC at the same port. Where any port will do, it is one that both can have.
+    #[cfg(feature = "http3")]
+    async fn with_http3(
+        &mut self,
+        certificates: Arc<Certificates>,
+        mut listener: Listener,
+        address: &str,
+    ) -> Option<(Listener, Role)> {
+        const ATTEMPTS: u32 = 10;
+        let mut attempts = if address.ends_with(":0") { ATTEMPTS } else { 1 };
+        loop {
+            attempts -= 1;
+            let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
+            match Http3::bind(listener.address, tls, &self.settings) {
+                Ok(http3) => {
+                    let role = Role::tls(certificates).with(http3.alternative());
+                    self.http3 = Some(http3);
+                    return Some((listener, role));
+                }
+                Err(error) if error.kind() == ErrorKind::AddrInUse && attempts > 0 => {
+                    listener = self.listen(address, 443).await?;
+                }
+                Err(error) => {
+                    self.problems.push(StartProblem::Listen {
+                        address: format!("{} (UDP)", listener.address),
+                        kind: error.kind(),
+                        reason: error.to_string(),
+                    });
+                    return None;
+                }
+            }
+        }
     }
 }
