@@ -49,6 +49,7 @@
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
 //!   that name, has browsers for tests.
+//! - `Tls`, of the feature `tls`, is HTTPS: certificates, their renewal, the redirect beside it.
 //! - [`policy_core`] is the engine.
 //!
 //! # Who may call
@@ -195,6 +196,8 @@ mod telemetry;
 mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod tokens;
 mod trace;
 mod tunnel;
@@ -233,13 +236,13 @@ pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
 pub use scope::Scope;
-#[cfg(feature = "tls")]
-pub use serve::tls::Tls;
 pub use serve::{Server, Settings};
 pub use service::AppService;
 pub use session::{Session, Sessions};
 pub use source::CorsSource;
 pub use test_client::{TestClient, TestRequest, TestResponse};
+#[cfg(feature = "tls")]
+pub use tls::Tls;
 pub use tokens::Tokens;
 pub use tunnel::{Targets, Tunnel};
 
