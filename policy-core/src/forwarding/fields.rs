@@ -192,9 +192,8 @@ mod tests {
     #[test]
     fn websockets_are_asked_for_in_one_way() {
         let good = [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket")];
-        let asks = |method, version, fields: &[_]| {
-            asks_for_websocket(&method, version, &headers(fields))
-        };
+        let asks =
+            |method, version, fields: &[_]| asks_for_websocket(&method, version, &headers(fields));
         assert!(asks(Method::GET, Version::HTTP_11, &good));
         assert!(!asks(Method::POST, Version::HTTP_11, &good));
         assert!(!asks(Method::GET, Version::HTTP_10, &good));
