@@ -13,7 +13,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
+    header::{ALLOW, CONNECTION},
+};
 use policy_core::{
     Refusal,
     cache::Happened,
@@ -271,8 +274,9 @@ fn admit<S>(
     peer: Option<SocketAddr>,
 ) -> Admission {
     let request = Received { app, head, headers, peer };
-    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
-        return request.refuse(refusal, &app.outside, Grant::Unasked);
+    let admitted = head.well_formed().and_then(|()| head.target());
+    if let Err(refusal) = admitted.and_then(|()| app.own_origin.admit(head)) {
+        return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
@@ -298,6 +302,16 @@ struct Received<'a, S> {
 }
 
 impl<S> Received<'_, S> {
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {

@@ -40,8 +40,8 @@ use super::{
 };
 use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
 
-/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
-const PREFACE: &[u8] = b"PRI ";
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
@@ -64,13 +64,13 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let peer = Peer { address, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::default());
     let service = ConnectionService { app: service, role, peer, activity: Arc::clone(&activity) };
-    let io = TokioIo::new(Watched::new(socket, Arc::clone(&activity), permit));
+    let io = Watched::new(socket, Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
-        let connection = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
-            .serve_connection(io, service);
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new());
+        super::http2::limit(&mut builder, settings);
+        let connection = builder.serve_connection(TokioIo::new(io.in_frames()), service);
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
@@ -79,7 +79,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
             .max_buf_size(settings.header_limit)
             // Ours costs nothing per request.
             .header_read_timeout(None)
-            .serve_connection(io, service)
+            .serve_connection(TokioIo::new(io), service)
             .with_upgrades();
         drive(Box::pin(connection), timer, activity, shutdown).await;
     }
@@ -195,6 +195,8 @@ pub(super) struct Timer {
     is_watching_head: bool,
     look: Duration,
     seen: u32,
+    /// The most that [`Activity::balance`] ever was.
+    paid: i64,
     quiet_looks: u32,
 }
 
@@ -211,6 +213,7 @@ impl Timer {
             is_watching_head: false,
             look,
             seen: 0,
+            paid: 0,
             quiet_looks: 0,
         }
     }
@@ -237,10 +240,12 @@ impl Timer {
     }
 
     fn is_idle(&mut self, activity: &Activity) -> bool {
-        let moved = activity.moved();
-        let is_quiet = activity.waits_for_client() && moved == self.seen;
+        let (moved, paid) = (activity.moved(), activity.balance());
+        let is_moving = moved != self.seen || paid > self.paid;
+        let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
         self.seen = moved;
+        self.paid = self.paid.max(paid);
         self.quiet_looks >= LOOKS
     }
 

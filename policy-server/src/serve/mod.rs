@@ -4,6 +4,8 @@ mod activity;
 mod connection;
 #[cfg(feature = "http3")]
 mod http3;
+mod frames;
+mod http2;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
