@@ -126,6 +126,9 @@ const CONNECTION_FIELDS: [HeaderName; 5] = [
     TE,
 ];
 
+/// As much as goes out before it is noted that the client takes something.
+const PART: usize = 64 * 1024;
+
 /// The way back to the client.
 struct Answer {
     stream: RequestStream<Outbound, Bytes>,
@@ -160,11 +163,13 @@ impl Answer {
                 return Ok(());
             };
             match frame.into_data() {
-                Ok(data) if data.is_empty() => (),
-                Ok(data) => {
-                    let len = data.len();
-                    self.stream.send_data(data).await?;
-                    self.activity.wrote(len);
+                Ok(mut data) => {
+                    while !data.is_empty() {
+                        let part = data.split_to(data.len().min(PART));
+                        let length = part.len();
+                        self.stream.send_data(part).await?;
+                        self.activity.wrote(length);
+                    }
                 }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {
