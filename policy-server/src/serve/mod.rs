@@ -2,10 +2,10 @@
 
 mod activity;
 mod connection;
-#[cfg(feature = "http3")]
-mod http3;
 mod frames;
 mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
