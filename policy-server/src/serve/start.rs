@@ -74,6 +74,7 @@ struct Start {
     own_origin: OwnOrigin,
     /// Whether requests carry secrets.
     has_credentials: bool,
+    is_behind_proxies: bool,
     problems: Vec<StartProblem>,
     notices: Vec<String>,
     #[cfg(feature = "http3")]
@@ -91,6 +92,7 @@ impl Start {
             settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials(),
+            is_behind_proxies: app.proxies.is_some(),
             problems: Vec::new(),
             notices: Vec::new(),
             #[cfg(feature = "http3")]
@@ -113,11 +115,13 @@ impl Start {
         Some(listener)
     }
 
-    /// Listens without TLS. On loopback a proxy can be in front, and nobody else listens in.
+    /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
+    /// nobody else listens in.
     async fn plain(&mut self, address: &str) -> Listeners {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
-        if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
+        let is_alone = !self.is_behind_proxies && !listener.address.ip().is_loopback();
+        if is_public && self.has_credentials && is_alone {
             let address = address.to_owned();
             self.problems.push(StartProblem::PlainCredentials { address });
         }
