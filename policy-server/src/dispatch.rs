@@ -25,6 +25,8 @@ use policy_core::{
     method,
 };
 
+#[cfg(feature = "proxy")]
+use crate::proxy;
 use crate::{
     assemble::{Assembled, Target},
     body,
@@ -250,6 +252,8 @@ impl Answerer {
             Self::Fallback(service) => service.run(request),
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
                 Some(Target::Service(service)) => service.run(partial::whole(request)),
+                #[cfg(feature = "proxy")]
+                Some(Target::Proxy(gateway)) => proxy::forward(&app, gateway, request, peer),
                 Some(Target::Handler(call)) => {
                     let (call, auth) = (*call, auth.map(Arc::clone));
                     call(Call { request, values, peer, app, route, auth })

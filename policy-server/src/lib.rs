@@ -149,6 +149,8 @@ extern crate self as policy_server;
 mod app;
 mod arguments;
 mod assemble;
+#[cfg(any(feature = "asym", feature = "proxy"))]
+mod authorities;
 mod body;
 mod clock;
 mod config_file;
@@ -168,6 +170,8 @@ mod parameters;
 mod partial;
 mod principal;
 mod problem;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod report;
 pub mod response;
 mod response_future;
@@ -214,6 +218,8 @@ pub use policy_macros::{
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
+#[cfg(feature = "proxy")]
+pub use proxy::Proxy;
 pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
