@@ -2,11 +2,7 @@
 
 use policy_server::{Proxy, Sessions, prelude::*};
 
-use super::{
-    Running, Upstream,
-    http::request,
-    stripping,
-};
+use super::{Running, Upstream, http::request, stripping};
 
 #[tokio::test]
 async fn an_answer_comes_back_without_what_is_about_its_connection() {
@@ -30,7 +26,9 @@ async fn an_answer_comes_back_without_what_is_about_its_connection() {
     ];
     let mut lines = answer.lines();
     // What is on by default for an app without a public origin.
-    lines.retain(|line| !line.starts_with("content-security-policy") && !line.starts_with("referrer"));
+    lines.retain(|line| {
+        !line.starts_with("content-security-policy") && !line.starts_with("referrer")
+    });
     assert_eq!(lines, want);
     assert_eq!(answer.header("date"), Some("Sat, 01 Jan 2000 00:00:00 GMT"));
 }
@@ -40,8 +38,8 @@ async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
     let upstream = Upstream::start().await;
     let origin = upstream.origin();
     let proxy = Proxy::new("/api", &origin).strip_prefix();
-    let app = App::new(()).sessions(Sessions::memory()).proxy(proxy);
-    let server = Running::start(app).await;
+    let app = App::new(()).sessions(Sessions::memory()).public_origin("https://shop.example");
+    let server = Running::start(app.proxy(proxy)).await;
     for (location, own) in [
         (format!("{origin}/x?y"), "/api/x?y"),
         ("/x".to_owned(), "/api/x"),
@@ -49,7 +47,7 @@ async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
         ("x".to_owned(), "x"),
     ] {
         let mut connection = server.connect().await;
-        connection.send(request("GET /api/a", &[])).await;
+        connection.send("GET /api/a HTTP/1.1\r\nhost: shop.example\r\n\r\n").await;
         let mut line = upstream.accept().await;
         line.request().await;
         line.send(format!(
@@ -69,10 +67,9 @@ async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
 
 #[tokio::test]
 async fn who_may_read_an_answer_is_said_here() {
-    for (shared, sharing) in [
-        (true, vec!["access-control-allow-origin: https://app.example"]),
-        (false, vec![]),
-    ] {
+    for (shared, sharing) in
+        [(true, vec!["access-control-allow-origin: https://app.example"]), (false, vec![])]
+    {
         let upstream = Upstream::start().await;
         let proxy = Proxy::new("/api", upstream.origin());
         let policy = CorsPolicy::origins(&["https://app.example"]).build();
@@ -105,7 +102,7 @@ async fn policies_stand_before_the_upstream() {
     assert_eq!(answer.header("cache-control"), Some("private, max-age=60"));
     // What the upstream says about it stays, as what a handler says does.
     assert_eq!(answer.header("x-frame-options"), Some("SAMEORIGIN"));
-    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
     assert_eq!(server.answer(request("POST /api", &["content-length: 0"])).await.status, 405);
 }
 
@@ -119,8 +116,11 @@ async fn security_fields_of_an_upstream_stay() {
          content-security-policy: default-src 'self'\r\n\r\n",
     );
     let answer = server.answer(request("GET /api", &[])).await;
-    let want =
-        ["content-length: 0", "content-security-policy: default-src 'self'", "x-frame-options: SAMEORIGIN"];
+    let want = [
+        "content-length: 0",
+        "content-security-policy: default-src 'self'",
+        "x-frame-options: SAMEORIGIN",
+    ];
     assert_eq!(answer.lines(), want);
 }
 

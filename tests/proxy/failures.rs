@@ -56,17 +56,15 @@ async fn no_connection_in_time_is_504() {
     let address = listener.local_addr().expect("an address");
     let mut waiting = Vec::new();
     // Until the kernel lets one wait.
-    while let Ok(Ok(stream)) = tokio::time::timeout(
-        Duration::from_millis(200),
-        tokio::net::TcpStream::connect(address),
-    )
-    .await
+    while let Ok(Ok(stream)) =
+        tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(address))
+            .await
     {
         waiting.push(stream);
         assert!(waiting.len() < 100, "the queue never fills");
     }
-    let proxy = Proxy::new("/api", format!("http://{address}"))
-        .connect_timeout(Duration::from_millis(200));
+    let proxy =
+        Proxy::new("/api", format!("http://{address}")).connect_timeout(Duration::from_millis(200));
     let answer = started(proxy).await.answer(request("GET /api", &[])).await;
     assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
 }
@@ -130,7 +128,11 @@ async fn what_is_no_answer_is_502() {
         let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
         let shown = bytes.get(..60).unwrap_or(bytes);
-        assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"), "{shown}");
+        assert_eq!(
+            connection.answer().await.problem(),
+            problem(502, "proxy.bad-answer"),
+            "{shown}"
+        );
         assert_eq!(server.panics(), 0);
         // The server is as good as before.
         drop(line);

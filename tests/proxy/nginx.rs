@@ -27,7 +27,8 @@ impl Nginx {
         fs::write(files.join("index.html"), "<p>index</p>").expect("a file");
         fs::write(files.join("large"), vec![b'x'; 3 << 20]).expect("a file");
         // Free at this moment.
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
         let at = folder.display();
         let config = format!(
             "daemon off; pid {at}/pid; error_log stderr error; worker_processes 1;

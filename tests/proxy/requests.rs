@@ -64,11 +64,14 @@ async fn the_cookie_of_a_session_stays_here_unless_asked() {
         let upstream = Upstream::start().await;
         let proxy = Proxy::new("/api", upstream.origin());
         let proxy = if forwards { proxy.forward_session() } else { proxy };
-        let app = App::new(()).sessions(Sessions::memory()).proxy(proxy);
-        let server = Running::start(app).await;
+        let app = App::new(()).sessions(Sessions::memory()).public_origin("https://shop.example");
+        let server = Running::start(app.proxy(proxy)).await;
         let mut arrived = upstream.answering(NOTHING);
-        server.answer(request("GET /api", &["cookie: a=1; __Host-sid=x; b=2"])).await;
-        server.answer(request("GET /api", &["cookie: __Host-sid=x"])).await;
+        for cookies in ["a=1; __Host-sid=x; b=2", "__Host-sid=x"] {
+            let sent =
+                format!("GET /api HTTP/1.1\r\nhost: shop.example\r\ncookie: {cookies}\r\n\r\n");
+            assert_eq!(server.answer(sent).await.status, 204);
+        }
         let first = arrived.recv().await.expect("a request");
         assert_eq!(first.header("cookie"), cookie);
         let second = arrived.recv().await.expect("a request");
@@ -89,7 +92,10 @@ async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
         let mut connection = server.connect().await;
         connection.send(request(&format!("{method} /api/x"), &[])).await;
         assert_eq!(connection.head().await.status, 204, "{method}");
-        assert_eq!(arrived.recv().await.expect("a request").line, format!("{method} /api/x HTTP/1.1"));
+        assert_eq!(
+            arrived.recv().await.expect("a request").line,
+            format!("{method} /api/x HTTP/1.1")
+        );
     }
     for (method, status) in [("TRACE", 405), ("LOCK", 501)] {
         let refused = server.answer(request(&format!("{method} /api/x"), &[])).await;
@@ -108,7 +114,9 @@ async fn a_length_is_said_by_the_body_alone() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut connection = server.connect().await;
-    connection.send("POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello").await;
+    connection
+        .send("POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello")
+        .await;
     let mut line = upstream.accept().await;
     let got = line.request().await;
     assert_eq!(got.header("content-length"), Some("5"));

@@ -41,8 +41,8 @@ impl Certificate {
         let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
         let certificate =
             CertificateParams::new(names).expect("names").self_signed(&key).expect("a certificate");
-        let pem = std::env::temp_dir()
-            .join(format!("policy-proxy-{test}-{}.pem", std::process::id()));
+        let pem =
+            std::env::temp_dir().join(format!("policy-proxy-{test}-{}.pem", std::process::id()));
         let text = data_encoding::BASE64.encode(certificate.der());
         let text = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
         std::fs::write(&pem, text).expect("a file");
@@ -90,7 +90,8 @@ async fn echo(
         trailers,
     };
     tell.send(got).expect("a test that listens");
-    let trailers = HeaderMap::from_iter([("x-sum".parse().expect("a name"), "1".parse().expect("a value"))]);
+    let trailers =
+        HeaderMap::from_iter([("x-sum".parse().expect("a name"), "1".parse().expect("a value"))]);
     let frames = [Frame::data(body), Frame::trailers(trailers)].map(Ok::<_, Infallible>);
     let body = StreamBody::new(futures_util::stream::iter(frames));
     let answer = Response::builder().header("trailer", "x-sum").body(body.boxed());
@@ -99,7 +100,10 @@ async fn echo(
 
 /// Starts an upstream, with TLS if there is a configuration for it; in HTTP/2 where the client
 /// begins so, or where ALPN says so.
-async fn upstream(tls: Option<ServerConfig>, is_http2: bool) -> (SocketAddr, mpsc::UnboundedReceiver<Got>) {
+async fn upstream(
+    tls: Option<ServerConfig>,
+    is_http2: bool,
+) -> (SocketAddr, mpsc::UnboundedReceiver<Got>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (tell, got) = mpsc::unbounded_channel();
@@ -151,7 +155,11 @@ async fn serve<S>(
 const POST: &str = "POST /api/x?y HTTP/1.1\r\nhost: localhost\r\nte: trailers\r\nconnection: te\r\n\
                     trailer: x-sum\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-sum: 2\r\n\r\n";
 
-async fn assert_echo(server: &Running, got: &mut mpsc::UnboundedReceiver<Got>, version: Version) -> Got {
+async fn assert_echo(
+    server: &Running,
+    got: &mut mpsc::UnboundedReceiver<Got>,
+    version: Version,
+) -> Got {
     let mut connection = server.connect().await;
     connection.send(POST).await;
     let answer = connection.head().await;
@@ -282,7 +290,10 @@ async fn broken_answers_are_reset_and_cancelled_requests_end_at_the_upstream() {
     line.request().await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
     let mut body = soon(answer).await.expect("an end").expect("an answer").into_body();
-    assert_eq!(soon(body.frame()).await.expect("a frame").expect("data").into_data().expect("data"), "ab");
+    assert_eq!(
+        soon(body.frame()).await.expect("a frame").expect("data").into_data().expect("data"),
+        "ab"
+    );
     drop(line);
     assert!(soon(body.frame()).await.expect("an end").is_err());
 
@@ -378,7 +389,8 @@ async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() 
     slow.head().await;
     // Until nothing was sent for a while.
     let mut sent = 0;
-    while let Ok(Some(more)) = tokio::time::timeout(Duration::from_millis(300), sizes.recv()).await {
+    while let Ok(Some(more)) = tokio::time::timeout(Duration::from_millis(300), sizes.recv()).await
+    {
         sent = more;
         assert!(sent < 8 << 20, "nobody stops it");
     }
@@ -393,10 +405,17 @@ async fn websockets_have_http1_beside_an_upstream_of_http2() {
     let upstream = Upstream::start().await;
     let server = started(Proxy::new("/api", upstream.origin()).http2()).await;
     let mut connection = server.connect().await;
-    let fields = ["upgrade: websocket", "connection: upgrade", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=="];
+    let fields = [
+        "upgrade: websocket",
+        "connection: upgrade",
+        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
     connection.send(plain("GET /api/live", &fields)).await;
     let mut line = upstream.accept().await;
     assert_eq!(line.request().await.line, "GET /api/live HTTP/1.1");
-    line.send("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n").await;
+    line.send(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
+    )
+    .await;
     assert_eq!(connection.head().await.status, 101);
 }

@@ -71,11 +71,11 @@ async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
 
 // The laws hold in front of an upstream that nobody asks: a probe stands in for it.
 policy_server::policy_tests!(proxied: App::new(())
-    .cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
-    .routes(routes![crate::starts::health])
-    .proxy(crate::Proxy::new("/api", "http://127.0.0.1:9").strip_prefix())
-    .proxy(
-        crate::Proxy::new("/open", "http://127.0.0.1:9")
-            .cors(CorsPolicy::origins(&["*"]).build())
-            .headers(HeadersPolicy::API)
-    ));
+.cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
+.routes(routes![crate::starts::health])
+.proxy(crate::Proxy::new("/api", "http://127.0.0.1:9").strip_prefix())
+.proxy(
+    crate::Proxy::new("/open", "http://127.0.0.1:9")
+        .cors(CorsPolicy::origins(&["*"]).build())
+        .headers(HeadersPolicy::API)
+));

@@ -161,7 +161,12 @@ mod tests {
             ("http://up.test", false, "a=1; Path=/api/x", Some("a=1; Path=/api/x")),
             ("http://up.test", false, "a=1; Path=/admin", None),
             ("http://up.test/v1", false, "a=1; Path=/v1/api/x", Some("a=1; Path=/api/x")),
-            ("http://up.test", true, "__Host-a=1; Secure; Path=/", Some("__Host-a=1; Secure; Path=/")),
+            (
+                "http://up.test",
+                true,
+                "__Host-a=1; Secure; Path=/",
+                Some("__Host-a=1; Secure; Path=/"),
+            ),
             ("http://up.test", true, "__Host-sid=1; Secure; Path=/", None),
             ("http://up.test", true, " __Host-sid =1; Secure; Path=/", None),
             ("http://up.test", true, "=__Host-sid=1; Secure; Path=/", None),

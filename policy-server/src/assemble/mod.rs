@@ -468,10 +468,8 @@ impl Assembler<'_> {
         let Mounted { kind, prefix, methods, defaults } = mounted;
         let place = format!("{kind} {prefix}");
         let own = self.level(&place, defaults);
-        let callers = Callers {
-            methods: methods.iter().map(Method::as_str).collect(),
-            is_personal: false,
-        };
+        let callers =
+            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
         let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {

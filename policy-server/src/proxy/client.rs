@@ -3,7 +3,10 @@
 use std::{
     io,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -25,7 +28,18 @@ use super::{body::RequestBody, connection::Connection};
 use crate::authorities;
 
 /// A pool of connections to one upstream.
-pub(super) type Client = legacy::Client<Connector, RequestBody>;
+#[derive(Clone)]
+pub(super) struct Client {
+    pub(super) pool: legacy::Client<Connector, RequestBody>,
+    speaks_http2: Arc<AtomicBool>,
+}
+
+impl Client {
+    /// Whether a request goes over HTTP/2, as far as that is known before there is a connection.
+    pub(super) fn speaks_http2(&self) -> bool {
+        self.speaks_http2.load(Relaxed)
+    }
+}
 
 /// The most bytes of the head of an answer, and of what is read ahead of a slow client over
 /// HTTP/1.1.
@@ -74,7 +88,9 @@ impl Transport {
     /// A pool; over TLS of whichever version of HTTP the upstream likes best.
     pub(super) fn client(&self, is_http2: bool) -> Client {
         let protocols: &[&[u8]] = if is_http2 { &[b"h2"] } else { &[b"h2", b"http/1.1"] };
-        legacy::Client::builder(TokioExecutor::new())
+        let connector = self.connector(protocols, is_http2);
+        let speaks_http2 = Arc::clone(&connector.speaks_http2);
+        let pool = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIME)
@@ -87,15 +103,19 @@ impl Transport {
             .http2_max_header_list_size(BUFFER as u32)
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
-            .build(self.connector(protocols, is_http2))
+            .build(connector);
+        Client { pool, speaks_http2 }
     }
 
     /// Connections of HTTP/1.1 that nobody uses twice.
     pub(super) fn for_websockets(&self) -> Client {
-        legacy::Client::builder(TokioExecutor::new())
+        let connector = self.connector(&[b"http/1.1"], false);
+        let speaks_http2 = Arc::clone(&connector.speaks_http2);
+        let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .http1_max_buf_size(BUFFER)
-            .build(self.connector(&[b"http/1.1"], false))
+            .build(connector);
+        Client { pool, speaks_http2 }
     }
 
     fn connector(&self, protocols: &[&[u8]], is_http2: bool) -> Connector {
@@ -104,7 +124,10 @@ impl Transport {
             (TlsConnector::from(Arc::new(config)), name)
         });
         let (host, port) = (Arc::clone(&self.host), self.port);
-        Connector { host, port, tls, timeout: self.timeout, is_http2 }
+        // Over TLS most upstreams like HTTP/2 best.
+        let speaks_http2 = is_http2 || (tls.is_some() && protocols.len() > 1);
+        let speaks_http2 = Arc::new(AtomicBool::new(speaks_http2));
+        Connector { host, port, tls, timeout: self.timeout, is_http2, speaks_http2 }
     }
 }
 
@@ -117,6 +140,8 @@ pub(super) struct Connector {
     timeout: Duration,
     /// Whether nothing but HTTP/2 will do.
     is_http2: bool,
+    /// What was agreed on last.
+    speaks_http2: Arc<AtomicBool>,
 }
 
 impl Connector {
@@ -129,6 +154,7 @@ impl Connector {
         };
         let stream = connector.connect(name, stream).await?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        self.speaks_http2.store(is_http2, Relaxed);
         if self.is_http2 && !is_http2 {
             return Err(io::Error::other("the upstream does not speak HTTP/2"));
         }

@@ -9,7 +9,7 @@ use axum_core::{
 use http::{
     Extensions, HeaderMap, HeaderValue, Method, Request, Uri,
     header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SET_COOKIE, TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
     },
     request,
 };
@@ -65,12 +65,14 @@ pub(crate) fn forward<S>(
         fields.insert(COOKIE, cookies);
     }
     frame(&parts.headers, &body, &mut fields);
+    sender(&app.own_origin, &parts, peer).write(&mut fields);
+    let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
     if upgrade.is_some() {
         fields.insert(CONNECTION, UPGRADES);
         fields.insert(UPGRADE, WEBSOCKET);
+    } else if fields.contains_key(TE) && !client.speaks_http2() {
+        fields.insert(CONNECTION, HeaderValue::from_static("te"));
     }
-    sender(&app.own_origin, &parts, peer).write(&mut fields);
-    let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
     let client = client.clone();
     let is_of_head = parts.method == Method::HEAD;
     let returning = Returning {
@@ -178,12 +180,11 @@ impl Gateway {
         progress: Option<&Progress>,
     ) -> Result<http::Response<Incoming>, Failure> {
         let begun = Instant::now();
-        let mut answer = pin!(client.request(request));
+        let mut answer = pin!(client.pool.request(request));
         loop {
             let state = progress.map(Progress::state);
             let waits_for_client = state.is_some_and(|state| state.waits_for_client);
-            let patience =
-                if waits_for_client { self.timeouts.idle } else { self.timeouts.answer };
+            let patience = if waits_for_client { self.timeouts.idle } else { self.timeouts.answer };
             let deadline = state.map_or(begun, |state| state.since) + patience;
             if deadline <= Instant::now() {
                 let refusal = match waits_for_client {

@@ -43,7 +43,9 @@ impl Gateway {
         });
         let is_plain = upstream.as_ref().is_ok_and(|upstream| !upstream.has_tls());
         if is_plain && proxy.authority.is_some() {
-            setting("`authority` is about certificates, and this upstream has none: write `https://`");
+            setting(
+                "`authority` is about certificates, and this upstream has none: write `https://`",
+            );
         }
         let pem = proxy.authority.as_ref().map(|path| {
             fs::read(path).map_err(|error| {
