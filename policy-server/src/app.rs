@@ -10,6 +10,8 @@ use tower_service::Service;
 
 #[cfg(feature = "proxy")]
 use crate::proxy::Proxy;
+#[cfg(feature = "tls")]
+use crate::serve::tls::Tls;
 use crate::{
     clock::{Clock, Random},
     defaults::{Defaults, policy_methods},
@@ -66,6 +68,8 @@ pub struct App<S> {
     pub(crate) sessions: Option<Sessions<session::Settings>>,
     pub(crate) tokens: Option<Tokens<tokens::Settings>>,
     pub(crate) schemes: Schemes,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
 }
@@ -98,6 +102,8 @@ impl<S> App<S> {
             sessions: None,
             tokens: None,
             schemes: Schemes::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
             clock: Clock::system(),
             random: Random::system(),
         }
@@ -133,6 +139,30 @@ impl<S> App<S> {
     pub fn scheme(mut self, scheme: impl Scheme) -> Self {
         self.schemes.add(scheme);
         self
+    }
+
+    /// Speaks HTTPS.
+    ///
+    /// ```no_run
+    /// use policy_server::{Tls, prelude::*};
+    ///
+    /// # async fn serve() -> Result<(), Error> {
+    /// App::new(())
+    ///     .public_origin("https://api.shop.example")
+    ///     .tls(Tls::files("cert.pem", "key.pem").redirect_http("0.0.0.0:80"))
+    ///     .serve("0.0.0.0:443")
+    ///     .await
+    /// # }
+    /// ```
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Whether requests carry secrets.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
 
     /// The clock; the system's unless a test gives one that it moves.
@@ -299,12 +329,13 @@ impl<S: Send + Sync + 'static> App<S> {
         crate::assemble::assemble(self)?.open().await
     }
 
-    /// Binds `address`, checks everything, and serves until ctrl-c or SIGTERM; requests in
-    /// flight are finished then. Without a port it is 80.
+    /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
+    /// flight are finished then. Without a port it is 80, or 443 with TLS.
     ///
     /// # Errors
     ///
-    /// Every problem with the app at once, or the reason why the address cannot be listened on.
+    /// Every problem at once: of the app, its certificates and the addresses that it listens on.
+    /// Then everything that cannot be opened.
     pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
         self.bind(address).await?.run().await
     }

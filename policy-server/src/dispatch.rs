@@ -13,12 +13,15 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
+    header::{ALLOW, CONNECTION},
+};
 use policy_core::{
     Refusal,
     cache::Happened,
     cors::Grant,
-    gate::{Head, Single},
+    gate::{Head, OwnOrigin, Single},
     headers::{Nonce, SecurityHeaders},
     isolation::FetchMetadata,
     jsonp::JsonpPolicy,
@@ -56,8 +59,10 @@ where
     S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
+    let mut head = Head::read(&request);
+    // Another server that has the app speaks https, if anything is to be right about its origin.
+    head.is_secure = peer.map_or(app.own_origin != OwnOrigin::Development, |peer| peer.is_tls);
     let peer = peer.map(|peer| peer.address);
-    let head = Head::read(&request);
     let span = telemetry::span(&head);
     let entered = span.enter();
     let admitted = match admit(app, &head, request.headers(), peer) {
@@ -273,8 +278,9 @@ fn admit<S>(
     peer: Option<SocketAddr>,
 ) -> Admission {
     let request = Received { app, head, headers, peer };
-    if let Err(refusal) = head.target().and_then(|()| app.own_origin.admit(head)) {
-        return request.refuse(refusal, &app.outside, Grant::Unasked);
+    let admitted = head.well_formed().and_then(|()| head.target());
+    if let Err(refusal) = admitted.and_then(|()| app.own_origin.admit(head)) {
+        return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
@@ -300,6 +306,16 @@ struct Received<'a, S> {
 }
 
 impl<S> Received<'_, S> {
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
@@ -307,6 +323,8 @@ impl<S> Received<'_, S> {
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
+        } else if head.is_early && !self.may_be_early(&answerer) {
+            Some(Refusal::TooEarly)
         } else {
             self.isolated(rules, &grant).err()
         };
@@ -347,6 +365,12 @@ impl<S> Received<'_, S> {
             finish = finish.keeping_cookie(&app.guard);
         }
         Admission::Admitted(Admitted { answerer, finish, auth })
+    }
+
+    /// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
+    /// 4): what is safe, and does not act for whoever sent it first.
+    fn may_be_early(&self, answerer: &Answerer) -> bool {
+        method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
     }
 
     /// Gate 5, as far as it asks which page loads something.

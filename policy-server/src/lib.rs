@@ -224,6 +224,8 @@ pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
 pub use scope::Scope;
+#[cfg(feature = "tls")]
+pub use serve::tls::Tls;
 pub use serve::{Server, Settings};
 pub use service::AppService;
 pub use session::{Session, Sessions};

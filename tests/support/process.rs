@@ -55,7 +55,7 @@ impl ServerProcess {
         let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
         let mut first_line = String::new();
         stderr.read_line(&mut first_line).expect("a launch report");
-        let address = first_line.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
+        let address = first_line.split("://").nth(1).and_then(|rest| rest.split(' ').next());
         let address = address.unwrap_or_else(|| panic!("no address: `{first_line}`"));
         let address = address.parse().expect("an address");
         Self { process, stderr, first_line, address }
@@ -72,7 +72,12 @@ impl ServerProcess {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.process.id());
+        self.signal("TERM");
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 

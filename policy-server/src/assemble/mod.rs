@@ -257,7 +257,7 @@ struct Assembler<'a> {
     /// What the app says, compiled once for all that say nothing themselves.
     default: Stated,
     known: Known<'a>,
-    /// Whether browsers reach the app by https alone.
+    /// Whether browsers may be told to reach the host by https alone.
     is_https: bool,
     rates: Rates,
 }
@@ -288,10 +288,12 @@ impl Assembler<'_> {
     }
 
     fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
-        self.is_https = public.is_some();
         match public.map(PublicOrigin::parse) {
             None => OwnOrigin::Development,
-            Some(Ok(origin)) => OwnOrigin::Public(origin),
+            Some(Ok(origin)) => {
+                self.is_https = !origin.is_loopback();
+                OwnOrigin::Public(origin)
+            }
             Some(Err(rule)) => {
                 self.rule("public origin", rule, public.unwrap_or_default());
                 OwnOrigin::Development

@@ -1,0 +1,162 @@
+//! Addresses that are listened on, and what is done with what connects to them.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+#[cfg(feature = "http3")]
+use http::HeaderValue;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+#[cfg(feature = "tls")]
+use tokio_rustls::TlsAcceptor;
+
+use super::{Serving, connection::serve_connection};
+#[cfg(feature = "tls")]
+use super::{redirect::Redirect, tls::Certificates};
+use crate::error::StartProblem;
+
+/// An address that is listened on.
+#[derive(Debug)]
+pub(super) struct Listener {
+    socket: TcpListener,
+    pub(super) address: SocketAddr,
+}
+
+/// What is done with what connects.
+pub(super) enum Role {
+    /// The app answers over plain HTTP.
+    Plain,
+    /// The app answers over TLS.
+    #[cfg(feature = "tls")]
+    Tls {
+        acceptor: TlsAcceptor,
+        certificates: Arc<Certificates>,
+        /// What answers say of HTTP/3 at the same port (RFC 7838 3).
+        #[cfg(feature = "http3")]
+        alternative: Option<HeaderValue>,
+    },
+    /// Every request over plain HTTP is sent on to `https`.
+    #[cfg(feature = "tls")]
+    Redirect(Redirect),
+}
+
+impl Role {
+    #[cfg(feature = "tls")]
+    pub(super) fn tls(certificates: Arc<Certificates>) -> Self {
+        let config = Arc::clone(&certificates).config(&[b"h2", b"http/1.1"]);
+        Self::Tls {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            certificates,
+            #[cfg(feature = "http3")]
+            alternative: None,
+        }
+    }
+
+    /// The same, telling of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn with(mut self, told: HeaderValue) -> Self {
+        if let Self::Tls { alternative, .. } = &mut self {
+            *alternative = Some(told);
+        }
+        self
+    }
+
+    /// The field of every answer that tells of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn alternative(&self) -> Option<&HeaderValue> {
+        match self {
+            Self::Tls { alternative, .. } => alternative.as_ref(),
+            Self::Plain | Self::Redirect(_) => None,
+        }
+    }
+
+    /// What people are told of a listener.
+    pub(super) fn told(&self, address: SocketAddr) -> String {
+        match self {
+            Self::Plain => format!("listening on http://{address}"),
+            #[cfg(feature = "http3")]
+            Self::Tls { alternative: Some(_), .. } => {
+                format!("listening on https://{address}, over QUIC too")
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls { .. } => format!("listening on https://{address}"),
+            #[cfg(feature = "tls")]
+            Self::Redirect(redirect) => {
+                format!("redirecting http://{address} to {}", redirect.target())
+            }
+        }
+    }
+}
+
+impl Listener {
+    /// Listens on an address, at this port if it names none.
+    pub(super) async fn bind(address: &str, default_port: u16) -> Result<Self, StartProblem> {
+        let bound = async {
+            let socket = TcpListener::bind(with_port(address, default_port)).await?;
+            let address = socket.local_addr()?;
+            Ok(Self { socket, address })
+        };
+        bound.await.map_err(|error: std::io::Error| StartProblem::Listen {
+            address: address.to_owned(),
+            kind: error.kind(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Serves what connects, never more at once than allowed: the others wait in the kernel's
+    /// queue.
+    pub(super) async fn accept<S: Send + Sync + 'static>(
+        self,
+        serving: Serving<S>,
+        connections: Arc<Semaphore>,
+    ) {
+        loop {
+            let (stream, peer) = self.next().await;
+            // Several listeners share the permits, so none may keep one while it waits for a client.
+            let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+            tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
+        }
+    }
+
+    async fn next(&self) -> (TcpStream, SocketAddr) {
+        loop {
+            match self.socket.accept().await {
+                Ok(accepted) => return accepted,
+                Err(error) => pause_if_exhausted(&error).await,
+            }
+        }
+    }
+}
+
+/// A peer that went away before it was accepted is none of our business; a lack of file
+/// descriptors goes by when connections end.
+async fn pause_if_exhausted(error: &std::io::Error) {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        tracing::error!(%error, "cannot accept connections");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// The address, with a port where it names none.
+fn with_port(address: &str, default: u16) -> String {
+    let behind_host = match address.rsplit_once(']') {
+        Some((_, behind)) => behind,
+        None => address,
+    };
+    if behind_host.contains(':') { address.to_owned() } else { format!("{address}:{default}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_gets_one() {
+        assert_eq!(with_port("127.0.0.1", 80), "127.0.0.1:80");
+        assert_eq!(with_port("[::1]", 443), "[::1]:443");
+        assert_eq!(with_port("localhost:8080", 80), "localhost:8080");
+        assert_eq!(with_port("[::1]:8080", 80), "[::1]:8080");
+    }
+}
