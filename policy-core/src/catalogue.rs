@@ -819,6 +819,8 @@ refusals! {
     RateExceeded 429 "limit.rate", "There were too many requests";
     /// As many requests at work as the route allows.
     ConcurrencyExceeded 503 "limit.concurrency", "Too many requests are at work at the moment";
+    /// The server was told to stop, and nothing new should be sent to it.
+    ServerStopping 503 "server.stopping", "The server is about to stop";
     /// Fetch Metadata: the request came from a page that may not load this.
     CrossSite 403 "isolation.cross-site", "Pages of other sites may not load this";
     /// The handler did not answer in time.

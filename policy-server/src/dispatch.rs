@@ -33,6 +33,7 @@ use crate::proxy;
 use crate::{
     assemble::{Assembled, Target},
     body,
+    exchange::Exchange,
     finish::{Finish, without_content},
     guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
@@ -49,11 +50,30 @@ use crate::{
     telemetry,
 };
 
-/// Asks the gates, and starts what answers.
+/// Answers a request, and notes for the operator what became of it.
 pub(crate) fn dispatch<S, B>(
+    app: &Arc<Assembled<S>>,
+    mut request: Request<B>,
+    peer: Option<Peer>,
+) -> ResponseFuture
+where
+    S: Send + Sync + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    let client = peer.map(|peer| peer.address.ip());
+    match Exchange::begin(app, &mut request, client, false) {
+        None => gates(app, request, peer, None),
+        Some(mut exchange) => gates(app, request, peer, Some(&mut exchange)).observed(exchange),
+    }
+}
+
+/// Asks the gates, and starts what answers.
+#[inline(always)]
+fn gates<S, B>(
     app: &Arc<Assembled<S>>,
     request: Request<B>,
     peer: Option<Peer>,
+    exchange: Option<&mut Exchange>,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
@@ -63,7 +83,8 @@ where
     // Another server that has the app speaks https, if anything is to be right about its origin.
     head.is_secure = peer.map_or(app.own_origin != OwnOrigin::Development, |peer| peer.is_tls);
     let peer = peer.map(|peer| peer.address);
-    let span = telemetry::span(&head);
+    let id = exchange.as_ref().and_then(|exchange| exchange.id());
+    let span = telemetry::span(&head, peer.map(|peer| peer.ip()), id);
     let entered = span.enter();
     let admitted = match admit(app, &head, request.headers(), peer) {
         Admission::Admitted(admitted) => admitted,
@@ -73,11 +94,14 @@ where
         }
     };
     let Admitted { answerer, mut finish, auth } = admitted;
-    if !span.is_disabled()
+    if (!span.is_disabled() || exchange.is_some())
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
     {
         span.record("route", tracing::field::display(route.path()));
+        if let Some(exchange) = exchange {
+            exchange.routed(route.path());
+        }
     }
     let rules = Arc::clone(finish.rules());
     let (mut parts, body) = request.into_parts();
@@ -279,7 +303,7 @@ fn admit<S>(
 ) -> Admission {
     let request = Received { app, head, headers, peer };
     let admitted = head.well_formed().and_then(|()| head.target());
-    if let Err(refusal) = admitted.and_then(|()| app.own_origin.admit(head)) {
+    if let Err(refusal) = admitted.and_then(|()| request.host()) {
         return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
@@ -314,6 +338,18 @@ impl<S> Received<'_, S> {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
+    /// Gate 2. An orchestrator asks by address, and learns nothing that is worth a name.
+    fn host(&self) -> Result<(), Refusal> {
+        let Self { app, head, .. } = *self;
+        app.own_origin.admit(head).or_else(|refusal| {
+            let is_probe = || {
+                let route = app.router.find(head.path)?.0.served(head.method)?.route;
+                Some(app.route(route)?.is_probe)
+            };
+            if refusal.status() == 421 && is_probe() == Some(true) { Ok(()) } else { Err(refusal) }
+        })
     }
 
     /// The gates behind the router, the same for routes and the fallback.

@@ -1,6 +1,7 @@
 //! What is logged of requests.
 
 use std::{
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -11,6 +12,8 @@ use policy_core::{
     gate::{Head, Single},
 };
 use tracing::{Span, level_filters::LevelFilter};
+
+use crate::request_id::RequestId;
 
 /// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
 /// must not become a flood of lines. What a client sent is escaped.
@@ -76,7 +79,7 @@ impl RefusalLog {
 }
 
 /// The span of one request; without a subscriber it costs one comparison.
-pub(crate) fn span(head: &Head<'_>) -> Span {
+pub(crate) fn span(head: &Head<'_>, client: Option<IpAddr>, id: Option<&RequestId>) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();
     }
@@ -84,6 +87,9 @@ pub(crate) fn span(head: &Head<'_>) -> Span {
         "request",
         method = %head.method,
         path = %cut(head.path).escape_debug(),
+        protocol = ?head.version,
+        client = client.map(tracing::field::display),
+        request_id = id.map(RequestId::as_str),
         route = tracing::field::Empty,
         code = tracing::field::Empty,
         status = tracing::field::Empty,
@@ -91,7 +97,7 @@ pub(crate) fn span(head: &Head<'_>) -> Span {
 }
 
 /// Enough of a text to recognise it.
-fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(256).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
 }

@@ -88,6 +88,14 @@ impl ServerProcess {
         (self.process.wait().expect("its status").success(), text)
     }
 
+    /// How many sockets it has.
+    pub(crate) fn sockets(&self) -> usize {
+        let folder = format!("/proc/{}/fd", self.process.id());
+        let entries = std::fs::read_dir(folder).expect("Linux");
+        let targets = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    }
+
     /// The memory that it really uses, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let path = format!("/proc/{}/status", self.process.id());

@@ -10,6 +10,7 @@ use http::Method;
 use policy_core::{
     Rule, Severity,
     auth::{self, AuthPolicy, AuthSpec, Requirement},
+    cache::CachePolicy,
     cors::{Cors, Field, OriginLists, PolicyError},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
@@ -29,6 +30,7 @@ use crate::{
     error::{Error, StartProblem},
     guard::{Guard, RouteGuard},
     handler::{BoxFuture, Call, Description},
+    health::{Probe, Readiness},
     mount::{Mount, SharedService},
     route::Route,
     router::{AddError, Router, RouterBuilder},
@@ -55,6 +57,9 @@ pub(crate) struct Assembled<S> {
     pub(crate) fallback: Option<SharedService>,
     pub(crate) random: Random,
     pub(crate) settings: Settings,
+    pub(crate) readiness: Readiness,
+    pub(crate) request_ids: bool,
+    pub(crate) access_log: bool,
     pub(crate) guard: Arc<Guard>,
 }
 
@@ -69,6 +74,8 @@ pub(crate) struct AssembledRoute<S> {
     pub(crate) level: Option<Level>,
     pub(crate) guard: RouteGuard,
     pub(crate) target: Target<S>,
+    /// Whether an orchestrator asks for it, by whatever name it has for this server.
+    pub(crate) is_probe: bool,
 }
 
 /// What answers for a route.
@@ -208,6 +215,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
             Err(problems) => assembler.problems.extend(problems),
         }
     }
+    let readiness = Readiness::default();
+    for (path, probe) in app.probes {
+        assembler.probe(path, probe, &readiness, &mut router, &mut routes);
+    }
     let (unknown, outside) = assembler.without_route();
     let mut problems = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
@@ -230,6 +241,9 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         fallback: app.fallback,
         random: app.random.clone(),
         settings: app.settings,
+        readiness,
+        request_ids: app.request_ids,
+        access_log: app.access_log,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
@@ -323,6 +337,9 @@ impl Assembler<'_> {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match routes.get(taken) {
+                Some(AssembledRoute { path, is_probe: true, .. }) => {
+                    format!("the probe at `{path}`")
+                }
                 Some(AssembledRoute { path, description: None, .. }) => {
                     format!("what is mounted at `{path}`")
                 }
@@ -413,6 +430,7 @@ impl Assembler<'_> {
                 level,
                 guard: guard.clone(),
                 target: Target::Handler(route.call),
+                is_probe: false,
             });
         }
     }
@@ -497,7 +515,44 @@ impl Assembler<'_> {
             rules,
             level,
             guard: RouteGuard::public(),
+<<<<<<< HEAD
             target,
+=======
+            target: Target::Service(mount.service),
+            is_probe: false,
+        });
+    }
+
+    /// A route that is outside of every policy of the app.
+    fn probe<S>(
+        &mut self,
+        path: String,
+        probe: Probe,
+        readiness: &Readiness,
+        router: &mut RouterBuilder,
+        routes: &mut Vec<AssembledRoute<S>>,
+    ) {
+        let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
+        let cache = Facet::Set(CachePolicy::no_store().build());
+        let headers = Facet::Set(HeadersPolicy::DEFAULT);
+        let default = std::mem::take(&mut self.default);
+        let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
+        let callers = Callers { methods: vec!["GET", "HEAD"], is_personal: false };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        self.default = default;
+        if let Err(error) = router.add(&path, &methods, routes.len(), &rules, &[]) {
+            self.conflict(&place, format!("GET {path}"), error, routes);
+        }
+        routes.push(AssembledRoute {
+            path: path.into(),
+            description: None,
+            methods,
+            rules,
+            level,
+            guard: RouteGuard::public(),
+            target: Target::Service(probe.service(readiness)),
+            is_probe: true,
+>>>>>>> d212f92415a553654cbc24b7439f65cf2b95c26c
         });
     }
 }

@@ -21,7 +21,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::Service,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
     sync::OwnedSemaphorePermit,
@@ -31,6 +31,7 @@ use tokio::{
 use super::{
     Serving,
     activity::{Activity, OpenRequest},
+    executor::{StreamExecutor, WithStreams},
     listen::Role,
     peer::Peer,
     settings::Settings,
@@ -67,10 +68,12 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let io = Watched::new(socket, Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
-        let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder.timer(TokioTimer::new());
-        super::http2::limit(&mut builder, settings);
-        let connection = builder.serve_connection(TokioIo::new(io.in_frames()), service);
+        let connection = WithStreams::new(|executor| {
+            let mut builder = http2::Builder::new(executor);
+            builder.timer(TokioTimer::new());
+            super::http2::limit(&mut builder, settings);
+            builder.serve_connection(TokioIo::new(io.in_frames()), service)
+        });
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
@@ -137,12 +140,13 @@ where
     }
 }
 
-impl<S> Graceful for http2::Connection<TokioIo<Watched>, ConnectionService<S>, TokioExecutor>
+impl<S> Graceful
+    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService<S>, StreamExecutor>>
 where
     S: Send + Sync + 'static,
 {
     fn end(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+        self.connection().graceful_shutdown();
     }
 }
 

@@ -1,25 +1,30 @@
 //! Addresses that are listened on, and what is done with what connects to them.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 #[cfg(feature = "http3")]
 use http::HeaderValue;
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpStream, lookup_host},
     sync::Semaphore,
 };
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsAcceptor;
 
-use super::{Serving, connection::serve_connection};
+use super::{Serving, Settings, connection::serve_connection, threads};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 use crate::error::StartProblem;
 
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 1024;
+
 /// An address that is listened on.
 #[derive(Debug)]
 pub(super) struct Listener {
-    socket: TcpListener,
+    /// One for each runtime that serves connections.
+    pub(super) sockets: Vec<std::net::TcpListener>,
     pub(super) address: SocketAddr,
 }
 
@@ -91,11 +96,20 @@ impl Role {
 
 impl Listener {
     /// Listens on an address, at this port if it names none.
-    pub(super) async fn bind(address: &str, default_port: u16) -> Result<Self, StartProblem> {
+    pub(super) async fn bind(
+        address: &str,
+        default_port: u16,
+        settings: &Settings,
+    ) -> Result<Self, StartProblem> {
         let bound = async {
-            let socket = TcpListener::bind(with_port(address, default_port)).await?;
-            let address = socket.local_addr()?;
-            Ok(Self { socket, address })
+            let mut failed = io::ErrorKind::AddrNotAvailable.into();
+            for address in lookup_host(with_port(address, default_port)).await? {
+                match Self::at(address, settings) {
+                    Ok(listener) => return Ok(listener),
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
         };
         bound.await.map_err(|error: std::io::Error| StartProblem::Listen {
             address: address.to_owned(),
@@ -104,27 +118,58 @@ impl Listener {
         })
     }
 
-    /// Serves what connects, never more at once than allowed: the others wait in the kernel's
-    /// queue.
-    pub(super) async fn accept<S: Send + Sync + 'static>(
-        self,
-        serving: Serving<S>,
-        connections: Arc<Semaphore>,
-    ) {
-        loop {
-            let (stream, peer) = self.next().await;
-            // Several listeners share the permits, so none may keep one while it waits for a client.
-            let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
-            tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
-        }
-    }
-
-    async fn next(&self) -> (TcpStream, SocketAddr) {
-        loop {
-            match self.socket.accept().await {
-                Ok(accepted) => return accepted,
-                Err(error) => pause_if_exhausted(&error).await,
+    fn at(address: SocketAddr, settings: &Settings) -> io::Result<Self> {
+        let first = socket(address, settings)?;
+        let address = first.local_addr()?;
+        let mut sockets = vec![first];
+        if settings.per_core {
+            for _ in 1..threads::count() {
+                sockets.push(socket(address, settings)?);
             }
+        }
+        Ok(Self { sockets, address })
+    }
+}
+
+fn socket(address: SocketAddr, settings: &Settings) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // On Windows these words mean something else, which is not wanted.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    if settings.shares_port {
+        socket.set_reuse_port(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Serves what connects, never more at once than allowed: the others wait in the kernel's
+/// queue.
+pub(super) async fn accept<S: Send + Sync + 'static>(
+    socket: std::net::TcpListener,
+    serving: Serving<S>,
+    connections: Arc<Semaphore>,
+) {
+    let listener = match TcpListener::from_std(socket) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "cannot accept connections"),
+    };
+    loop {
+        let (stream, peer) = next(&listener).await;
+        // Several listeners share the permits, so none may keep one while it waits for a client.
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
+    }
+}
+
+async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => pause_if_exhausted(&error).await,
         }
     }
 }

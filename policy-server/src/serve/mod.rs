@@ -2,10 +2,11 @@
 
 mod activity;
 mod connection;
-#[cfg(feature = "http3")]
-mod http3;
+mod executor;
 mod frames;
 mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
@@ -14,16 +15,19 @@ mod settings;
 mod shutdown;
 mod socket;
 mod start;
+mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod watched;
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr, slice, sync::Arc};
 
 use policy_core::gate::OwnOrigin;
 use tokio::{
+    runtime::Handle,
     sync::{Semaphore, mpsc},
     task::JoinSet,
+    time::sleep,
 };
 
 pub(crate) use peer::Peer;
@@ -38,6 +42,7 @@ use crate::{
 use listen::Role;
 use shutdown::Shutdown;
 use start::Listeners;
+use threads::Cores;
 
 /// An app that listens: made by [`App::bind`](crate::App::bind).
 pub struct Server<S> {
@@ -47,6 +52,8 @@ pub struct Server<S> {
     /// The listener of HTTP/3, beside the app's.
     #[cfg(feature = "http3")]
     http3: Option<http3::Http3>,
+    /// The runtimes that serve connections, where it is not the one that runs this.
+    cores: Option<Cores>,
     /// What is odd about them.
     notices: Vec<String>,
 }
@@ -79,18 +86,21 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Serves until `stop` is done, and finishes the requests in flight then.
     ///
     /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
-    /// it is neither waited for nor closed.
+    /// it is neither waited for nor closed, but for one of a [core](Settings::per_core), whose
+    /// runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         self.tell();
         #[cfg(feature = "http3")]
         let http3 = self.http3;
-        let Self { service, listeners, address, .. } = self;
+        let Self { service, listeners, address, cores, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let shutdown = Shutdown::default();
         // Every connection holds a sender, so the channel ends with the last of them.
         let (alive, mut all_ended) = mpsc::channel(1);
         let mut accepting = JoinSet::new();
+        let own = Handle::current();
+        let runtimes = cores.as_ref().map_or(slice::from_ref(&own), Cores::runtimes);
         for (listener, role) in listeners {
             #[cfg(feature = "tls")]
             if let Role::Tls { certificates, .. } = &role {
@@ -106,10 +116,18 @@ impl<S: Send + Sync + 'static> Server<S> {
             if let (Some(http3), Role::Tls { .. }) = (&http3, &*serving.role) {
                 accepting.spawn(http3.clone().accept(Arc::clone(&connections), serving.clone()));
             }
-            accepting.spawn(listener.accept(serving, Arc::clone(&connections)));
+            for (socket, runtime) in listener.sockets.into_iter().zip(runtimes) {
+                let accept = listen::accept(socket, serving.clone(), Arc::clone(&connections));
+                accepting.spawn_on(accept, runtime);
+            }
         }
         drop(alive);
         stop.await;
+        service.app().readiness.end();
+        if !settings.drain.is_zero() {
+            tracing::info!(%address, seconds = settings.drain.as_secs_f32(), "draining");
+            sleep(settings.drain).await;
+        }
         accepting.shutdown().await;
         #[cfg(feature = "http3")]
         if let Some(http3) = &http3 {
@@ -127,6 +145,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         #[cfg(feature = "http3")]
         if let Some(http3) = http3 {
             http3.close().await;
+        }
+        if let Some(cores) = cores {
+            cores.end().await;
         }
     }
 

@@ -8,12 +8,12 @@ use policy_core::gate::{OwnOrigin, PublicOrigin};
 #[cfg(feature = "http3")]
 use super::http3::{self, Http3};
 use super::{
-    Server,
+    Server, Settings,
     listen::{Listener, Role},
+    threads::Cores,
 };
 #[cfg(feature = "tls")]
 use super::{
-    Settings,
     redirect::Redirect,
     tls::{Certificates, Tls},
 };
@@ -51,12 +51,15 @@ impl<S: Send + Sync + 'static> Server<S> {
         match listeners.first() {
             Some((listener, _)) if problems.is_empty() => {
                 let address = listener.address;
+                let per_core = plan.assembled.settings.per_core;
+                let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
                 Ok(Self {
                     service: plan.open().await?,
                     address,
                     listeners,
                     #[cfg(feature = "http3")]
                     http3,
+                    cores,
                     notices,
                 })
             }
@@ -67,6 +70,7 @@ impl<S: Send + Sync + 'static> Server<S> {
 
 /// What a start comes to know.
 struct Start {
+    settings: Settings,
     own_origin: OwnOrigin,
     /// Whether requests carry secrets.
     has_credentials: bool,
@@ -84,6 +88,7 @@ impl Start {
         // A wrong one is complained about where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
         Self {
+            settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials(),
             problems: Vec::new(),
@@ -94,7 +99,7 @@ impl Start {
     }
 
     async fn listen(&mut self, address: &str, default_port: u16) -> Option<Listener> {
-        let listener = match Listener::bind(address, default_port).await {
+        let listener = match Listener::bind(address, default_port, &self.settings).await {
             Ok(listener) => listener,
             Err(problem) => {
                 self.problems.push(problem);
