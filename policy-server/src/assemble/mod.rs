@@ -515,10 +515,7 @@ impl Assembler<'_> {
             rules,
             level,
             guard: RouteGuard::public(),
-<<<<<<< HEAD
             target,
-=======
-            target: Target::Service(mount.service),
             is_probe: false,
         });
     }
@@ -552,7 +549,6 @@ impl Assembler<'_> {
             guard: RouteGuard::public(),
             target: Target::Service(probe.service(readiness)),
             is_probe: true,
->>>>>>> d212f92415a553654cbc24b7439f65cf2b95c26c
         });
     }
 }
