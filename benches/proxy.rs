@@ -10,10 +10,10 @@ use policy_server::{App, Error, Proxy, prelude::*};
 async fn main() -> Result<(), Error> {
     let arguments: Vec<String> = args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (port, upstream, is_http2) = match words.as_slice() {
+    let (port, upstream, is_http2) = match *words.as_slice() {
         [port, upstream] => (port, upstream, false),
         [port, upstream, "--http2"] => (port, upstream, true),
-        _ => (&"8080", &"http://127.0.0.1:9000", false),
+        _ => ("8080", "http://127.0.0.1:9000", false),
     };
     let proxy = Proxy::new("/api", upstream).strip_prefix().no_headers();
     let proxy = if is_http2 { proxy.http2() } else { proxy };
