@@ -106,7 +106,7 @@ impl Client {
 
     /// Whether the client asked over `https`. An app that another server has is asked so, if
     /// anything is to be right about its origin.
-    fn is_secure(&self, own: &OwnOrigin) -> bool {
+    pub(crate) fn is_secure(&self, own: &OwnOrigin) -> bool {
         match (self.scheme(), self.peer) {
             (Some(scheme), _) => scheme == Scheme::Https,
             (None, Some(peer)) => peer.is_tls,

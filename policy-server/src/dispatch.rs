@@ -31,6 +31,8 @@ use policy_core::{
     method,
 };
 
+#[cfg(feature = "proxy")]
+use crate::proxy;
 use crate::{
     assemble::{Assembled, Target},
     body,
@@ -319,6 +321,8 @@ impl Answerer {
                     request.extensions_mut().insert(client);
                     service.run(partial::whole(request))
                 }
+                #[cfg(feature = "proxy")]
+                Some(Target::Proxy(gateway)) => proxy::forward(&app, gateway, request, &client),
                 Some(Target::Handler(call)) => {
                     let (call, auth) = (*call, auth.map(Arc::clone));
                     call(Call { request, values, client, app, route, auth })
