@@ -723,6 +723,16 @@ refusals! {
     PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";
     /// RFC 3986 3.3: `.` or `..` as a whole segment, also encoded.
     PathDotSegment 400 "wire.path-dot-segment", "The path has a dot segment";
+    /// RFC 9113 8.2.2, RFC 9114 4.2: a field about the connection, where HTTP has none.
+    ConnectionField 400 "wire.connection-field", "The request has a field about its connection, which its version of HTTP does not have";
+    /// RFC 9110 8.6: a Content-Length that is no number, or more than one.
+    ContentLengthMalformed 400 "wire.content-length-malformed", "The length of the body is malformed";
+    /// RFC 9112 6.1: a body that is chunked more than once.
+    TransferEncodingMalformed 400 "wire.transfer-encoding-malformed", "The body is chunked more than once";
+    /// RFC 9112 6.1: a transfer coding other than chunked.
+    TransferCoding 501 "wire.transfer-coding", "The transfer coding of the body is not known";
+    /// RFC 9110 10.1.1: an expectation other than `100-continue`.
+    ExpectationUnknown 417 "wire.expectation-unknown", "The request expects what this server does not know";
     /// RFC 9110 7.4: not one of the configured names.
     HostUnknown 421 "origin.host-unknown", "This server does not serve the requested host";
     /// RFC 9110 7.4: not a loopback name, in the development profile.
@@ -731,6 +741,8 @@ refusals! {
     ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
     /// RFC 9110 15.5.20: what must not follow a redirect, over plain HTTP.
     PlainHttp 421 "origin.plain-http", "This is served over https only";
+    /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
+    TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.

@@ -13,7 +13,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
+    header::{ALLOW, CONNECTION},
+};
 use policy_core::{
     Refusal,
     cache::Happened,
@@ -295,8 +298,9 @@ fn admit<S>(
     peer: Option<SocketAddr>,
 ) -> Admission {
     let request = Received { app, head, headers, peer };
-    if let Err(refusal) = head.target().and_then(|()| request.host()) {
-        return request.refuse(refusal, &app.outside, Grant::Unasked);
+    let admitted = head.well_formed().and_then(|()| head.target());
+    if let Err(refusal) = admitted.and_then(|()| request.host()) {
+        return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
@@ -334,6 +338,16 @@ impl<S> Received<'_, S> {
         })
     }
 
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
@@ -341,6 +355,8 @@ impl<S> Received<'_, S> {
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
+        } else if head.is_early && !self.may_be_early(&answerer) {
+            Some(Refusal::TooEarly)
         } else {
             self.isolated(rules, &grant).err()
         };
@@ -381,6 +397,12 @@ impl<S> Received<'_, S> {
             finish = finish.keeping_cookie(&app.guard);
         }
         Admission::Admitted(Admitted { answerer, finish, auth })
+    }
+
+    /// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
+    /// 4): what is safe, and does not act for whoever sent it first.
+    fn may_be_early(&self, answerer: &Answerer) -> bool {
+        method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
     }
 
     /// Gate 5, as far as it asks which page loads something.

@@ -8,7 +8,7 @@ use std::{
 
 use axum_core::{BoxError, body::Body, extract::Request};
 use bytes::Bytes;
-use policy_core::gate::OwnOrigin;
+use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
@@ -74,6 +74,7 @@ impl<S: Send + Sync + 'static> AppService<S> {
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
+        join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
         crate::testing::Question::resolve(&self.app, &request);
         match &self.layered {

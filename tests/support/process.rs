@@ -72,7 +72,12 @@ impl ServerProcess {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.process.id());
+        self.signal("TERM");
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 

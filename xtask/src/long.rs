@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, VALGRIND},
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -46,6 +46,18 @@ const RUNS: &[Long] = &[
         purpose: "a server killed at random moments keeps what it acknowledged; [ROUNDS]",
         duration: "5 min",
         run: crash,
+    },
+    Long {
+        name: "attack",
+        purpose: "what others notice of slow clients, floods and a crowd; [SECONDS] of each",
+        duration: "10 min",
+        run: attack,
+    },
+    Long {
+        name: "soak",
+        purpose: "steady load while certificates and processes change: nothing lost; [SECONDS]",
+        duration: "30 min",
+        run: soak,
     },
     Long {
         name: "faults",
@@ -174,6 +186,29 @@ fn crash(arguments: &[&str]) -> Outcome {
     };
     let test = cargo(&["test", "--test", "crash", "--", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
+}
+
+/// One after the other: each has the machine for itself.
+fn attack(arguments: &[&str]) -> Outcome {
+    setup::require(&[SLOWHTTPTEST])?;
+    let seconds = match arguments {
+        [] => "60",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`attack` takes the number of seconds at most")),
+    };
+    let shown = ["--include-ignored", "--nocapture", "--test-threads=1"];
+    let test = cargo(&[&["test", "--release", "--test", "attack", "--"][..], &shown].concat());
+    command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
+}
+
+fn soak(arguments: &[&str]) -> Outcome {
+    let seconds = match arguments {
+        [] => "1800",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`soak` takes the number of seconds at most")),
+    };
+    let test = cargo(&["test", "--release", "--test", "soak", "--", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_SOAK_SECONDS", seconds))
 }
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {

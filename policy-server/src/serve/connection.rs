@@ -12,6 +12,8 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
+#[cfg(feature = "http3")]
+use http::{HeaderValue, header::ALT_SVC};
 use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{
@@ -39,8 +41,8 @@ use super::{
 };
 use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
 
-/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
-const PREFACE: &[u8] = b"PRI ";
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
@@ -63,14 +65,14 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     let peer = Peer { address, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::default());
     let service = ConnectionService { app: service, role, peer, activity: Arc::clone(&activity) };
-    let io = TokioIo::new(Watched::new(socket, Arc::clone(&activity), permit));
+    let io = Watched::new(socket, Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
-            http2::Builder::new(executor)
-                .timer(TokioTimer::new())
-                .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
-                .serve_connection(io, service)
+            let mut builder = http2::Builder::new(executor);
+            builder.timer(TokioTimer::new());
+            super::http2::limit(&mut builder, settings);
+            builder.serve_connection(TokioIo::new(io.in_frames()), service)
         });
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
@@ -80,7 +82,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
             .max_buf_size(settings.header_limit)
             // Ours costs nothing per request.
             .header_read_timeout(None)
-            .serve_connection(io, service)
+            .serve_connection(TokioIo::new(io), service)
             .with_upgrades();
         drive(Box::pin(connection), timer, activity, shutdown).await;
     }
@@ -188,7 +190,7 @@ async fn drive(
 ///
 /// The timer is set once and looked at when it fires, not set anew for every request: what
 /// happened in between is in [`Activity`].
-struct Timer {
+pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     /// Whether this task's waker is with the sleep already. A connection is a task of its own,
     /// so it never changes.
@@ -197,6 +199,8 @@ struct Timer {
     is_watching_head: bool,
     look: Duration,
     seen: u32,
+    /// The most that [`Activity::balance`] ever was.
+    paid: i64,
     quiet_looks: u32,
 }
 
@@ -204,7 +208,7 @@ struct Timer {
 const LOOKS: u32 = 4;
 
 impl Timer {
-    fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
         let look = settings.idle_timeout / LOOKS;
         Self {
             sleep: Box::pin(sleep(look)),
@@ -213,12 +217,13 @@ impl Timer {
             is_watching_head: false,
             look,
             seen: 0,
+            paid: 0,
             quiet_looks: 0,
         }
     }
 
     /// Ready when the connection should be closed.
-    fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
         if let Some(timeout) = self.header_timeout
             && activity.is_reading_head() != self.is_watching_head
         {
@@ -239,10 +244,12 @@ impl Timer {
     }
 
     fn is_idle(&mut self, activity: &Activity) -> bool {
-        let moved = activity.moved();
-        let is_quiet = activity.waits_for_client() && moved == self.seen;
+        let (moved, paid) = (activity.moved(), activity.balance());
+        let is_moving = moved != self.seen || paid > self.paid;
+        let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
         self.seen = moved;
+        self.paid = self.paid.max(paid);
         self.quiet_looks >= LOOKS
     }
 
@@ -272,7 +279,15 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
             _ => self.app.respond(request, Some(self.peer)),
         };
-        OpenResponse { response, open, activity }
+        #[cfg(feature = "http3")]
+        let alternative = self.role.alternative().cloned();
+        OpenResponse {
+            response,
+            open,
+            activity,
+            #[cfg(feature = "http3")]
+            alternative,
+        }
     }
 }
 
@@ -281,6 +296,9 @@ struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
+    /// What it says of HTTP/3.
+    #[cfg(feature = "http3")]
+    alternative: Option<HeaderValue>,
 }
 
 impl Future for OpenResponse {
@@ -288,12 +306,23 @@ impl Future for OpenResponse {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        #[cfg(feature = "http3")]
+        let response = announced(response, self.alternative.take());
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
         }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
     }
+}
+
+/// With what it says of HTTP/3. An app that says something else knows why.
+#[cfg(feature = "http3")]
+fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
+    if let Some(alternative) = alternative {
+        response.headers_mut().entry(ALT_SVC).or_insert(alternative);
+    }
+    response
 }
 
 /// Ends a connection that is no longer HTTP when the credential that opened it ends.

@@ -2,6 +2,8 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+#[cfg(feature = "http3")]
+use http::HeaderValue;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::{
     net::{TcpListener, TcpStream, lookup_host},
@@ -32,7 +34,13 @@ pub(super) enum Role {
     Plain,
     /// The app answers over TLS.
     #[cfg(feature = "tls")]
-    Tls { acceptor: TlsAcceptor, certificates: Arc<Certificates> },
+    Tls {
+        acceptor: TlsAcceptor,
+        certificates: Arc<Certificates>,
+        /// What answers say of HTTP/3 at the same port (RFC 7838 3).
+        #[cfg(feature = "http3")]
+        alternative: Option<HeaderValue>,
+    },
     /// Every request over plain HTTP is sent on to `https`.
     #[cfg(feature = "tls")]
     Redirect(Redirect),
@@ -42,13 +50,40 @@ impl Role {
     #[cfg(feature = "tls")]
     pub(super) fn tls(certificates: Arc<Certificates>) -> Self {
         let config = Arc::clone(&certificates).config(&[b"h2", b"http/1.1"]);
-        Self::Tls { acceptor: TlsAcceptor::from(Arc::new(config)), certificates }
+        Self::Tls {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            certificates,
+            #[cfg(feature = "http3")]
+            alternative: None,
+        }
+    }
+
+    /// The same, telling of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn with(mut self, told: HeaderValue) -> Self {
+        if let Self::Tls { alternative, .. } = &mut self {
+            *alternative = Some(told);
+        }
+        self
+    }
+
+    /// The field of every answer that tells of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn alternative(&self) -> Option<&HeaderValue> {
+        match self {
+            Self::Tls { alternative, .. } => alternative.as_ref(),
+            Self::Plain | Self::Redirect(_) => None,
+        }
     }
 
     /// What people are told of a listener.
     pub(super) fn told(&self, address: SocketAddr) -> String {
         match self {
             Self::Plain => format!("listening on http://{address}"),
+            #[cfg(feature = "http3")]
+            Self::Tls { alternative: Some(_), .. } => {
+                format!("listening on https://{address}, over QUIC too")
+            }
             #[cfg(feature = "tls")]
             Self::Tls { .. } => format!("listening on https://{address}"),
             #[cfg(feature = "tls")]

@@ -3,6 +3,10 @@
 mod activity;
 mod connection;
 mod executor;
+mod frames;
+mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod listen;
 mod peer;
 #[cfg(feature = "tls")]
@@ -47,6 +51,9 @@ pub struct Server<S> {
     listeners: Listeners,
     /// The runtimes that serve connections, where it is not the one that runs this.
     cores: Option<Cores>,
+    /// The listener of HTTP/3, beside the app's.
+    #[cfg(feature = "http3")]
+    http3: Option<http3::Http3>,
     /// What is odd about them.
     notices: Vec<String>,
 }
@@ -83,6 +90,8 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         self.tell();
+        #[cfg(feature = "http3")]
+        let http3 = self.http3;
         let Self { service, listeners, address, cores, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
@@ -103,6 +112,10 @@ impl<S: Send + Sync + 'static> Server<S> {
                 shutdown: shutdown.clone(),
                 alive: alive.clone(),
             };
+            #[cfg(feature = "http3")]
+            if let (Some(http3), Role::Tls { .. }) = (&http3, &*serving.role) {
+                accepting.spawn(http3.clone().accept(Arc::clone(&connections), serving.clone()));
+            }
             for (socket, runtime) in listener.sockets.into_iter().zip(runtimes) {
                 let accept = listen::accept(socket, serving.clone(), Arc::clone(&connections));
                 accepting.spawn_on(accept, runtime);
@@ -116,6 +129,10 @@ impl<S: Send + Sync + 'static> Server<S> {
             sleep(settings.drain).await;
         }
         accepting.shutdown().await;
+        #[cfg(feature = "http3")]
+        if let Some(http3) = &http3 {
+            http3.stop_accepting();
+        }
         tracing::info!(%address, "shutting down");
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
@@ -124,6 +141,10 @@ impl<S: Send + Sync + 'static> Server<S> {
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
             tracing::warn!(%address, "requests in flight were cut off");
             shutdown.cut();
+        }
+        #[cfg(feature = "http3")]
+        if let Some(http3) = http3 {
+            http3.close().await;
         }
         if let Some(cores) = cores {
             cores.end().await;

@@ -1,7 +1,12 @@
 //! Everything that a server needs of its machine, found and bound before anything is served.
 
+#[cfg(feature = "http3")]
+use std::{io::ErrorKind, sync::Arc};
+
 use policy_core::gate::{OwnOrigin, PublicOrigin};
 
+#[cfg(feature = "http3")]
+use super::http3::{self, Http3};
 use super::{
     Server, Settings,
     listen::{Listener, Role},
@@ -9,6 +14,7 @@ use super::{
 };
 #[cfg(feature = "tls")]
 use super::{
+    Settings,
     redirect::Redirect,
     tls::{Certificates, Tls},
 };
@@ -27,11 +33,13 @@ impl<S: Send + Sync + 'static> Server<S> {
         let mut app = app;
         #[cfg(feature = "tls")]
         let listeners = match app.tls.take() {
-            Some(tls) => start.with_tls(tls, address).await,
+            Some(tls) => start.with_tls(tls, address, &app.settings).await,
             None => start.plain(address).await,
         };
         #[cfg(not(feature = "tls"))]
         let listeners = start.plain(address).await;
+        #[cfg(feature = "http3")]
+        let http3 = start.http3.take();
         let Start { mut problems, notices, .. } = start;
         let plan = match assemble(app) {
             Ok(plan) => plan,
@@ -46,7 +54,15 @@ impl<S: Send + Sync + 'static> Server<S> {
                 let address = listener.address;
                 let per_core = plan.assembled.settings.per_core;
                 let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
-                Ok(Self { service: plan.open().await?, address, listeners, notices, cores })
+                Ok(Self {
+                    service: plan.open().await?,
+                    address,
+                    listeners,
+                    cores,
+                    #[cfg(feature = "http3")]
+                    http3,
+                    notices,
+                })
             }
             _ => Err(Error::Start(problems)),
         }
@@ -61,6 +77,8 @@ struct Start {
     has_credentials: bool,
     problems: Vec<StartProblem>,
     notices: Vec<String>,
+    #[cfg(feature = "http3")]
+    http3: Option<Http3>,
 }
 
 /// The first one is the app's.
@@ -76,6 +94,8 @@ impl Start {
             has_credentials: app.has_credentials(),
             problems: Vec::new(),
             notices: Vec::new(),
+            #[cfg(feature = "http3")]
+            http3: None,
         }
     }
 
@@ -106,8 +126,10 @@ impl Start {
     }
 
     #[cfg(feature = "tls")]
-    async fn with_tls(&mut self, tls: Tls, address: &str) -> Listeners {
-        let Tls { source, reload, redirect } = tls;
+    async fn with_tls(&mut self, tls: Tls, address: &str, settings: &Settings) -> Listeners {
+        #[cfg(feature = "http3")]
+        let is_http3 = tls.http3;
+        let Tls { source, reload, redirect, .. } = tls;
         let certificates = match Certificates::open(source, reload, &self.own_origin) {
             Ok((certificates, notices)) => {
                 self.notices.extend(notices);
@@ -126,9 +148,55 @@ impl Start {
         let (Some(certificates), Some(listener)) = (certificates, listener) else {
             return Vec::new();
         };
+        #[cfg(feature = "http3")]
+        let (listener, role) = if is_http3 {
+            match self.with_http3(certificates, listener, address, settings).await {
+                Some(listening) => listening,
+                None => return Vec::new(),
+            }
+        } else {
+            (listener, Role::tls(certificates))
+        };
+        #[cfg(not(feature = "http3"))]
+        let role = Role::tls(certificates);
         let redirect = redirect.map(|redirect| {
             (redirect, Role::Redirect(Redirect::new(&self.own_origin, listener.address.port())))
         });
-        [(listener, Role::tls(certificates))].into_iter().chain(redirect).collect()
+        [(listener, role)].into_iter().chain(redirect).collect()
+    }
+
+    /// Listens for QUIC at the same port. Where any port will do, it is one that both can have.
+    #[cfg(feature = "http3")]
+    async fn with_http3(
+        &mut self,
+        certificates: Arc<Certificates>,
+        mut listener: Listener,
+        address: &str,
+        settings: &Settings,
+    ) -> Option<(Listener, Role)> {
+        const ATTEMPTS: u32 = 10;
+        let mut attempts = if address.ends_with(":0") { ATTEMPTS } else { 1 };
+        loop {
+            attempts -= 1;
+            let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
+            match Http3::bind(listener.address, tls, settings) {
+                Ok(http3) => {
+                    let role = Role::tls(certificates).with(http3.alternative());
+                    self.http3 = Some(http3);
+                    return Some((listener, role));
+                }
+                Err(error) if error.kind() == ErrorKind::AddrInUse && attempts > 0 => {
+                    listener = self.listen(address, 443).await?;
+                }
+                Err(error) => {
+                    self.problems.push(StartProblem::Listen {
+                        address: format!("{} (UDP)", listener.address),
+                        kind: error.kind(),
+                        reason: error.to_string(),
+                    });
+                    return None;
+                }
+            }
+        }
     }
 }

@@ -34,6 +34,8 @@ pub struct Tls {
     pub(super) source: Source,
     pub(super) reload: Duration,
     pub(super) redirect: Option<String>,
+    #[cfg(feature = "http3")]
+    pub(super) http3: bool,
 }
 
 /// Where a certificate is.
@@ -67,7 +69,13 @@ impl Tls {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, reload: Duration::from_secs(30), redirect: None }
+        Self {
+            source,
+            reload: Duration::from_secs(30),
+            redirect: None,
+            #[cfg(feature = "http3")]
+            http3: false,
+        }
     }
 
     /// How often the files are looked at; every 30 seconds.
@@ -84,6 +92,40 @@ impl Tls {
     /// Preflights, WebSockets, `OPTIONS *` and CONNECT are not led on: they get 421.
     pub fn redirect_http(mut self, address: impl Into<String>) -> Self {
         self.redirect = Some(address.into());
+        self
+    }
+
+    /// Serves HTTP/3 too (RFC 9114), over QUIC (RFC 9000) at the UDP port of the same number, and
+    /// announces it by `Alt-Svc` (RFC 7838) in every answer over TLS.
+    ///
+    /// It is the same app with the same limits. What is its own:
+    ///
+    /// - **Early data.** A client that was here before may send requests with its first packet,
+    ///   before the handshake is complete. Whoever copied that packet can send it again, so only
+    ///   safe methods on routes that ask nobody who they are get an answer to it; all others get
+    ///   425, and clients send them once more after the handshake (RFC 8470). Handlers and
+    ///   proxies see the field `Early-Data: 1`.
+    /// - **Addresses.** A client may change its own while it is connected (RFC 9000 9);
+    ///   [`PeerAddr`](crate::extract::PeerAddr) is the one at the time of the request. With 64
+    ///   handshakes under way, new clients have to show first that they receive at the address
+    ///   that they send from (RFC 9000 8.1.2), so that nobody can flood the server under a
+    ///   forged one.
+    /// - **Memory.** Of a connection at most 1 MiB waits for handlers, 512 KiB of it for one, and
+    ///   1 MiB for the client; it has at most 100 requests at a time. Fields are compressed
+    ///   without a dynamic table (RFC 9204 2.1).
+    /// - **Connections** above [`Settings::max_connections`](crate::Settings::max_connections)
+    ///   are refused: there is no queue for them.
+    ///
+    /// ```
+    /// use policy_server::{App, Tls};
+    ///
+    /// let app = App::new(())
+    ///     .public_origin("https://api.shop.example")
+    ///     .tls(Tls::files("cert.pem", "key.pem").http3());
+    /// ```
+    #[cfg(feature = "http3")]
+    pub fn http3(mut self) -> Self {
+        self.http3 = true;
         self
     }
 }
