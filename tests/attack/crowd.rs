@@ -3,10 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::{
-    http::request,
-    process::succeeds,
-};
+use crate::{http::request, process::succeeds};
 
 const NAME: &str = "crowd::of_idle_and_busy_connections_is_served";
 const IDLE: usize = 10_000;
