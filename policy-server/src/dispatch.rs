@@ -326,6 +326,16 @@ struct Received<'a, S> {
 }
 
 impl<S> Received<'_, S> {
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
     /// Gate 2. An orchestrator asks by address, and learns nothing that is worth a name.
     fn host(&self) -> Result<(), Refusal> {
         let Self { app, head, .. } = *self;
@@ -336,16 +346,6 @@ impl<S> Received<'_, S> {
             };
             if refusal.status() == 421 && is_probe() == Some(true) { Ok(()) } else { Err(refusal) }
         })
-    }
-
-    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
-    /// behind it is read (RFC 9112 9.6, 11.2).
-    fn misunderstood(&self, refusal: Refusal) -> Admission {
-        let mut response = self.problem(refusal);
-        if self.head.version < Version::HTTP_2 {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        self.answered(response, &self.app.outside, Grant::Unasked)
     }
 
     /// The gates behind the router, the same for routes and the fallback.

@@ -49,11 +49,11 @@ pub struct Server<S> {
     service: AppService<S>,
     address: SocketAddr,
     listeners: Listeners,
-    /// The runtimes that serve connections, where it is not the one that runs this.
-    cores: Option<Cores>,
     /// The listener of HTTP/3, beside the app's.
     #[cfg(feature = "http3")]
     http3: Option<http3::Http3>,
+    /// The runtimes that serve connections, where it is not the one that runs this.
+    cores: Option<Cores>,
     /// What is odd about them.
     notices: Vec<String>,
 }

@@ -14,7 +14,6 @@ use super::{
 };
 #[cfg(feature = "tls")]
 use super::{
-    Settings,
     redirect::Redirect,
     tls::{Certificates, Tls},
 };
@@ -61,6 +60,7 @@ impl<S: Send + Sync + 'static> Server<S> {
                     cores,
                     #[cfg(feature = "http3")]
                     http3,
+                    cores,
                     notices,
                 })
             }

@@ -161,7 +161,11 @@ impl Answer {
             };
             match frame.into_data() {
                 Ok(data) if data.is_empty() => (),
-                Ok(data) => self.stream.send_data(data).await?,
+                Ok(data) => {
+                    let len = data.len();
+                    self.stream.send_data(data).await?;
+                    self.activity.wrote(len);
+                }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {
                         self.stream.send_trailers(trailers).await?;
@@ -169,7 +173,6 @@ impl Answer {
                     break;
                 }
             }
-            self.activity.wrote(false);
         }
         if is_malformed() {
             self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
