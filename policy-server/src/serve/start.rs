@@ -57,7 +57,6 @@ impl<S: Send + Sync + 'static> Server<S> {
                     service: plan.open().await?,
                     address,
                     listeners,
-                    cores,
                     #[cfg(feature = "http3")]
                     http3,
                     cores,
