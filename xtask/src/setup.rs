@@ -40,7 +40,7 @@ pub(crate) const SLOWHTTPTEST: Tool = Tool {
 pub(crate) const PYTHON: Tool = Tool {
     names: &["python3"],
     package: "python3",
-    purpose: "peers of tokens, cookies and caching",
+    purpose: "peers of tokens, cookies, caching and HTTP/3",
 };
 pub(crate) const NODE: Tool =
     Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens and cookies" };
@@ -52,10 +52,15 @@ pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
-/// The libraries of others that tokens, cookies and caching are tested against, and what they
+/// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they
 /// stand on.
-const PYTHON_PACKAGES: &[&str] =
-    &["CacheControl==0.14.4", "PyJWT==2.15.1", "cryptography==50.0.2", "requests==2.34.2"];
+const PYTHON_PACKAGES: &[&str] = &[
+    "CacheControl==0.14.4",
+    "PyJWT==2.15.1",
+    "aioquic==1.7.2",
+    "cryptography==50.0.2",
+    "requests==2.34.2",
+];
 const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 
 impl Tool {
