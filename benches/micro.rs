@@ -240,7 +240,8 @@ fn case(name: &str) -> Result<Operation, String> {
             let request = black_box(request(false));
             let head = Head::read(&request);
             let own = policy_core::gate::OwnOrigin::Development;
-            let _ = black_box(head.target().and_then(|()| own.admit(&head)));
+            let admitted = head.well_formed().and_then(|()| head.target());
+            let _ = black_box(admitted.and_then(|()| own.admit(&head)));
         }),
         "rate limit.base" => rate_limit(None),
         "rate limit.granted" => rate_limit(Some(1_000)),

@@ -13,6 +13,8 @@ mod connections;
 mod http;
 #[path = "serving/http2.rs"]
 mod http2;
+#[path = "support/log.rs"]
+mod log;
 #[path = "serving/logs.rs"]
 mod logs;
 #[path = "serving/methods.rs"]

@@ -6,6 +6,12 @@
 mod bodies;
 #[path = "wire/clients_that_go_away.rs"]
 mod clients_that_go_away;
+#[path = "support/corpus.rs"]
+mod corpus;
+#[path = "wire/expectations.rs"]
+mod expectations;
+#[path = "wire/framing.rs"]
+mod framing;
 #[path = "wire/handlers.rs"]
 mod handlers;
 #[path = "wire/heads.rs"]

@@ -295,6 +295,26 @@ rules! {
     TunnelNone Error "tunnel.at-once-zero",
         "with no tunnel open at once, none is ever opened",
         "write one or more, such as `at_once(16)`";
+    /// An upstream of another scheme.
+    UpstreamScheme Error "proxy.upstream-scheme",
+        "an upstream is spoken to by `http` or `https`",
+        "write it in full, such as `http://127.0.0.1:9000`";
+    /// An upstream without a host, or with one that is none.
+    UpstreamHost Error "proxy.upstream-host",
+        "this names no host that can be connected to",
+        "write a name or address in lower case, and a port if need be, such as `http://127.0.0.1:9000`";
+    /// An upstream with user name or password.
+    UpstreamUserInfo Error "proxy.upstream-userinfo",
+        "the address of an upstream has no user name or password",
+        "remove everything from behind `//` up to and including the `@`";
+    /// An upstream with a query or a fragment.
+    UpstreamQuery Error "proxy.upstream-query",
+        "the address of an upstream has no query and no fragment: those are the requests'",
+        "remove everything from the first `?` or `#`";
+    /// A path of an upstream that clients would not send like this.
+    UpstreamPath Error "proxy.upstream-path",
+        "the path of an upstream has no empty segments, no `.` or `..`, and no percent codes",
+        "write the path that all others lie below, such as `http://127.0.0.1:9000/v1`";
     /// A route that names sessions in an app that has none.
     SessionsMissing Error "auth.sessions-missing",
         "this route takes sessions, and the app has none",
@@ -627,6 +647,50 @@ rules! {
     HeadersNonceShared Error "headers.nonce-shared",
         "a cache would give the same nonce to everybody, and who knows it can smuggle in scripts",
         "write `#[cache(private)]` or `#[cache(no_store)]`, or let scripts in by their hash";
+    /// A file of TLS that cannot be read.
+    TlsFile Error "tls.file-unreadable",
+        "this file cannot be read",
+        "write the path of a PEM file that this program may read, relative to where it is started";
+    /// A file without a certificate.
+    TlsCertificate Error "tls.certificate-missing",
+        "there is no certificate in this file",
+        "write a PEM file with the certificate of the service first, and those that signed it behind it";
+    /// Something that is no certificate of a server.
+    TlsCertificateMalformed Error "tls.certificate-malformed",
+        "this certificate cannot be used",
+        "ask for a certificate of X.509 version 3 for a server";
+    /// A file without a key.
+    TlsKey Error "tls.key-missing",
+        "there is no private key in this file that can be used",
+        "write a PEM file with the key as it is: PKCS #8, SEC 1 or PKCS #1, and not encrypted";
+    /// A key of another certificate.
+    TlsKeyMismatch Error "tls.key-mismatch",
+        "the key in this file is not the one of the certificate",
+        "write the key that the certificate was asked for with; both change together";
+    /// A certificate whose time is over.
+    TlsExpired Error "tls.certificate-expired",
+        "this certificate has expired",
+        "renew it";
+    /// A certificate whose time has not come.
+    TlsNotYetValid Error "tls.certificate-not-yet-valid",
+        "this certificate is not valid yet",
+        "look at the clock of this machine";
+    /// A folder in which no certificate can be kept.
+    TlsFolder Error "tls.folder-unwritable",
+        "no certificate can be kept in this folder",
+        "write a folder in which this program may create files";
+    /// A certificate of somebody else.
+    TlsName Warning "tls.name-not-covered",
+        "the certificate is not for the host of the public origin, so browsers will refuse it",
+        "ask for one that names the host; behind a proxy that expects another name, this is right";
+    /// A key that is no secret.
+    TlsKeyReadable Warning "tls.key-readable",
+        "everybody on this machine can read the key",
+        "take the right away: `chmod 600`";
+    /// A certificate that is for the machine of a developer.
+    TlsDevelopment Warning "tls.development-certificate",
+        "the certificate is for development, so browsers of others will refuse it",
+        "write `Tls::files(\"cert.pem\", \"key.pem\")`";
     /// A script without a parameter that names its function.
     JsonpParameterMissing Error "jsonp.parameter-missing",
         "nothing here says which parameter of the query names the function to call",
@@ -695,14 +759,26 @@ refusals! {
     PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";
     /// RFC 3986 3.3: `.` or `..` as a whole segment, also encoded.
     PathDotSegment 400 "wire.path-dot-segment", "The path has a dot segment";
+    /// RFC 9113 8.2.2, RFC 9114 4.2: a field about the connection, where HTTP has none.
+    ConnectionField 400 "wire.connection-field", "The request has a field about its connection, which its version of HTTP does not have";
+    /// RFC 9110 8.6: a Content-Length that is no number, or more than one.
+    ContentLengthMalformed 400 "wire.content-length-malformed", "The length of the body is malformed";
+    /// RFC 9112 6.1: a body that is chunked more than once.
+    TransferEncodingMalformed 400 "wire.transfer-encoding-malformed", "The body is chunked more than once";
+    /// RFC 9112 6.1: a transfer coding other than chunked.
+    TransferCoding 501 "wire.transfer-coding", "The transfer coding of the body is not known";
+    /// RFC 9110 10.1.1: an expectation other than `100-continue`.
+    ExpectationUnknown 417 "wire.expectation-unknown", "The request expects what this server does not know";
     /// RFC 9110 7.4: not one of the configured names.
     HostUnknown 421 "origin.host-unknown", "This server does not serve the requested host";
     /// RFC 9110 7.4: not a loopback name, in the development profile.
     HostNotLoopback 421 "origin.host-not-loopback", "A server without a public origin answers loopback hosts only";
     /// A forwarding field, in the development profile.
     ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
-    /// RFC 9110 7.4: a proxy says that the client asked for another scheme than the public origin's.
-    SchemeInsecure 421 "origin.scheme-insecure", "This server answers requests over https only";
+    /// RFC 9110 15.5.20: what must not follow a redirect, over plain HTTP.
+    PlainHttp 421 "origin.plain-http", "This is served over https only";
+    /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
+    TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.
@@ -795,6 +871,8 @@ refusals! {
     RateExceeded 429 "limit.rate", "There were too many requests";
     /// As many requests at work as the route allows.
     ConcurrencyExceeded 503 "limit.concurrency", "Too many requests are at work at the moment";
+    /// The server was told to stop, and nothing new should be sent to it.
+    ServerStopping 503 "server.stopping", "The server is about to stop";
     /// Fetch Metadata: the request came from a page that may not load this.
     CrossSite 403 "isolation.cross-site", "Pages of other sites may not load this";
     /// The handler did not answer in time.
@@ -809,6 +887,14 @@ refusals! {
     SessionEnded 409 "session.ended", "The session ended meanwhile";
     /// Nobody is logged in where something is done to the own sessions.
     SessionAnonymous 401 "session.anonymous", "Nobody is logged in";
+    /// RFC 3986 4.2: behind the prefix of a proxy the path begins with two slashes.
+    ProxyPath 400 "proxy.path", "The path could be taken for another host";
+    /// RFC 9110 15.6.3: no connection with the upstream.
+    UpstreamUnreachable 502 "proxy.unreachable", "The server behind this one cannot be reached";
+    /// RFC 9110 15.6.3: something else than an answer in HTTP.
+    UpstreamAnswer 502 "proxy.bad-answer", "The server behind this one gave no valid answer";
+    /// RFC 9110 15.6.5: no connection or no answer in time.
+    UpstreamTimedOut 504 "proxy.timed-out", "The server behind this one did not answer in time";
     /// The handler panicked, or gave an error of its own up.
     Internal 500 "handler.failed", "The server failed";
 }

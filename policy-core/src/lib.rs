@@ -19,6 +19,7 @@
 //! - `forwarded`: what proxies say about those in front of them
 //! - `tunnel`: where a CONNECT may lead
 //! - `gate`: what is asked of every request before its handler runs
+//! - `forwarding`: what a gateway does to the messages that it passes on
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
 //!
@@ -41,6 +42,8 @@ pub mod cors;
 pub mod csrf;
 #[cfg(feature = "engine")]
 pub mod forwarded;
+#[cfg(feature = "engine")]
+pub mod forwarding;
 #[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;

@@ -8,10 +8,13 @@ use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
 
+#[cfg(feature = "tls")]
+use crate::serve::tls::Tls;
 use crate::{
     clock::{Clock, Random},
     defaults::{Defaults, policy_methods},
     error::Error,
+    health::Probe,
     mount::{Mount, SharedService},
     proxies::Proxies,
     route::Route,
@@ -60,10 +63,15 @@ pub struct App<S> {
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: Settings,
+    pub(crate) probes: Vec<(String, Probe)>,
+    pub(crate) request_ids: bool,
+    pub(crate) access_log: bool,
     pub(crate) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     pub(crate) sessions: Option<Sessions<session::Settings>>,
     pub(crate) tokens: Option<Tokens<tokens::Settings>>,
     pub(crate) schemes: Schemes,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) proxies: Option<Proxies>,
@@ -93,10 +101,15 @@ impl<S> App<S> {
             origins: Vec::new(),
             config_file: None,
             settings: Settings::default(),
+            probes: Vec::new(),
+            request_ids: false,
+            access_log: false,
             layers: Vec::new(),
             sessions: None,
             tokens: None,
             schemes: Schemes::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
             clock: Clock::system(),
             random: Random::system(),
             proxies: None,
@@ -161,6 +174,30 @@ impl<S> App<S> {
     pub fn scheme(mut self, scheme: impl Scheme) -> Self {
         self.schemes.add(scheme);
         self
+    }
+
+    /// Speaks HTTPS.
+    ///
+    /// ```no_run
+    /// use policy_server::{Tls, prelude::*};
+    ///
+    /// # async fn serve() -> Result<(), Error> {
+    /// App::new(())
+    ///     .public_origin("https://api.shop.example")
+    ///     .tls(Tls::files("cert.pem", "key.pem").redirect_http("0.0.0.0:80"))
+    ///     .serve("0.0.0.0:443")
+    ///     .await
+    /// # }
+    /// ```
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Whether requests carry secrets.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
 
     /// The clock; the system's unless a test gives one that it moves.
@@ -320,12 +357,13 @@ impl<S: Send + Sync + 'static> App<S> {
         crate::assemble::assemble(self)?.open().await
     }
 
-    /// Binds `address`, checks everything, and serves until ctrl-c or SIGTERM; requests in
-    /// flight are finished then. Without a port it is 80.
+    /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
+    /// flight are finished then. Without a port it is 80, or 443 with TLS.
     ///
     /// # Errors
     ///
-    /// Every problem with the app at once, or the reason why the address cannot be listened on.
+    /// Every problem at once: of the app, its certificates and the addresses that it listens on.
+    /// Then everything that cannot be opened.
     pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
         self.bind(address).await?.run().await
     }

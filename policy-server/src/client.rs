@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use policy_core::{
     Refusal,
-    forwarded::{Node, Scheme},
+    forwarded::{Node, Scheme, is_forwarding},
     gate::{Head, OwnOrigin},
 };
 
@@ -44,11 +44,7 @@ impl Client {
     /// Takes what the proxies say in the fields of the request, and removes what anybody else
     /// does. To be asked once, and only where there is such a field: few requests have one.
     pub(crate) fn hear(&mut self, headers: &mut HeaderMap, proxies: Option<&TrustedProxies>) {
-        let is_one = |proxies: &&TrustedProxies| {
-            let peer = self.peer.as_ref();
-            proxies.write_fields() && peer.is_some_and(|peer| proxies.has(peer.address.ip()))
-        };
-        let believed = proxies.filter(is_one);
+        let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
             let said = proxies.read(headers);
             let host = said.host.map(Into::into);
@@ -59,10 +55,13 @@ impl Client {
         remove_unbelieved(headers, believed);
     }
 
-    /// Says that there is nothing in the fields, or that it was taken.
-    pub(crate) fn heard(mut self) -> Self {
+    /// Looks whether there is anything to hear, where that has to be known before the head of the
+    /// request is read.
+    pub(crate) fn listen(&mut self, headers: &mut HeaderMap, proxies: Option<&TrustedProxies>) {
+        if !self.has_heard && headers.keys().any(is_forwarding) {
+            self.hear(headers, proxies);
+        }
         self.has_heard = true;
-        self
     }
 
     /// Whether a request with this head is to be heard still.
@@ -70,8 +69,21 @@ impl Client {
         head.is_forwarded && !self.has_heard
     }
 
+    /// Whether the fields of the request are those of a proxy that is believed.
+    pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
+        let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
+        proxies.write_fields() && proxies.has(peer.address.ip())
+    }
+
     /// Leaves in a head what gates ask of it.
-    pub(crate) fn note<'a>(&'a self, head: &mut Head<'a>) {
+    pub(crate) fn note<'a>(&'a self, head: &mut Head<'a>, own: &OwnOrigin) {
+        head.is_secure = match (self.scheme(), self.peer) {
+            (Some(scheme), _) => scheme == Scheme::Https,
+            (None, Some(peer)) => peer.is_tls,
+            // Another server that has the app speaks https, if anything is to be right about its
+            // origin.
+            (None, None) => *own != OwnOrigin::Development,
+        };
         head.is_forwarded = self.is_forged;
         head.forwarded_host = self.said.as_ref().and_then(|said| said.host.as_deref());
     }
@@ -79,7 +91,7 @@ impl Client {
     /// Whether the request came in the scheme of the public origin, as far as a proxy says.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
         match (own, self.scheme()) {
-            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::SchemeInsecure),
+            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
             _ => Ok(()),
         }
     }

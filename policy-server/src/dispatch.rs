@@ -14,7 +14,10 @@ use axum_core::{
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
+    header::{ALLOW, CONNECTION},
+};
 use hyper::ext::Protocol;
 use policy_core::{
     Refusal,
@@ -32,6 +35,7 @@ use crate::{
     assemble::{Assembled, Target},
     body,
     client::Client,
+    exchange::Exchange,
     finish::{Finish, without_content},
     guard::{RequestAuth, RouteGuard},
     handler::{BoxFuture, Call},
@@ -50,11 +54,33 @@ use crate::{
 /// Done when what a tunnel stands on ends.
 type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Asks the gates, and starts what answers.
+/// Answers a request, and notes for the operator what became of it.
 pub(crate) fn dispatch<S, B>(
     app: &Arc<Assembled<S>>,
     mut request: Request<B>,
     mut client: Client,
+) -> ResponseFuture
+where
+    S: Send + Sync + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    if app.request_ids || app.access_log {
+        client.listen(request.headers_mut(), app.proxies.as_ref());
+    }
+    let is_trusted = client.is_proxied(app.proxies.as_ref());
+    match Exchange::begin(app, &mut request, client.address(), is_trusted) {
+        None => gates(app, request, client, None),
+        Some(mut exchange) => gates(app, request, client, Some(&mut exchange)).observed(exchange),
+    }
+}
+
+/// Asks the gates, and starts what answers.
+#[inline(always)]
+fn gates<S, B>(
+    app: &Arc<Assembled<S>>,
+    mut request: Request<B>,
+    mut client: Client,
+    exchange: Option<&mut Exchange>,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
@@ -65,12 +91,13 @@ where
         client.hear(request.headers_mut(), app.proxies.as_ref());
         head = Head::read(&request);
     }
-    client.note(&mut head);
+    client.note(&mut head, &app.own_origin);
     let has_content = *head.method == Method::TRACE && !request.body().is_end_stream();
     if *head.method == Method::CONNECT {
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
-    let span = telemetry::span(&head, &client);
+    let id = exchange.as_ref().and_then(|exchange| exchange.id());
+    let span = telemetry::span(&head, client.address(), id);
     let entered = span.enter();
     let admitted = match admit(app, &head, request.headers(), &client, has_content) {
         Admission::Admitted(admitted) => admitted,
@@ -80,11 +107,14 @@ where
         }
     };
     let Admitted { answerer, mut finish, auth } = admitted;
-    if !span.is_disabled()
+    if (!span.is_disabled() || exchange.is_some())
         && let Answerer::Route(route, _) = &answerer
         && let Some(route) = app.route(*route)
     {
         span.record("route", tracing::field::display(route.path()));
+        if let Some(exchange) = exchange {
+            exchange.routed(route.path());
+        }
     }
     let rules = Arc::clone(finish.rules());
     let (mut parts, body) = request.into_parts();
@@ -308,14 +338,17 @@ fn admit<S>(
     has_content: bool,
 ) -> Admission {
     let request = Received { app, head, headers, client };
+    if let Err(refusal) = head.well_formed() {
+        return request.misunderstood(refusal);
+    }
     if head.is_tunnel()
         && let Some(tunnel) = &app.tunnel
     {
         return request.tunnel(&tunnel.rules);
     }
-    let admitted = head.target().and_then(|()| app.own_origin.admit(head));
+    let admitted = head.target().and_then(|()| request.host());
     if let Err(refusal) = admitted.and_then(|()| client.admit(&app.own_origin)) {
-        return request.refuse(refusal, &app.outside, Grant::Unasked);
+        return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
@@ -349,6 +382,28 @@ struct Received<'a, S> {
 }
 
 impl<S> Received<'_, S> {
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    fn misunderstood(&self, refusal: Refusal) -> Admission {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        self.answered(response, &self.app.outside, Grant::Unasked)
+    }
+
+    /// Gate 2. An orchestrator asks by address, and learns nothing that is worth a name.
+    fn host(&self) -> Result<(), Refusal> {
+        let Self { app, head, .. } = *self;
+        app.own_origin.admit(head).or_else(|refusal| {
+            let is_probe = || {
+                let route = app.router.find(head.path)?.0.served(head.method)?.route;
+                Some(app.route(route)?.is_probe)
+            };
+            if refusal.status() == 421 && is_probe() == Some(true) { Ok(()) } else { Err(refusal) }
+        })
+    }
+
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
@@ -356,6 +411,8 @@ impl<S> Received<'_, S> {
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
+        } else if head.is_early && !self.may_be_early(&answerer) {
+            Some(Refusal::TooEarly)
         } else {
             self.isolated(rules, &grant).err()
         };
@@ -398,26 +455,29 @@ impl<S> Received<'_, S> {
         Admission::Admitted(Admitted { answerer, finish, auth })
     }
 
+    /// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
+    /// 4): what is safe, and does not act for whoever sent it first.
+    fn may_be_early(&self, answerer: &Answerer) -> bool {
+        method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
+    }
+
     /// A CONNECT for a tunnel: it names the host that it leads to, not this server.
     fn tunnel(&self, rules: &Arc<Rules>) -> Admission {
         let Self { app, head, client, .. } = *self;
         let admitted = head.authority().and_then(|_| client.admit(&app.own_origin));
         match admitted {
             // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
-            Ok(()) if head.origin != Single::Absent => {
-                self.refuse(Refusal::TunnelOrigin, &app.outside, Grant::Unasked)
-            }
+            Ok(()) if head.origin != Single::Absent => self.misunderstood(Refusal::TunnelOrigin),
             Ok(()) => self.admit(Answerer::Tunnel, rules),
-            Err(refusal) => self.refuse(refusal, &app.outside, Grant::Unasked),
+            Err(refusal) => self.misunderstood(refusal),
         }
     }
 
     /// The request itself, for nobody to share.
     fn trace(&self, has_content: bool) -> Admission {
-        let outside = &self.app.outside;
         match trace::answer(self.head, self.headers, has_content) {
-            Ok(response) => self.answered(response, outside, Grant::Unasked),
-            Err(refusal) => self.refuse(refusal, outside, Grant::Unasked),
+            Ok(response) => self.answered(response, &self.app.outside, Grant::Unasked),
+            Err(refusal) => self.misunderstood(refusal),
         }
     }
 

@@ -14,13 +14,6 @@ use crate::{store::StoreError, tokens::KeyFileError};
 pub enum Error {
     /// The app has these problems.
     Start(Vec<StartProblem>),
-    /// An address cannot be listened on.
-    Listen {
-        /// The address as it was given.
-        address: String,
-        /// Why.
-        source: io::Error,
-    },
     /// Something else of the operating system failed.
     Io(io::Error),
 }
@@ -75,6 +68,20 @@ pub enum StartProblem {
         /// Why.
         reason: String,
     },
+    /// An address cannot be listened on.
+    Listen {
+        /// The address as it was given.
+        address: String,
+        /// Why, for programs.
+        kind: io::ErrorKind,
+        /// Why, for people.
+        reason: String,
+    },
+    /// The app has sessions or tokens, and whoever is between it and its clients can read them.
+    PlainCredentials {
+        /// The address.
+        address: String,
+    },
     /// The app listens where everybody can reach it, and says nowhere who it is.
     NotLoopback {
         /// The address.
@@ -106,6 +113,8 @@ impl StartProblem {
             Self::File { .. } | Self::Variable { .. } => "app.source-unreadable",
             Self::Setting { .. } => "app.setting",
             Self::Store { .. } => "app.store",
+            Self::Listen { .. } => "app.listen",
+            Self::PlainCredentials { .. } => "app.plain-credentials",
             Self::NotLoopback { .. } => "app.public-origin-missing",
         }
     }
@@ -147,6 +156,18 @@ impl fmt::Display for StartProblem {
                     "{place}: {reason} ({code})\n  help: the store is opened when the app starts, and by one process at a time if it is a file"
                 )
             }
+            Self::Listen { address, reason, .. } => write!(
+                f,
+                "cannot listen on `{}`: {reason} ({code})\n  \
+                 help: write an address of this machine that is free, such as `127.0.0.1:8080`",
+                address.escape_debug()
+            ),
+            Self::PlainCredentials { address } => write!(
+                f,
+                "`{address}` can be reached from other machines without TLS, and sessions and tokens are secrets ({code})\n  \
+                 help: give the app a certificate with `App::tls(Tls::files(\"cert.pem\", \"key.pem\"))`, \
+                 or listen on 127.0.0.1 behind a proxy that speaks TLS"
+            ),
             Self::NotLoopback { address } => write!(
                 f,
                 "`{address}` can be reached from other machines, and the app has no public origin ({code})\n  \
@@ -164,9 +185,6 @@ impl fmt::Display for Error {
                 write!(f, "the app does not start: {} {plural}", problems.len())?;
                 problems.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
             }
-            Self::Listen { address, source } => {
-                write!(f, "cannot listen on `{}`: {source}", address.escape_debug())
-            }
             Self::Io(error) => error.fmt(f),
         }
     }
@@ -182,7 +200,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Start(_) => None,
-            Self::Listen { source, .. } | Self::Io(source) => Some(source),
+            Self::Io(source) => Some(source),
         }
     }
 }

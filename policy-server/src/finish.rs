@@ -26,6 +26,7 @@ pub(crate) struct Finish {
     rules: Arc<Rules>,
     grant: Grant,
     method: Method,
+    is_secure: bool,
     /// Where nobody settles the session of the request, and a handler could set its cookie.
     guard: Option<Arc<Guard>>,
     /// What is left of a limit for its client.
@@ -52,9 +53,16 @@ impl Finish {
         rules: &Arc<Rules>,
         grant: Grant,
     ) -> Self {
-        let (rules, method) = (Arc::clone(rules), head.method.clone());
-        let mut finish =
-            Self { rules, grant, method, guard: None, granted: None, permit: None, rare: None };
+        let mut finish = Self {
+            rules: Arc::clone(rules),
+            grant,
+            method: head.method.clone(),
+            is_secure: head.is_secure,
+            guard: None,
+            granted: None,
+            permit: None,
+            rare: None,
+        };
         // A change was held against the state that it found, by its handler: that is gone now.
         if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
             finish.rare().conditions = Conditions::read(head.method, headers);
@@ -92,7 +100,7 @@ impl Finish {
     }
 
     pub(crate) fn apply(self, mut response: Response, happened: Happened) -> Response {
-        let Self { rules, grant, method, guard, granted, permit, rare } = self;
+        let Self { rules, grant, method, is_secure, guard, granted, permit, rare } = self;
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
@@ -110,6 +118,9 @@ impl Finish {
         if let Some(security) = &rules.headers {
             let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
             security.finish(headers, nonce);
+            if is_secure {
+                security.finish_secure(headers);
+            }
         }
         if rules.isolation.is_some() {
             vary::add(headers, vary::Token::FetchMetadata);

@@ -45,6 +45,7 @@
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
 //!   how a start fails. [`response`] has what is said beside an answer.
+//! - [`operation`] is how to run an app: probes, logs, runtimes, limits.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
 //!   that name, has browsers for tests.
@@ -146,6 +147,7 @@
 // For the routes of this crate's own: generated code names it.
 extern crate self as policy_server;
 
+mod access_log;
 mod app;
 mod arguments;
 mod assemble;
@@ -158,14 +160,17 @@ mod defaults;
 mod dispatch;
 mod endings;
 mod error;
+mod exchange;
 pub mod extract;
 mod finish;
 mod guard;
 mod handler;
+mod health;
 mod jsonp;
 mod layer;
 mod limits;
 mod mount;
+pub mod operation;
 mod parameters;
 mod partial;
 mod principal;
@@ -173,6 +178,7 @@ mod problem;
 mod proxies;
 mod relay;
 mod report;
+mod request_id;
 pub mod response;
 mod response_future;
 mod route;
@@ -222,10 +228,13 @@ pub use policy_macros::{
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
 pub use proxies::Proxies;
+pub use request_id::RequestId;
 pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
 pub use scope::Scope;
+#[cfg(feature = "tls")]
+pub use serve::tls::Tls;
 pub use serve::{Server, Settings};
 pub use service::AppService;
 pub use session::{Session, Sessions};

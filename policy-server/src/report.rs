@@ -13,13 +13,22 @@ use policy_core::{
 use crate::assemble::{Assembled, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
-pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, fmt::Error> {
+pub(crate) fn report<S>(
+    app: &Assembled<S>,
+    listening: &[String],
+    odd: &[String],
+) -> Result<String, fmt::Error> {
     let mut text = String::new();
     let profile = match &app.own_origin {
         OwnOrigin::Development => "development: loopback hosts only".to_owned(),
         OwnOrigin::Public(origin) => origin.as_str().to_owned(),
     };
-    writeln!(text, "listening on http://{addresses} ({profile})")?;
+    for (place, line) in listening.iter().enumerate() {
+        match place {
+            0 => writeln!(text, "{line} ({profile})")?,
+            _ => writeln!(text, "{line}")?,
+        }
+    }
     let rows: Vec<_> = app
         .routes()
         .iter()
@@ -51,7 +60,7 @@ pub(crate) fn report<S>(app: &Assembled<S>, addresses: &str) -> Result<String, f
     if let Some(proxies) = &app.proxies {
         writeln!(text, "  behind proxies: {proxies}")?;
     }
-    for notice in notices(app) {
+    for notice in odd.iter().chain(&notices(app)) {
         writeln!(text, "notice: {notice}")?;
     }
     Ok(text)

@@ -21,6 +21,7 @@ use tracing::Span;
 
 use crate::{
     body::BodyProgress,
+    exchange::Exchange,
     finish::Finish,
     guard::{Commit, RequestAuth, Settled},
     handler::BoxFuture,
@@ -37,6 +38,8 @@ enum Stage {
     Running(Running),
     /// An app inside of layers: the answer is finished already.
     Layered(BoxFuture),
+    /// One whose operator wants to know of it.
+    Observed(Box<(ResponseFuture, Option<Exchange>)>),
 }
 
 impl ResponseFuture {
@@ -51,6 +54,10 @@ impl ResponseFuture {
     pub(crate) fn boxed(answer: BoxFuture) -> Self {
         Self(Stage::Layered(answer))
     }
+
+    pub(crate) fn observed(self, exchange: Exchange) -> Self {
+        Self(Stage::Observed(Box::new((self, Some(exchange)))))
+    }
 }
 
 impl Future for ResponseFuture {
@@ -63,6 +70,13 @@ impl Future for ResponseFuture {
             Stage::Layered(answer) => {
                 let answer = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
                 answer.unwrap_or_else(|panic| Poll::Ready(panicked(&*panic))).map(Ok)
+            }
+            Stage::Observed(observed) => {
+                let (answer, exchange) = &mut **observed;
+                Pin::new(answer).poll(context).map_ok(|response| match exchange.take() {
+                    Some(exchange) => exchange.answered(response),
+                    None => response,
+                })
             }
         }
     }

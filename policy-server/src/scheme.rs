@@ -135,6 +135,10 @@ impl Schemes {
         self.0.insert(TypeId::of::<T>(), SharedScheme { scheme: Arc::new(scheme) });
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn get(&self, id: TypeId) -> Option<&SharedScheme> {
         self.0.get(&id)
     }

@@ -8,7 +8,7 @@ use std::{
 
 use axum_core::{BoxError, body::Body, extract::Request};
 use bytes::Bytes;
-use policy_core::{forwarded::is_forwarding, gate::OwnOrigin};
+use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
@@ -77,16 +77,15 @@ impl<S: Send + Sync + 'static> AppService<S> {
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
+        join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
         crate::testing::Question::resolve(&self.app, &request);
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(peer)),
             Some(layered) => {
                 let mut client = Client::new(peer);
-                if request.headers().keys().any(is_forwarding) {
-                    client.hear(request.headers_mut(), self.app.proxies.as_ref());
-                }
-                request.extensions_mut().insert(client.heard());
+                client.listen(request.headers_mut(), self.app.proxies.as_ref());
+                request.extensions_mut().insert(client);
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }
         }
@@ -114,8 +113,12 @@ where
 
     fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
         let peer = request.extensions().get::<PeerAddr>();
-        let peer =
-            peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls: false });
+        let peer = peer.map(|PeerAddr(address)| Peer {
+            address: *address,
+            client: None,
+            // As everywhere where another server has the app.
+            is_tls: self.app.own_origin != OwnOrigin::Development,
+        });
         self.respond(request, peer)
     }
 }

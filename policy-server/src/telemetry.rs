@@ -1,6 +1,7 @@
 //! What is logged of requests.
 
 use std::{
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use policy_core::{
 };
 use tracing::{Span, level_filters::LevelFilter};
 
-use crate::client::Client;
+use crate::request_id::RequestId;
 
 /// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
 /// must not become a flood of lines. What a client sent is escaped.
@@ -78,7 +79,7 @@ impl RefusalLog {
 }
 
 /// The span of one request; without a subscriber it costs one comparison.
-pub(crate) fn span(head: &Head<'_>, client: &Client) -> Span {
+pub(crate) fn span(head: &Head<'_>, client: Option<IpAddr>, id: Option<&RequestId>) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();
     }
@@ -86,7 +87,9 @@ pub(crate) fn span(head: &Head<'_>, client: &Client) -> Span {
         "request",
         method = %head.method,
         path = %cut(head.path).escape_debug(),
-        client = client.address().map(tracing::field::display),
+        protocol = ?head.version,
+        client = client.map(tracing::field::display),
+        request_id = id.map(RequestId::as_str),
         route = tracing::field::Empty,
         code = tracing::field::Empty,
         status = tracing::field::Empty,
@@ -94,7 +97,7 @@ pub(crate) fn span(head: &Head<'_>, client: &Client) -> Span {
 }
 
 /// Enough of a text to recognise it.
-fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(256).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
 }

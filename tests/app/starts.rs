@@ -212,7 +212,7 @@ fn need_a_public_origin_in_its_one_form() {
 async fn without_a_public_origin_are_for_this_machine() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let error = App::new(()).routes(routes![plain]).bind(address).await.expect_err("refused");
-        if matches!(error, Error::Listen { .. }) {
+        if codes(&error) == ["app.listen"] {
             // Not every machine has version 6.
             continue;
         }

@@ -71,7 +71,7 @@ async fn pass_on_nothing_that_came_without_https() {
         let answer = ask_from(PROXY, &server, &get("/client", &[field])).await;
         assert_eq!(answer.status, status, "{field}");
         if status == 421 {
-            assert_eq!(answer.problem().1, "origin.scheme-insecure");
+            assert_eq!(answer.problem().1, "origin.plain-http");
         }
         assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
     }

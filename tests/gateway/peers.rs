@@ -163,7 +163,7 @@ async fn nginx_says_who_its_client_is() {
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
     let nginx = Front::start("nginx", &["-c"], &configuration).await;
     let answer = nginx.answer(&request("GET /client", &["x-forwarded-proto: https"])).await;
-    assert!(answer.contains("origin.scheme-insecure"), "{answer}");
+    assert!(answer.contains("origin.plain-http"), "{answer}");
 }
 
 const HAPROXY: &str = "

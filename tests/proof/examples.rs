@@ -6,5 +6,7 @@
 pub(crate) mod accounts;
 #[path = "../../examples/catalogue.rs"]
 pub(crate) mod catalogue;
+#[path = "../../examples/protocols.rs"]
+pub(crate) mod protocols;
 #[path = "../../examples/quickstart.rs"]
 pub(crate) mod quickstart;

@@ -1,108 +1,11 @@
 //! What the server tells its operator by `tracing`.
 
-use std::{
-    collections::BTreeMap,
-    fmt::{Debug, Write},
-    sync::{Arc, Mutex, MutexGuard},
-};
-
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span::{Attributes, Id, Record},
-    subscriber::{DefaultGuard, set_default},
-};
-use tracing_core::span::Current;
-
 use super::*;
-
-/// What was said since it began, on this thread: events as `LEVEL name=value ..`, spans as
-/// `span name=value ..` with all that was recorded later.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Said>>);
-
-#[derive(Default)]
-struct Said {
-    lines: Vec<String>,
-    /// The spans that are entered, from the outside in.
-    entered: Vec<Id>,
-    /// The spans, by their lines.
-    spans: BTreeMap<u64, &'static Metadata<'static>>,
-}
-
-impl Log {
-    fn begin() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        (log.clone(), set_default(log))
-    }
-
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.0.lock().expect("a log")
-    }
-
-    fn with(&self, what: &str) -> Vec<String> {
-        self.said().lines.iter().filter(|line| line.contains(what)).cloned().collect()
-    }
-}
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0, " {field}={value:?}").expect("a text");
-    }
-}
-
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("policy_server")
-    }
-
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut line = Line(span.metadata().name().to_owned());
-        span.record(&mut line);
-        let mut said = self.said();
-        said.lines.push(line.0);
-        let id = said.lines.len() as u64;
-        said.spans.insert(id, span.metadata());
-        Id::from_u64(id)
-    }
-
-    fn record(&self, span: &Id, values: &Record<'_>) {
-        let mut said = self.said();
-        let index = usize::try_from(span.into_u64()).expect("an index") - 1;
-        let mut line = Line(std::mem::take(&mut said.lines[index]));
-        values.record(&mut line);
-        said.lines[index] = line.0;
-    }
-
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line(event.metadata().level().to_string());
-        event.record(&mut line);
-        self.said().lines.push(line.0);
-    }
-
-    fn enter(&self, span: &Id) {
-        self.said().entered.push(span.clone());
-    }
-
-    fn exit(&self, _span: &Id) {
-        self.said().entered.pop();
-    }
-
-    fn current_span(&self) -> Current {
-        let said = self.said();
-        let current = said.entered.last();
-        current
-            .map_or_else(Current::none, |id| Current::new(id.clone(), said.spans[&id.into_u64()]))
-    }
-}
+use crate::log::Log;
 
 #[tokio::test]
 async fn name_refused_requests_escaped() {
-    let (log, _guard) = Log::begin();
+    let (log, _guard) = Log::of("policy_server");
     let server = Running::start(app()).await;
     let request =
         b"OPTIONS /hello HTTP/1.1\r\nhost: localhost\r\naccess-control-request-method: PUT\r\n\
@@ -124,7 +27,7 @@ async fn name_refused_requests_escaped() {
 
 #[tokio::test]
 async fn of_refused_requests_are_no_flood() {
-    let (log, _guard) = Log::begin();
+    let (log, _guard) = Log::of("policy_server");
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     for _ in 0..200 {
@@ -137,7 +40,7 @@ async fn of_refused_requests_are_no_flood() {
 
 #[tokio::test]
 async fn name_panics_and_timeouts() {
-    let (log, _guard) = Log::begin();
+    let (log, _guard) = Log::of("policy_server");
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     assert_eq!(server.answer(get("/panic")).await.status, 500);
@@ -152,7 +55,7 @@ async fn name_panics_and_timeouts() {
 
 #[tokio::test]
 async fn have_a_span_for_every_request_with_its_outcome() {
-    let (log, _guard) = Log::begin();
+    let (log, _guard) = Log::of("policy_server");
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     let preflight = |origin: &str| {

@@ -55,7 +55,7 @@ impl ServerProcess {
         let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
         let mut first_line = String::new();
         stderr.read_line(&mut first_line).expect("a launch report");
-        let address = first_line.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
+        let address = first_line.split("://").nth(1).and_then(|rest| rest.split(' ').next());
         let address = address.unwrap_or_else(|| panic!("no address: `{first_line}`"));
         let address = address.parse().expect("an address");
         Self { process, stderr, first_line, address }
@@ -72,7 +72,12 @@ impl ServerProcess {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let kill = format!("kill -TERM {}", self.process.id());
+        self.signal("TERM");
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 
@@ -81,6 +86,14 @@ impl ServerProcess {
         let mut text = String::new();
         self.stderr.read_to_string(&mut text).expect("a text");
         (self.process.wait().expect("its status").success(), text)
+    }
+
+    /// How many sockets it has.
+    pub(crate) fn sockets(&self) -> usize {
+        let folder = format!("/proc/{}/fd", self.process.id());
+        let entries = std::fs::read_dir(folder).expect("Linux");
+        let targets = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
     /// The memory that it really uses, in bytes.

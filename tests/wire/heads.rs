@@ -15,7 +15,6 @@ async fn that_are_no_http_are_answered_with_400_or_not_at_all() {
         b"GET /hello HTTP/1.1\r\nhost: localhost\r\nx: a\r\n folded\r\n\r\n",
         b"GET /hello HTTP/1.1\r\nhost: localhost\r\nx: a\0b\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n no settings",
-        b"PRI /hello HTTP/1.1\r\nhost: localhost\r\n\r\n",
     ] {
         let mut connection = server.connect().await;
         connection.send(bytes).await;

@@ -39,6 +39,12 @@ pub(crate) const PYTHON: Tool = Tool {
 };
 pub(crate) const NODE: Tool =
     Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens and cookies" };
+pub(crate) const CURL: Tool =
+    Tool { names: &["curl"], package: "curl", purpose: "a client of HTTP/1.1 and HTTP/2" };
+pub(crate) const H2LOAD: Tool =
+    Tool { names: &["h2load"], package: "nghttp2-client", purpose: "a client of HTTP/2" };
+pub(crate) const NGINX: Tool =
+    Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies and caching are tested against, and what they
@@ -49,7 +55,10 @@ const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 
 impl Tool {
     fn is_there(&self) -> bool {
-        self.names.iter().any(|name| answers(&mut program(name, &["--version"])))
+        // Nginx has the short one only.
+        let says =
+            |name: &&str| ["--version", "-v"].map(|flag| answers(&mut program(name, &[flag])));
+        self.names.iter().any(|name| says(name).contains(&true))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     command::cargo,
     faults, project,
     run::{Run, with_env},
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, NODE, NPM, PYTHON},
+    setup::{self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, NGINX, NODE, NPM, PYTHON},
 };
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
@@ -29,7 +29,18 @@ pub(crate) fn run() -> Outcome {
 
 fn steps(run: &mut Run) -> Outcome {
     run.step("set-up", |_| {
-        setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX, GIT, PYTHON, NODE, NPM])?;
+        setup::require(&[
+            CHROMIUM,
+            CHROMEDRIVER,
+            CURL,
+            FIREFOX,
+            GIT,
+            H2LOAD,
+            NGINX,
+            PYTHON,
+            NODE,
+            NPM,
+        ])?;
         setup::peers()
     })?;
     run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;

@@ -3,8 +3,9 @@
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
     header::{
-        ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, FORWARDED, HOST, IF_MATCH,
-        IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, ORIGIN, RANGE, UPGRADE,
+        ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST,
+        IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, ORIGIN, RANGE,
+        TE, TRANSFER_ENCODING, UPGRADE,
     },
 };
 
@@ -58,6 +59,15 @@ pub struct Head<'a> {
     pub request_method: Single<'a>,
     /// `Content-Length`
     pub content_length: Single<'a>,
+    /// `Transfer-Encoding`
+    pub transfer_encoding: Single<'a>,
+    /// `Expect`
+    pub expect: Single<'a>,
+    /// Whether a field is there that is about the connection, which HTTP/2 and later do not have.
+    pub has_connection_field: bool,
+    /// Whether it came over TLS. The fields do not say it: [`Head::read`] leaves it `false`, and who
+    /// knows the connection sets it.
+    pub is_secure: bool,
     /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
     pub is_forwarded: bool,
     /// The host that the client asked for, where a trusted proxy says it. It is not read from the
@@ -65,6 +75,9 @@ pub struct Head<'a> {
     pub forwarded_host: Option<&'a str>,
     /// The `:protocol` of an extended CONNECT (RFC 8441 4), which is no field: the server knows.
     pub protocol: Option<&'a str>,
+    /// Whether an `Early-Data` field is there: the request may be one that somebody else sent
+    /// before (RFC 8470 5.1).
+    pub is_early: bool,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
     /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
@@ -85,9 +98,14 @@ impl<'a> Head<'a> {
             origin: Single::Absent,
             request_method: Single::Absent,
             content_length: Single::Absent,
+            transfer_encoding: Single::Absent,
+            expect: Single::Absent,
+            has_connection_field: false,
+            is_secure: false,
             is_forwarded: false,
             forwarded_host: None,
             protocol: None,
+            is_early: false,
             has_upgrade: false,
             is_conditional: false,
             has_preference: false,
@@ -100,12 +118,26 @@ impl<'a> Head<'a> {
                     head.request_method = head.request_method.and(value);
                 }
                 CONTENT_LENGTH => head.content_length = head.content_length.and(value),
-                UPGRADE => head.has_upgrade = true,
+                UPGRADE => {
+                    head.has_upgrade = true;
+                    head.has_connection_field = true;
+                }
+                TRANSFER_ENCODING => {
+                    head.transfer_encoding = head.transfer_encoding.and(value);
+                    head.has_connection_field = true;
+                }
+                CONNECTION => head.has_connection_field = true,
+                TE => head.has_connection_field |= value != "trailers",
+                EXPECT => head.expect = head.expect.and(value),
                 ACCEPT => head.has_preference |= value != "*/*",
                 IF_MATCH | IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_UNMODIFIED_SINCE | IF_RANGE
                 | RANGE => head.is_conditional = true,
                 FORWARDED => head.is_forwarded = true,
-                _ => head.is_forwarded |= name.as_str().starts_with("x-forwarded-"),
+                _ => match name.as_str() {
+                    "early-data" => head.is_early = true,
+                    "keep-alive" | "proxy-connection" => head.has_connection_field = true,
+                    name => head.is_forwarded |= name.starts_with("x-forwarded-"),
+                },
             }
         }
         head

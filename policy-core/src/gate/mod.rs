@@ -2,14 +2,16 @@
 //! known, and the CORS decision once it is.
 //!
 //! The order is fixed, and a server calls: [`Head::read`] (one pass over the fields), then
-//! [`Head::target`] and [`OwnOrigin::admit`] (gates 1 and 2), its router (3), [`Head::is_preflight`]
-//! and [`Cors::preflight`](crate::cors::Cors::preflight)'s answer (4), its handler, and
-//! [`Cors::finish`](crate::cors::Cors::finish) or [`finish_without_cors`](crate::cors::finish_without_cors) on every answer (13).
+//! [`Head::well_formed`], [`Head::target`] and [`OwnOrigin::admit`] (gates 1 and 2), its router
+//! (3), [`Head::is_preflight`] and [`Cors::preflight`](crate::cors::Cors::preflight)'s answer (4),
+//! its handler, and [`Cors::finish`](crate::cors::Cors::finish) or [`finish_without_cors`](crate::cors::finish_without_cors) on every answer (13).
 
 mod head;
 mod own_origin;
 mod target;
+mod wire;
 
 pub use head::{Head, Single};
 pub use own_origin::{OwnOrigin, PublicOrigin};
 pub use target::decode_parameter;
+pub use wire::join_cookie_lines;

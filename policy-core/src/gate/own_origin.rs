@@ -1,6 +1,6 @@
 //! The server's own origin: the one place that says under which names it answers.
 
-use std::fmt;
+use std::{fmt, net::Ipv6Addr};
 
 use http::{Version, uri::Authority};
 
@@ -57,6 +57,17 @@ impl PublicOrigin {
     pub fn authority(&self) -> &str {
         &self.authority
     }
+
+    /// The host, without a port; an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        let port = self.authority.rfind(':').filter(|_| !self.authority.ends_with(']'));
+        port.and_then(|at| self.authority.get(..at)).unwrap_or(&self.authority)
+    }
+
+    /// Whether it names this machine, as in a test.
+    pub fn is_loopback(&self) -> bool {
+        crate::origin::is_loopback_host(self.host().as_bytes())
+    }
 }
 
 impl fmt::Debug for PublicOrigin {
@@ -85,9 +96,12 @@ impl OwnOrigin {
     pub fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
         let host = public_host(head)?;
         match self {
-            Self::Development if head.is_forwarded => Err(Refusal::ForwardedInDevelopment),
-            Self::Development if is_loopback(host)? => Ok(()),
-            Self::Development => Err(Refusal::HostNotLoopback),
+            Self::Development => match is_loopback(host)? {
+                // What is malformed is so under every name.
+                _ if head.is_forwarded => Err(Refusal::ForwardedInDevelopment),
+                true => Ok(()),
+                false => Err(Refusal::HostNotLoopback),
+            },
             Self::Public(own) if host.eq_ignore_ascii_case(own.authority.as_bytes()) => Ok(()),
             Self::Public(own) => {
                 let (name, port) = split(host)?;
@@ -103,7 +117,8 @@ impl OwnOrigin {
         match self {
             Self::Public(own) => origin == own.text.as_bytes(),
             Self::Development => {
-                let named = origin.strip_prefix(b"http://");
+                let scheme: &[u8] = if head.is_secure { b"https://" } else { b"http://" };
+                let named = origin.strip_prefix(scheme);
                 named.is_some_and(|named| public_host(head).is_ok_and(|host| named == host))
             }
         }
@@ -174,10 +189,7 @@ fn split(host: &[u8]) -> Result<(&[u8], Option<u16>), Refusal> {
         (None, _) => return Err(malformed),
     };
     let (name, port) = host.split_at_checked(name_len).ok_or(malformed)?;
-    let valid = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'[' | b']' | b':')
-    };
-    if name.is_empty() || !name.iter().all(valid) {
+    if !is_name(name) {
         return Err(malformed);
     }
     match port {
@@ -185,6 +197,15 @@ fn split(host: &[u8]) -> Result<(&[u8], Option<u16>), Refusal> {
         [b':', digits @ ..] => parse_port(digits).map(|port| (name, Some(port))).ok_or(malformed),
         _ => Err(malformed),
     }
+}
+
+/// A name as DNS has them, or an address.
+fn is_name(name: &[u8]) -> bool {
+    if let [b'[', address @ .., b']'] = name {
+        return str::from_utf8(address).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
+    }
+    let is_valid = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    !name.is_empty() && name.iter().all(is_valid)
 }
 
 /// `*DIGIT` (RFC 3986 3.2.3) up to 65535; an empty one says nothing and is refused.
@@ -241,6 +262,11 @@ mod tests {
             "local host",
             "a@localhost",
             "[::1",
+            "[localhost]",
+            "[::1]]",
+            "[]",
+            "a]b",
+            "local%68ost",
         ] {
             assert_eq!(
                 admit(&own, "/", &[("host", host)]),
@@ -256,6 +282,33 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for", "x-forwarded-host"] {
             let fields = [("host", "localhost"), (name, "x")];
             assert_eq!(admit(&own, "/", &fields), Err(Refusal::ForwardedInDevelopment), "{name}");
+        }
+    }
+
+    #[test]
+    fn in_development_its_own_origin_is_the_host_that_is_asked_by_the_scheme_it_is_asked_by() {
+        let own = OwnOrigin::Development;
+        let request = Request::builder().header("host", "localhost:8443").body(()).unwrap();
+        for is_secure in [false, true] {
+            let head = Head { is_secure, ..Head::read(&request) };
+            assert_eq!(own.is_own(&head, b"http://localhost:8443"), !is_secure);
+            assert_eq!(own.is_own(&head, b"https://localhost:8443"), is_secure);
+            assert!(!own.is_own(&head, b"https://localhost"));
+        }
+    }
+
+    #[test]
+    fn hosts_and_which_of_them_are_this_machine() {
+        for (origin, host, is_loopback) in [
+            ("https://api.example", "api.example", false),
+            ("https://api.example:8443", "api.example", false),
+            ("https://localhost:8443", "localhost", true),
+            ("https://127.0.0.1", "127.0.0.1", true),
+            ("https://[::1]:8443", "[::1]", true),
+            ("https://[2001:db8::1]", "[2001:db8::1]", false),
+        ] {
+            let own = PublicOrigin::parse(origin).unwrap();
+            assert_eq!((own.host(), own.is_loopback()), (host, is_loopback), "{origin}");
         }
     }
 

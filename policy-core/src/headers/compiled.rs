@@ -21,7 +21,7 @@ use super::{
 /// use http::{HeaderMap, HeaderValue, header};
 /// use policy_core::headers::{HeadersPolicy, Nonce, SecurityHeaders};
 ///
-/// let fields = SecurityHeaders::new(&HeadersPolicy::PAGES, true);
+/// let fields = SecurityHeaders::new(&HeadersPolicy::PAGES);
 /// assert!(fields.takes_nonce());
 ///
 /// let mut headers = HeaderMap::new();
@@ -29,11 +29,16 @@ use super::{
 /// fields.finish(&mut headers, Some(&Nonce::of([0; 16])));
 /// let csp = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
 /// assert!(csp.contains("script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA';"));
+///
+/// // Over TLS alone.
+/// fields.finish_secure(&mut headers);
 /// assert_eq!(headers[header::STRICT_TRANSPORT_SECURITY], "max-age=31536000");
 /// ```
 #[derive(Clone, Debug)]
 pub struct SecurityHeaders {
     everywhere: Fields,
+    /// `Strict-Transport-Security`
+    over_tls: Option<HeaderValue>,
     on_pages: Fields,
     /// The policy for scripts, cut where the nonce stands; empty where there is none.
     around_nonce: Box<[Box<str>]>,
@@ -42,14 +47,10 @@ pub struct SecurityHeaders {
 type Fields = Box<[(HeaderName, HeaderValue)]>;
 
 impl SecurityHeaders {
-    /// Computes the fields. `Strict-Transport-Security` is for services with an `https` origin
-    /// (RFC 6797 7.2).
-    pub fn new(policy: &HeadersPolicy, is_https: bool) -> Self {
+    /// Computes the fields.
+    pub fn new(policy: &HeadersPolicy) -> Self {
         let spec = policy.spec();
         let mut everywhere = vec![];
-        if is_https {
-            everywhere.push((STRICT_TRANSPORT_SECURITY, hsts(spec)));
-        }
         everywhere.extend(spec.corp.map(|corp| (CORP, corp.to_owned())));
 
         let directives = directives(spec);
@@ -74,7 +75,19 @@ impl SecurityHeaders {
         of_pages.extend(spec.coop.map(|coop| (COOP, coop.to_owned())));
         of_pages.extend(spec.coep.map(|coep| (COEP, coep.to_owned())));
         if spec.every_answer { &mut everywhere } else { &mut on_pages }.extend(of_pages);
-        Self { everywhere: fields(everywhere), on_pages: fields(on_pages), around_nonce }
+        Self {
+            everywhere: fields(everywhere),
+            over_tls: HeaderValue::try_from(hsts(spec)).ok(),
+            on_pages: fields(on_pages),
+            around_nonce,
+        }
+    }
+
+    /// Without `Strict-Transport-Security`: for a service that has no `https` origin, or one on
+    /// loopback. Browsers keep that promise by host, and every program of a developer has the same.
+    pub fn without_transport(mut self) -> Self {
+        self.over_tls = None;
+        self
     }
 
     /// Whether scripts or styles are let in by a nonce. An answer without one gets a policy
@@ -85,7 +98,7 @@ impl SecurityHeaders {
 
     /// How many fields an answer gets that is no page.
     pub fn count(&self) -> usize {
-        1 + self.everywhere.len()
+        1 + usize::from(self.over_tls.is_some()) + self.everywhere.len()
     }
 
     /// Writes the fields that a handler did not write itself. Pages are known by their
@@ -105,6 +118,16 @@ impl SecurityHeaders {
             entry.insert(value);
         }
         add(headers, &self.on_pages);
+    }
+
+    /// Writes `Strict-Transport-Security` where a handler did not. An answer over plain HTTP must
+    /// not have it (RFC 6797 7.2), so this is for those over TLS.
+    pub fn finish_secure(&self, headers: &mut HeaderMap) {
+        if let Some(value) = &self.over_tls
+            && let Entry::Vacant(entry) = headers.entry(STRICT_TRANSPORT_SECURITY)
+        {
+            entry.insert(value.clone());
+        }
     }
 }
 
@@ -218,7 +241,7 @@ mod tests {
         if !content_type.is_empty() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         }
-        SecurityHeaders::new(policy, false).finish(&mut headers, nonce);
+        SecurityHeaders::new(policy).finish(&mut headers, nonce);
         headers.remove(CONTENT_TYPE);
         let line = |(name, value): (&HeaderName, &HeaderValue)| {
             format!("{name}: {}", value.to_str().unwrap())
@@ -313,23 +336,28 @@ mod tests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         headers.insert(CONTENT_SECURITY_POLICY, own.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES, true)
-            .finish(&mut headers, Some(&Nonce::of([0; 16])));
+        SecurityHeaders::new(&HeadersPolicy::PAGES).finish(&mut headers, Some(&Nonce::of([0; 16])));
         assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");
     }
 
     #[test]
-    fn transport_is_for_services_with_https() {
+    fn transport_is_for_answers_over_tls() {
         const LISTED: HeadersPolicy =
             HeadersPolicy::builder().hsts(63_072_000).include_subdomains().preload().build();
         let mut headers = HeaderMap::new();
-        SecurityHeaders::new(&LISTED, false).finish(&mut headers, None);
+        let fields = SecurityHeaders::new(&LISTED);
+        fields.finish(&mut headers, None);
+        fields.clone().without_transport().finish_secure(&mut headers);
         assert!(!headers.contains_key(STRICT_TRANSPORT_SECURITY));
-        SecurityHeaders::new(&LISTED, true).finish(&mut headers, None);
+        fields.finish_secure(&mut headers);
         let expected = "max-age=63072000; includeSubDomains; preload";
         assert_eq!(headers[STRICT_TRANSPORT_SECURITY], expected);
+        let own = HeaderValue::from_static("max-age=0");
+        headers.insert(STRICT_TRANSPORT_SECURITY, own.clone());
+        fields.finish_secure(&mut headers);
+        assert_eq!(headers[STRICT_TRANSPORT_SECURITY], own);
     }
 
     #[test]

@@ -41,14 +41,20 @@ fn what_a_handler_wrote_stays() {
     let own = vec((select(NAMES.to_vec()), "[ -~]{0,12}"), 0..6);
     let nonce = option::of(any::<[u8; 16]>().prop_map(Nonce::of));
     let cases = (policies(), any::<bool>(), own, nonce);
-    holds("fields of handlers", 50, cases, |(policy, is_https, own, nonce)| {
+    holds("fields of handlers", 50, cases, |(policy, is_secure, own, nonce)| {
         let mut headers = HeaderMap::new();
         for (name, value) in own {
             headers.insert(name, HeaderValue::try_from(value).unwrap());
         }
         let before = headers.clone();
-        let fields = SecurityHeaders::new(&policy, is_https);
-        fields.finish(&mut headers, nonce.as_ref());
+        let fields = SecurityHeaders::new(&policy);
+        let finish = |headers: &mut HeaderMap| {
+            fields.finish(headers, nonce.as_ref());
+            if is_secure {
+                fields.finish_secure(headers);
+            }
+        };
+        finish(&mut headers);
         for (name, value) in &before {
             if name != "x-content-type-options" {
                 prop_assert_eq!(&headers[name], value);
@@ -56,9 +62,9 @@ fn what_a_handler_wrote_stays() {
         }
         prop_assert_eq!(&headers["x-content-type-options"], "nosniff");
         prop_assert_eq!(headers.len(), headers.keys_len());
-        prop_assert!(is_https || !added(&before, &headers, "strict-transport-security"));
+        prop_assert!(is_secure || !added(&before, &headers, "strict-transport-security"));
         let once = headers.clone();
-        fields.finish(&mut headers, nonce.as_ref());
+        finish(&mut headers);
         prop_assert_eq!(headers, once);
         Ok(Premise::met_if(!before.is_empty()))
     });
@@ -76,7 +82,7 @@ fn a_304_has_no_field_that_the_200_has_not() {
     let nonce = || any::<[u8; 16]>().prop_map(Nonce::of);
     let cases = (policies(), content_types, nonce(), nonce());
     holds("304", 25, cases, |(policy, content_type, first, second)| {
-        let fields = SecurityHeaders::new(&policy, true);
+        let fields = SecurityHeaders::new(&policy);
         let (mut ok, mut not_modified) = (HeaderMap::new(), HeaderMap::new());
         ok.insert("content-type", HeaderValue::from_static(content_type));
         fields.finish(&mut ok, Some(&first));

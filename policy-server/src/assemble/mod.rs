@@ -10,6 +10,7 @@ use http::Method;
 use policy_core::{
     Rule, Severity,
     auth::{self, AuthPolicy, AuthSpec, Requirement},
+    cache::CachePolicy,
     cors::{Cors, Field, OriginLists, PolicyError},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
@@ -27,6 +28,7 @@ use crate::{
     error::{Error, StartProblem},
     guard::{Guard, RouteGuard},
     handler::{BoxFuture, Call, Description},
+    health::{Probe, Readiness},
     mount::{Mount, SharedService},
     proxies::TrustedProxies,
     route::Route,
@@ -55,6 +57,9 @@ pub(crate) struct Assembled<S> {
     pub(crate) fallback: Option<SharedService>,
     pub(crate) random: Random,
     pub(crate) settings: Settings,
+    pub(crate) readiness: Readiness,
+    pub(crate) request_ids: bool,
+    pub(crate) access_log: bool,
     pub(crate) guard: Arc<Guard>,
     pub(crate) proxies: Option<TrustedProxies>,
     pub(crate) tunnel: Option<AssembledTunnel>,
@@ -80,6 +85,8 @@ pub(crate) struct AssembledRoute<S> {
     pub(crate) level: Option<Level>,
     pub(crate) guard: RouteGuard,
     pub(crate) target: Target<S>,
+    /// Whether an orchestrator asks for it, by whatever name it has for this server.
+    pub(crate) is_probe: bool,
 }
 
 /// What answers for a route.
@@ -204,6 +211,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     for (prefix, mount) in app.mounts {
         assembler.mount(&prefix, mount, &mut router, &mut routes);
     }
+    let readiness = Readiness::default();
+    for (path, probe) in app.probes {
+        assembler.probe(path, probe, &readiness, &mut router, &mut routes);
+    }
     let (unknown, outside) = assembler.without_route();
     let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
     let mut problems = assembler.finish(&named);
@@ -231,6 +242,9 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         fallback: app.fallback,
         random: app.random.clone(),
         settings: app.settings,
+        readiness,
+        request_ids: app.request_ids,
+        access_log: app.access_log,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
         proxies,
         tunnel,
@@ -253,7 +267,7 @@ struct Assembler<'a> {
     /// What the app says, compiled once for all that say nothing themselves.
     default: Stated,
     known: Known<'a>,
-    /// Whether browsers reach the app by https alone.
+    /// Whether browsers may be told to reach the host by https alone.
     is_https: bool,
     rates: Rates,
 }
@@ -284,10 +298,12 @@ impl Assembler<'_> {
     }
 
     fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
-        self.is_https = public.is_some();
         match public.map(PublicOrigin::parse) {
             None => OwnOrigin::Development,
-            Some(Ok(origin)) => OwnOrigin::Public(origin),
+            Some(Ok(origin)) => {
+                self.is_https = !origin.is_loopback();
+                OwnOrigin::Public(origin)
+            }
             Some(Err(rule)) => {
                 self.rule("public origin", rule, public.unwrap_or_default());
                 OwnOrigin::Development
@@ -317,6 +333,9 @@ impl Assembler<'_> {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match routes.get(taken) {
+                Some(AssembledRoute { path, is_probe: true, .. }) => {
+                    format!("the probe at `{path}`")
+                }
                 Some(AssembledRoute { path, description: None, .. }) => {
                     format!("the mount at `{path}`")
                 }
@@ -407,6 +426,7 @@ impl Assembler<'_> {
                 level,
                 guard: guard.clone(),
                 target: Target::Handler(route.call),
+                is_probe: false,
             });
         }
     }
@@ -525,6 +545,39 @@ impl Assembler<'_> {
             level,
             guard: RouteGuard::public(),
             target: Target::Service(mount.service),
+            is_probe: false,
+        });
+    }
+
+    /// A route that is outside of every policy of the app.
+    fn probe<S>(
+        &mut self,
+        path: String,
+        probe: Probe,
+        readiness: &Readiness,
+        router: &mut RouterBuilder,
+        routes: &mut Vec<AssembledRoute<S>>,
+    ) {
+        let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
+        let cache = Facet::Set(CachePolicy::no_store().build());
+        let headers = Facet::Set(HeadersPolicy::DEFAULT);
+        let default = std::mem::take(&mut self.default);
+        let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
+        let callers = Callers { methods: vec!["GET", "HEAD"], is_personal: false };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        self.default = default;
+        if let Err(error) = router.add(&path, &methods, routes.len(), &rules, &[]) {
+            self.conflict(&place, format!("GET {path}"), error, routes);
+        }
+        routes.push(AssembledRoute {
+            path: path.into(),
+            description: None,
+            methods,
+            rules,
+            level,
+            guard: RouteGuard::public(),
+            target: Target::Service(probe.service(readiness)),
+            is_probe: true,
         });
     }
 }

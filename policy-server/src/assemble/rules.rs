@@ -141,7 +141,10 @@ impl<'a> Assembler<'a> {
                 JsonpSpec { methods, asks_who_calls: *asks_who_calls, ..JsonpSpec::of(policy) };
             self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
         }
-        let headers = headers.map(|(policy, _)| SecurityHeaders::new(&policy, self.is_https));
+        let headers = headers.map(|(policy, _)| {
+            let fields = SecurityHeaders::new(&policy);
+            if self.is_https { fields } else { fields.without_transport() }
+        });
         let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
         if let Some((policy, _)) = caching.as_ref().filter(|_| takes_nonce)
             && policy.spec().audience == Audience::Public

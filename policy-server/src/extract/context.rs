@@ -29,8 +29,9 @@ impl Context {
     }
 }
 
-/// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr) or
-/// [`ClientAddr`](super::ClientAddr): an error in how the service is put together, answered with 500 and logged.
+/// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr),
+/// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): an error in how the
+/// service is put together, answered with 500 and logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextRejection {
@@ -38,6 +39,8 @@ pub enum ContextRejection {
     OutsideOfApp,
     /// The request did not come over a socket whose address is known.
     NoPeer,
+    /// The app gives its requests no ids.
+    NoRequestId,
 }
 
 impl ContextRejection {
@@ -53,6 +56,7 @@ impl fmt::Display for ContextRejection {
         f.write_str(match self {
             Self::OutsideOfApp => "the request did not come through a route of an app",
             Self::NoPeer => "the request did not come over a socket",
+            Self::NoRequestId => "the app gives no ids: say `App::request_ids`",
         })
     }
 }

@@ -129,6 +129,15 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Shown(Problem);
 
+/// What is left of it in the answer as it is sent, for logs.
+#[derive(Clone, Debug)]
+struct Code(Cow<'static, str>);
+
+/// The code of the problem that an answer shows.
+pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
+    response.extensions().get().map(|Code(code)| code.clone())
+}
+
 impl Problem {
     /// A problem with this status and nothing else to say; its title is the status's reason
     /// phrase.
@@ -277,6 +286,13 @@ impl Problem {
         match &self.0 {
             Kind::Listed(refusal) => status_of(*refusal),
             Kind::Own(own) => own.status,
+        }
+    }
+
+    fn own_code(&self) -> Option<Cow<'static, str>> {
+        match &self.0 {
+            Kind::Listed(refusal) => Some(Cow::Borrowed(refusal.code())),
+            Kind::Own(own) => own.code.clone(),
         }
     }
 

@@ -10,7 +10,7 @@ use policy_core::{
     vary::{self, Token},
 };
 
-use super::{MEDIA_TYPE, Problem, Shown, own::Own, render};
+use super::{Code, MEDIA_TYPE, Problem, Shown, own::Own, render};
 
 /// The form in which whoever sent a request wants to read of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,9 @@ pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
     }
     let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
     let status = response.status();
+    if let Some(code) = problem.own_code() {
+        response.extensions_mut().insert(Code(code));
+    }
     let members = |problem: Problem| Own { status, ..problem.into_members() };
     let headers = response.headers_mut();
     if headers.get(CONTENT_TYPE) != Some(&MEDIA_TYPE) || headers.contains_key(CONTENT_ENCODING) {

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     task::Context,
 };
@@ -18,6 +18,9 @@ pub(super) struct Activity {
     open: AtomicU32,
     /// Grows with what a request moves.
     moved: AtomicU32,
+    /// The bytes that went out, less those that came in and asked for no more than an answer
+    /// of their own length.
+    balance: AtomicI64,
     /// Bytes came in since the last request began or ended.
     head_begun: AtomicBool,
     /// The client does not take what is written.
@@ -60,13 +63,24 @@ impl Activity {
         self.head_begun.store(true, Relaxed);
     }
 
-    pub(super) fn wrote(&self, is_blocked: bool) {
-        if !is_blocked {
-            self.moved.fetch_add(1, Relaxed);
-            // A head that came in while an answer is written is late by no fault of the client's.
-            self.head_begun.store(false, Relaxed);
+    /// Bytes came in that belong to no request, and that may be answered all the same.
+    pub(super) fn owes(&self, bytes: u32) {
+        if bytes > 0 {
+            self.balance.fetch_sub(i64::from(bytes), Relaxed);
         }
-        self.write_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// So many bytes went out.
+    pub(super) fn wrote(&self, bytes: usize) {
+        self.balance.fetch_add(i64::try_from(bytes).unwrap_or(i64::MAX), Relaxed);
+        // A head that came in while an answer is written is late by no fault of the client's.
+        self.head_begun.store(false, Relaxed);
+        self.write_blocked.store(false, Relaxed);
+    }
+
+    /// The client does not take what is to go out.
+    pub(super) fn waits_to_write(&self) {
+        self.write_blocked.store(true, Relaxed);
     }
 
     /// The connection is about to become something else than HTTP.
@@ -105,9 +119,14 @@ impl Activity {
         self.open.load(Relaxed) == 0 || self.write_blocked.load(Relaxed)
     }
 
-    /// Differs from an earlier value if a request made progress in between.
+    /// Differs from an earlier value if something of a request came in in between.
     pub(super) fn moved(&self) -> u32 {
         self.moved.load(Relaxed)
+    }
+
+    /// Is more than ever before if something of an answer went out in between.
+    pub(super) fn balance(&self) -> i64 {
+        self.balance.load(Relaxed)
     }
 }
 

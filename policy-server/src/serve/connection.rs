@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
-    io,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
@@ -13,6 +12,8 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
+#[cfg(feature = "http3")]
+use http::{HeaderValue, header::ALT_SVC};
 use http::{Request, Response, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{
@@ -20,7 +21,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::Service,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
     sync::OwnedSemaphorePermit,
@@ -30,6 +31,8 @@ use tokio::{
 use super::{
     Serving,
     activity::{Activity, OpenRequest},
+    executor::{StreamExecutor, WithStreams},
+    listen::Role,
     peer::Peer,
     proxy_protocol,
     settings::Settings,
@@ -40,46 +43,50 @@ use super::{
 };
 use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
 
-/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4). No method begins so.
-const PREFACE: &[u8] = b"PRI ";
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection to its end; `permit` and `alive` go when it does.
 pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     mut stream: TcpStream,
-    mut peer: Peer,
+    address: SocketAddr,
     serving: Serving<S>,
     permit: OwnedSemaphorePermit,
 ) {
-    let Serving { service, shutdown, alive } = serving;
+    let Serving { service, role, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
     // Answers are written whole; waiting to fill a segment only delays them.
     let _ = stream.set_nodelay(true);
-    if app.proxies.as_ref().is_some_and(|proxies| proxies.sends_header(peer.address.ip())) {
-        let Some(client) = behind_header(&mut stream, settings.header_timeout, &shutdown).await
-        else {
-            return;
-        };
-        peer.client = client;
-    }
-    let Some(is_http2) = speaks_http2(&stream, settings.header_timeout, &shutdown).await else {
-        return;
+    let is_proxy = app.proxies.as_ref().is_some_and(|proxies| proxies.sends_header(address.ip()));
+    let established = async {
+        let client = if is_proxy { behind_header(&mut stream).await? } else { None };
+        Some((client, establish(stream, &role).await?))
     };
+    let established = tokio::select! {
+        established = established => established,
+        () = sleep(settings.header_timeout) => None,
+        () = shutdown.left(Phase::Serve) => None,
+    };
+    let Some((client, (socket, protocol))) = established else { return };
+    let peer = Peer { address, client, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::default());
     let service = ConnectionService {
         app: service,
+        role,
         peer,
         activity: Arc::clone(&activity),
         shutdown: shutdown.clone(),
     };
-    let io = TokioIo::new(Watched::new(Socket::Tcp(stream), Arc::clone(&activity), permit));
-    if is_http2 {
+    let io = Watched::new(socket, Arc::clone(&activity), permit);
+    if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
-        let connection = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .enable_connect_protocol()
-            .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))
-            .serve_connection(io, service);
+        let connection = WithStreams::new(|executor| {
+            let mut builder = http2::Builder::new(executor);
+            builder.timer(TokioTimer::new()).enable_connect_protocol();
+            super::http2::limit(&mut builder, settings);
+            builder.serve_connection(TokioIo::new(io.in_frames()), service)
+        });
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
@@ -88,25 +95,16 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
             .max_buf_size(settings.header_limit)
             // Ours costs nothing per request.
             .header_read_timeout(None)
-            .serve_connection(io, service)
+            .serve_connection(TokioIo::new(io), service)
             .with_upgrades();
         drive(Box::pin(connection), timer, activity, shutdown).await;
     }
     drop(alive);
 }
 
-/// The client for whom a proxy speaks; `None` if its header does not come in time, or is none.
-async fn behind_header(
-    stream: &mut TcpStream,
-    timeout: Duration,
-    shutdown: &Shutdown,
-) -> Option<Option<SocketAddr>> {
-    let taken = tokio::select! {
-        taken = proxy_protocol::take(stream) => taken,
-        () = sleep(timeout) => Err(io::ErrorKind::TimedOut.into()),
-        () = shutdown.left(Phase::Serve) => return None,
-    };
-    match taken {
+/// The client for whom a proxy speaks, if it names one; `None` if there is no header.
+async fn behind_header(stream: &mut TcpStream) -> Option<Option<SocketAddr>> {
+    match proxy_protocol::take(stream).await {
         Ok(client) => Some(client),
         Err(error) => {
             tracing::debug!(%error, "no header of the PROXY protocol from a proxy");
@@ -115,24 +113,40 @@ async fn behind_header(
     }
 }
 
-/// Looks at the first bytes without taking them; `None` if they do not come in time.
-async fn speaks_http2(stream: &TcpStream, timeout: Duration, shutdown: &Shutdown) -> Option<bool> {
-    let mut bytes = [0; PREFACE.len()];
-    let first_bytes = async {
-        loop {
-            let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
-            let begun = bytes.get(..begun)?;
-            if !PREFACE.starts_with(begun) || begun.len() == PREFACE.len() {
-                return Some(begun == PREFACE);
-            }
-            // What was peeked at stays readable, so there is nothing to wait for but time.
-            tokio::time::sleep(Duration::from_millis(10)).await;
+/// What is spoken once a connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// What comes before HTTP: TLS where the listener speaks it, and which version of HTTP follows.
+/// `None` if the client speaks something else, or goes away.
+async fn establish(stream: TcpStream, role: &Role) -> Option<(Socket, Protocol)> {
+    match role {
+        #[cfg(feature = "tls")]
+        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await,
+        _ => {
+            let protocol = by_first_bytes(&stream).await?;
+            Some((Socket::Tcp(stream), protocol))
         }
-    };
-    tokio::select! {
-        first = first_bytes => first,
-        () = sleep(timeout) => None,
-        () = shutdown.left(Phase::Serve) => None,
+    }
+}
+
+/// Looks at the first bytes without taking them.
+async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
+    let mut bytes = [0; PREFACE.len()];
+    loop {
+        let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        let begun = bytes.get(..begun)?;
+        if begun == PREFACE {
+            return Some(Protocol::Http2);
+        }
+        if !PREFACE.starts_with(begun) {
+            return Some(Protocol::Http1);
+        }
+        // What was peeked at stays readable, so there is nothing to wait for but time.
+        sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -150,12 +164,13 @@ where
     }
 }
 
-impl<S> Graceful for http2::Connection<TokioIo<Watched>, ConnectionService<S>, TokioExecutor>
+impl<S> Graceful
+    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService<S>, StreamExecutor>>
 where
     S: Send + Sync + 'static,
 {
     fn end(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+        self.connection().graceful_shutdown();
     }
 }
 
@@ -199,7 +214,7 @@ async fn drive(
 ///
 /// The timer is set once and looked at when it fires, not set anew for every request: what
 /// happened in between is in [`Activity`].
-struct Timer {
+pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     /// Whether this task's waker is with the sleep already. A connection is a task of its own,
     /// so it never changes.
@@ -208,6 +223,8 @@ struct Timer {
     is_watching_head: bool,
     look: Duration,
     seen: u32,
+    /// The most that [`Activity::balance`] ever was.
+    paid: i64,
     quiet_looks: u32,
 }
 
@@ -215,7 +232,7 @@ struct Timer {
 const LOOKS: u32 = 4;
 
 impl Timer {
-    fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
         let look = settings.idle_timeout / LOOKS;
         Self {
             sleep: Box::pin(sleep(look)),
@@ -224,12 +241,13 @@ impl Timer {
             is_watching_head: false,
             look,
             seen: 0,
+            paid: 0,
             quiet_looks: 0,
         }
     }
 
     /// Ready when the connection should be closed.
-    fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
         if let Some(timeout) = self.header_timeout
             && activity.is_reading_head() != self.is_watching_head
         {
@@ -250,10 +268,12 @@ impl Timer {
     }
 
     fn is_idle(&mut self, activity: &Activity) -> bool {
-        let moved = activity.moved();
-        let is_quiet = activity.waits_for_client() && moved == self.seen;
+        let (moved, paid) = (activity.moved(), activity.balance());
+        let is_moving = moved != self.seen || paid > self.paid;
+        let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
         self.seen = moved;
+        self.paid = self.paid.max(paid);
         self.quiet_looks >= LOOKS
     }
 
@@ -266,6 +286,7 @@ impl Timer {
 /// The app, as one connection calls it.
 struct ConnectionService<S> {
     app: AppService<S>,
+    role: Arc<Role>,
     peer: Peer,
     activity: Arc<Activity>,
     shutdown: Shutdown,
@@ -279,11 +300,20 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        let response = match &*self.role {
+            #[cfg(feature = "tls")]
+            Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
+            _ => self.app.respond(request, Some(self.peer)),
+        };
+        #[cfg(feature = "http3")]
+        let alternative = self.role.alternative().cloned();
         OpenResponse {
-            response: self.app.respond(request, Some(self.peer)),
+            response,
             open,
             activity,
             stream,
+            #[cfg(feature = "http3")]
+            alternative,
         }
     }
 }
@@ -304,6 +334,9 @@ struct OpenResponse {
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
     stream: Option<Box<Stream>>,
+    /// What it says of HTTP/3.
+    #[cfg(feature = "http3")]
+    alternative: Option<HeaderValue>,
 }
 
 impl Future for OpenResponse {
@@ -311,6 +344,8 @@ impl Future for OpenResponse {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        #[cfg(feature = "http3")]
+        let response = announced(response, self.alternative.take());
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
         }
@@ -320,6 +355,15 @@ impl Future for OpenResponse {
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
     }
+}
+
+/// With what it says of HTTP/3. An app that says something else knows why.
+#[cfg(feature = "http3")]
+fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
+    if let Some(alternative) = alternative {
+        response.headers_mut().entry(ALT_SVC).or_insert(alternative);
+    }
+    response
 }
 
 /// Ends a connection that is no longer HTTP when the credential that opened it ends.

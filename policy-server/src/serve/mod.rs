@@ -2,20 +2,34 @@
 
 mod activity;
 mod connection;
+mod executor;
+mod frames;
+mod http2;
+#[cfg(feature = "http3")]
+mod http3;
+mod listen;
 mod peer;
 mod proxy_protocol;
+#[cfg(feature = "tls")]
+mod redirect;
 mod settings;
 mod shutdown;
 mod socket;
+mod start;
+mod threads;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 mod watched;
 mod websocket;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, slice, sync::Arc};
 
 use policy_core::gate::OwnOrigin;
 use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    runtime::Handle,
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+    time::sleep,
 };
 
 pub(crate) use peer::Peer;
@@ -23,39 +37,42 @@ pub use settings::Settings;
 pub(crate) use websocket::Opened;
 
 use crate::{
-    app::App,
     endings::Ended,
-    error::{Error, StartProblem},
+    error::Error,
     report::{notices, report},
     service::AppService,
 };
-use connection::serve_connection;
+use listen::Role;
 use shutdown::Shutdown;
+use start::Listeners;
+use threads::Cores;
 
-/// An app that listens: made by [`App::bind`].
-#[derive(Debug)]
+/// An app that listens: made by [`App::bind`](crate::App::bind).
 pub struct Server<S> {
     service: AppService<S>,
-    listener: TcpListener,
     address: SocketAddr,
+    listeners: Listeners,
+    /// The listener of HTTP/3, beside the app's.
+    #[cfg(feature = "http3")]
+    http3: Option<http3::Http3>,
+    /// The runtimes that serve connections, where it is not the one that runs this.
+    cores: Option<Cores>,
+    /// What is odd about them.
+    notices: Vec<String>,
 }
 
 impl<S: Send + Sync + 'static> Server<S> {
-    pub(crate) async fn bind(app: App<S>, address: &str) -> Result<Self, Error> {
-        let service = app.open().await?;
-        let failed = |source| Error::Listen { address: address.to_owned(), source };
-        let listener = TcpListener::bind(with_port(address)).await.map_err(failed)?;
-        let local = listener.local_addr().map_err(failed)?;
-        if service.app().own_origin == OwnOrigin::Development && !local.ip().is_loopback() {
-            let address = address.to_owned();
-            return Err(Error::Start(vec![StartProblem::NotLoopback { address }]));
-        }
-        Ok(Self { service, listener, address: local })
-    }
-
     /// The address, with the port that was chosen for port 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address that [redirects](crate::Tls::redirect_http) to `https`, with the port that was
+    /// chosen for port 0.
+    #[cfg(feature = "tls")]
+    pub fn redirect_addr(&self) -> Option<SocketAddr> {
+        let redirect = self.listeners.iter().find(|(_, role)| matches!(role, Role::Redirect(_)));
+        redirect.map(|(listener, _)| listener.address)
     }
 
     /// Serves until ctrl-c or SIGTERM, and finishes the requests in flight then.
@@ -72,31 +89,53 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Serves until `stop` is done, and finishes the requests in flight then.
     ///
     /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
-    /// it is neither waited for nor closed.
+    /// it is neither waited for nor closed, but for one of a [core](Settings::per_core), whose
+    /// runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let Self { service, listener, address } = self;
-        if service.app().own_origin == OwnOrigin::Development {
-            // For the person at the terminal; a deployment has its logs.
-            eprint!("{}", report(service.app(), &address.to_string()).unwrap_or_default());
-        }
-        tracing::info!(%address, "listening");
-        for notice in notices(service.app()) {
-            tracing::warn!("{notice}");
-        }
+        self.tell();
+        #[cfg(feature = "http3")]
+        let http3 = self.http3;
+        let Self { service, listeners, address, cores, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let shutdown = Shutdown::default();
         // Every connection holds a sender, so the channel ends with the last of them.
         let (alive, mut all_ended) = mpsc::channel(1);
-        let serving = Serving { service: service.clone(), shutdown: shutdown.clone(), alive };
-        tokio::select! {
-            () = accept(&listener, &connections, |stream, peer, permit| {
-                let peer = Peer { address: peer, client: None, is_tls: false };
-                tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
-            }) => (),
-            () = stop => (),
+        let mut accepting = JoinSet::new();
+        let own = Handle::current();
+        let runtimes = cores.as_ref().map_or(slice::from_ref(&own), Cores::runtimes);
+        for (listener, role) in listeners {
+            #[cfg(feature = "tls")]
+            if let Role::Tls { certificates, .. } = &role {
+                accepting.spawn(Arc::clone(certificates).keep_fresh());
+            }
+            let serving = Serving {
+                service: service.clone(),
+                role: Arc::new(role),
+                shutdown: shutdown.clone(),
+                alive: alive.clone(),
+            };
+            #[cfg(feature = "http3")]
+            if let (Some(http3), Role::Tls { .. }) = (&http3, &*serving.role) {
+                accepting.spawn(http3.clone().accept(Arc::clone(&connections), serving.clone()));
+            }
+            for (socket, runtime) in listener.sockets.into_iter().zip(runtimes) {
+                let accept = listen::accept(socket, serving.clone(), Arc::clone(&connections));
+                accepting.spawn_on(accept, runtime);
+            }
         }
-        drop((listener, serving));
+        drop(alive);
+        stop.await;
+        service.app().readiness.end();
+        if !settings.drain.is_zero() {
+            tracing::info!(%address, seconds = settings.drain.as_secs_f32(), "draining");
+            sleep(settings.drain).await;
+        }
+        accepting.shutdown().await;
+        #[cfg(feature = "http3")]
+        if let Some(http3) = &http3 {
+            http3.stop_accepting();
+        }
         tracing::info!(%address, "shutting down");
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
@@ -106,12 +145,47 @@ impl<S: Send + Sync + 'static> Server<S> {
             tracing::warn!(%address, "requests in flight were cut off");
             shutdown.cut();
         }
+        #[cfg(feature = "http3")]
+        if let Some(http3) = http3 {
+            http3.close().await;
+        }
+        if let Some(cores) = cores {
+            cores.end().await;
+        }
+    }
+
+    /// Says where the app listens, and what is odd.
+    fn tell(&self) {
+        let app = self.service.app();
+        if app.own_origin == OwnOrigin::Development {
+            // For the person at the terminal; a deployment has its logs.
+            eprint!("{}", report(app, &self.listening(), &self.notices).unwrap_or_default());
+        }
+        for line in self.listening() {
+            tracing::info!("{line}");
+        }
+        for notice in self.notices.iter().chain(&notices(app)) {
+            tracing::warn!("{notice}");
+        }
+    }
+
+    /// One line for each address.
+    fn listening(&self) -> Vec<String> {
+        self.listeners.iter().map(|(listener, role)| role.told(listener.address)).collect()
     }
 }
 
-/// What every connection of a server has of it.
+impl<S> fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// What every connection has of its server.
 struct Serving<S> {
     service: AppService<S>,
+    /// That of its listener.
+    role: Arc<Role>,
     shutdown: Shutdown,
     /// Goes with the connection.
     alive: mpsc::Sender<()>,
@@ -119,53 +193,12 @@ struct Serving<S> {
 
 impl<S> Clone for Serving<S> {
     fn clone(&self) -> Self {
-        let Self { service, shutdown, alive } = self;
-        Self { service: service.clone(), shutdown: shutdown.clone(), alive: alive.clone() }
-    }
-}
-
-/// Accepts connections, never more at once than allowed: the others wait in the kernel's queue.
-async fn accept(
-    listener: &TcpListener,
-    connections: &Arc<Semaphore>,
-    spawn: impl Fn(TcpStream, SocketAddr, OwnedSemaphorePermit),
-) {
-    while let Ok(permit) = Arc::clone(connections).acquire_owned().await {
-        match listener.accept().await {
-            Ok((stream, peer)) => spawn(stream, peer, permit),
-            Err(error) => pause_if_exhausted(&error).await,
+        let Self { service, role, shutdown, alive } = self;
+        Self {
+            service: service.clone(),
+            role: Arc::clone(role),
+            shutdown: shutdown.clone(),
+            alive: alive.clone(),
         }
-    }
-}
-
-/// A peer that went away before it was accepted is none of our business; a lack of file
-/// descriptors goes by when connections end.
-async fn pause_if_exhausted(error: &std::io::Error) {
-    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::error!(%error, "cannot accept connections");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-/// The address with HTTP's default port where it names none.
-fn with_port(address: &str) -> String {
-    let behind_host = match address.rsplit_once(']') {
-        Some((_, behind)) => behind,
-        None => address,
-    };
-    if behind_host.contains(':') { address.to_owned() } else { format!("{address}:80") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_port_is_80() {
-        assert_eq!(with_port("127.0.0.1"), "127.0.0.1:80");
-        assert_eq!(with_port("[::1]"), "[::1]:80");
-        assert_eq!(with_port("localhost:8080"), "localhost:8080");
-        assert_eq!(with_port("[::1]:8080"), "[::1]:8080");
     }
 }

@@ -20,6 +20,9 @@ pub struct Settings {
     pub(crate) max_connections: u32,
     pub(crate) keep_alive: bool,
     pub(crate) shutdown_timeout: Duration,
+    pub(crate) drain: Duration,
+    pub(crate) per_core: bool,
+    pub(crate) shares_port: bool,
 }
 
 impl Default for Settings {
@@ -31,6 +34,9 @@ impl Default for Settings {
             max_connections: 25_000,
             keep_alive: true,
             shutdown_timeout: Duration::from_secs(30),
+            drain: Duration::ZERO,
+            per_core: false,
+            shares_port: false,
         }
     }
 }
@@ -75,6 +81,37 @@ impl Settings {
     /// How long requests in flight may take when the server stops; 30 seconds.
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = timeout;
+        self
+    }
+
+    /// How long the server goes on as before once it is told to stop, while
+    /// [`App::readiness`](crate::App::readiness) says no already; 0 seconds. A load balancer that
+    /// asks every 5 seconds and believes the second answer needs 10.
+    ///
+    /// Then nothing new is accepted, and requests in flight have
+    /// [`shutdown_timeout`](Self::shutdown_timeout) to end. A second signal ends nothing sooner.
+    pub fn drain(mut self, duration: Duration) -> Self {
+        self.drain = duration;
+        self
+    }
+
+    /// Serves connections by one single-threaded runtime for each core, in place of the runtime
+    /// that `serve` is called on. A connection stays on the core that accepted it, and so does
+    /// what its handlers spawn. Where it is better, and where it is worse:
+    /// [operation](crate::operation#runtimes).
+    ///
+    /// The cores listen on one port by `SO_REUSEPORT`, so [`shared_port`](Self::shared_port) is
+    /// part of it. Only Linux spreads connections over them.
+    pub fn per_core(mut self) -> Self {
+        self.per_core = true;
+        self.shared_port()
+    }
+
+    /// Lets further processes of the same user listen on the same port (`SO_REUSEPORT`), such as
+    /// the next release, which takes over while this one finishes its requests. Without it a
+    /// second process does not start, which tells of a mistake; so this is off.
+    pub fn shared_port(mut self) -> Self {
+        self.shares_port = true;
         self
     }
 }

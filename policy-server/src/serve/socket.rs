@@ -21,6 +21,16 @@ pub(super) enum Socket {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Socket {
+    pub(super) fn is_tls(&self) -> bool {
+        match self {
+            Self::Tcp(_) => false,
+            #[cfg(feature = "tls")]
+            Self::Tls(_) => true,
+        }
+    }
+}
+
 /// Calls the same method of whichever socket it is.
 macro_rules! either {
     ($self:ident, $stream:ident => $call:expr) => {

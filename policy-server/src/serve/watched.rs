@@ -14,6 +14,7 @@ use tokio::{
 
 use super::{
     activity::{Activity, Side},
+    frames::Frames,
     socket::Socket,
 };
 
@@ -23,6 +24,8 @@ use super::{
 pub(super) struct Watched {
     stream: Socket,
     activity: Arc<Activity>,
+    /// In HTTP/2, where not all that moves is a request's.
+    frames: Option<Box<Frames>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -32,13 +35,48 @@ impl Watched {
         activity: Arc<Activity>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        Self { stream, activity, _permit: permit }
+        Self { stream, activity, frames: None, _permit: permit }
     }
 
-    fn note_write<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.activity.wrote(result.is_pending());
+    /// The same, for a connection that speaks HTTP/2.
+    pub(super) fn in_frames(self) -> Self {
+        Self { frames: Some(Box::new(Frames::new())), ..self }
+    }
+
+    fn note_read(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(frames) = &mut self.frames else {
+            self.activity.read();
+            return Ok(());
+        };
+        let weight = frames.read(bytes);
+        if frames.are_too_many() {
+            return Err(flooded());
+        }
+        if weight.useful > 0 {
+            self.activity.read();
+        }
+        self.activity.owes(weight.overhead);
+        Ok(())
+    }
+
+    fn note_write(&mut self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &result {
+            Poll::Pending => self.activity.waits_to_write(),
+            Poll::Ready(written) => {
+                let written = *written.as_ref().unwrap_or(&0);
+                self.activity.wrote(written);
+                if let Some(frames) = &mut self.frames {
+                    frames.wrote(written);
+                }
+            }
+        }
         result
     }
+}
+
+/// The end of a connection whose client sends frames that move nothing (RFC 9113 10.5).
+fn flooded() -> io::Error {
+    io::Error::other("too many frames that belong to no request")
 }
 
 /// What the owner of an upgraded connection reads when the credential that opened it has ended.
@@ -57,8 +95,9 @@ impl AsyncRead for Watched {
         }
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.activity.read();
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        if !read.is_empty() {
+            self.note_read(read)?;
         }
         result
     }

@@ -1,0 +1,211 @@
+//! Fields that are about one connection, and end with it.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
+    header::{
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST,
+        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
+        UPGRADE,
+    },
+};
+
+/// Whether a field is about one connection whatever `Connection` says (RFC 9110 7.6.1, 11.7).
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        *name,
+        CONNECTION | TE | TRANSFER_ENCODING | UPGRADE | PROXY_AUTHENTICATE | PROXY_AUTHORIZATION
+    ) || matches!(
+        name.as_str(),
+        "keep-alive" | "proxy-connection" | "proxy-authentication-info" | "http2-settings"
+    )
+}
+
+/// Whether a field says where a request came from. Who stands in front of an upstream says that
+/// alone.
+fn is_about_sender(name: &HeaderName) -> bool {
+    let text = name.as_str();
+    *name == FORWARDED || text.starts_with("x-forwarded-") || text == "x-real-ip"
+}
+
+/// The fields that `Connection` names.
+fn named(headers: &HeaderMap) -> Vec<HeaderName> {
+    let lines = headers.get_all(CONNECTION).iter();
+    let options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    options.filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok()).collect()
+}
+
+/// The fields of a request that go on to an upstream as they are: not those of this connection,
+/// and not those that are said anew on the next one (host, length, cookies, expectations, who
+/// sent it).
+///
+/// `te: trailers` stays, and is named by `Connection` as it has to be (RFC 9110 10.1.4).
+pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+    let named = named(headers);
+    let mut kept = HeaderMap::with_capacity(headers.len() + 8);
+    for (name, value) in headers {
+        let is_said_anew =
+            matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
+        if !is_said_anew && !is_hop_by_hop(name) && !is_about_sender(name) && !named.contains(name)
+        {
+            kept.append(name, value.clone());
+        }
+    }
+    if takes_trailers(headers) {
+        kept.insert(TE, HeaderValue::from_static("trailers"));
+        kept.insert(CONNECTION, HeaderValue::from_static("te"));
+    }
+    kept
+}
+
+fn takes_trailers(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(TE).iter().flat_map(|line| line.as_bytes().split(|b| *b == b','));
+    codings.into_iter().any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
+}
+
+/// Removes what an answer of an upstream says about its connection, and about other ways to the
+/// upstream (RFC 7838), which are no ways to this server.
+pub fn keep_end_to_end(headers: &mut HeaderMap) {
+    for name in named(headers) {
+        headers.remove(name);
+    }
+    if headers.keys().any(|name| is_hop_by_hop(name) || *name == ALT_SVC) {
+        retain(headers, |name| !is_hop_by_hop(name) && *name != ALT_SVC);
+    }
+}
+
+/// Removes from trailers what may not be said in them, since it is about the message as a whole or
+/// decides where it goes (RFC 9110 6.5.1): a receiver may take trailers for fields of the head.
+pub fn keep_trailers(trailers: &mut HeaderMap) {
+    retain(trailers, |name| {
+        let is_of_head = matches!(
+            *name,
+            HOST | CONTENT_LENGTH | COOKIE | SET_COOKIE | AUTHORIZATION | TRAILER | ALT_SVC
+        ) || name.as_str().starts_with("access-control-");
+        !is_of_head && !is_hop_by_hop(name) && !is_about_sender(name)
+    });
+}
+
+fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
+    let gone: Vec<_> = headers.keys().filter(|name| !keep(name)).cloned().collect();
+    for name in gone {
+        headers.remove(name);
+    }
+}
+
+/// Whether a request opens a WebSocket (RFC 6455 4.1): the one protocol that is passed through.
+/// Another one, such as HTTP/2, would let its bytes pass by every check.
+pub fn asks_for_websocket(method: &Method, version: Version, headers: &HeaderMap) -> bool {
+    method == Method::GET
+        && version == Version::HTTP_11
+        && is_websocket(headers)
+        && named(headers).contains(&UPGRADE)
+}
+
+/// Whether an answer agrees to become a WebSocket.
+pub fn switches_to_websocket(status: StatusCode, headers: &HeaderMap) -> bool {
+    status == StatusCode::SWITCHING_PROTOCOLS && is_websocket(headers)
+}
+
+fn is_websocket(headers: &HeaderMap) -> bool {
+    let mut protocols = headers.get_all(UPGRADE).iter();
+    let one = protocols.next().filter(|_| protocols.next().is_none());
+    one.is_some_and(|one| one.as_bytes().trim_ascii().eq_ignore_ascii_case(b"websocket"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    const OF_CONNECTION: [(&str, &str); 10] = [
+        ("connection", "close, X-Mine ,x-other"),
+        ("connection", "keep-alive"),
+        ("keep-alive", "timeout=5"),
+        ("proxy-connection", "keep-alive"),
+        ("proxy-authorization", "Basic eDp5"),
+        ("transfer-encoding", "chunked"),
+        ("upgrade", "h2c"),
+        ("http2-settings", "AAMAAABkAARAAAAAAAIAAAAA"),
+        ("x-mine", "1"),
+        ("x-other", "2"),
+    ];
+
+    #[test]
+    fn what_is_about_the_connection_of_a_client_ends_with_it() {
+        let mut received = headers(&OF_CONNECTION);
+        received.extend(headers(&[
+            ("te", "gzip;q=0.5"),
+            ("host", "localhost"),
+            ("cookie", "a=1"),
+            ("content-length", "5"),
+            ("expect", "100-continue"),
+            ("forwarded", "for=6.6.6.6"),
+            ("x-forwarded-for", "6.6.6.6"),
+            ("x-forwarded-anything", "x"),
+            ("x-real-ip", "6.6.6.6"),
+        ]));
+        let ours = [("accept", "a"), ("accept", "b"), ("authorization", "Bearer x"), ("x", "y")];
+        received.extend(headers(&ours));
+        assert_eq!(end_to_end(&received), headers(&ours));
+    }
+
+    #[test]
+    fn trailers_may_be_asked_for() {
+        let kept = end_to_end(&headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
+        assert_eq!(kept, headers(&[("te", "trailers"), ("connection", "te")]));
+    }
+
+    #[test]
+    fn what_is_about_the_connection_of_an_upstream_ends_with_it() {
+        let mut received = headers(&OF_CONNECTION);
+        let ours = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("trailer", "x-sum")];
+        received.extend(headers(&ours));
+        received.extend(headers(&[("alt-svc", "h3=\":443\""), ("proxy-authenticate", "Basic")]));
+        keep_end_to_end(&mut received);
+        assert_eq!(received, headers(&ours));
+    }
+
+    #[test]
+    fn trailers_say_nothing_about_the_message_as_a_whole() {
+        let mut trailers = headers(&[
+            ("x-sum", "1"),
+            ("grpc-status", "0"),
+            ("host", "evil.test"),
+            ("content-length", "0"),
+            ("transfer-encoding", "chunked"),
+            ("x-forwarded-for", "6.6.6.6"),
+            ("authorization", "Bearer x"),
+            ("set-cookie", "a=1"),
+            ("access-control-allow-origin", "*"),
+        ]);
+        keep_trailers(&mut trailers);
+        assert_eq!(trailers, headers(&[("x-sum", "1"), ("grpc-status", "0")]));
+    }
+
+    #[test]
+    fn websockets_are_asked_for_in_one_way() {
+        let good = [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket")];
+        let asks =
+            |method, version, fields: &[_]| asks_for_websocket(&method, version, &headers(fields));
+        assert!(asks(Method::GET, Version::HTTP_11, &good));
+        assert!(!asks(Method::POST, Version::HTTP_11, &good));
+        assert!(!asks(Method::GET, Version::HTTP_10, &good));
+        assert!(!asks(Method::GET, Version::HTTP_2, &good));
+        for bad in [
+            [("connection", "upgrade"), ("upgrade", "h2c")],
+            [("connection", "upgrade"), ("upgrade", "websocket, h2c")],
+            [("connection", "close"), ("upgrade", "websocket")],
+        ] {
+            assert!(!asks(Method::GET, Version::HTTP_11, &bad), "{bad:?}");
+        }
+        let twice = [good[0], good[1], ("upgrade", "h2c")];
+        assert!(!asks(Method::GET, Version::HTTP_11, &twice));
+    }
+}

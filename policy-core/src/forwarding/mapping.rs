@@ -1,0 +1,282 @@
+//! Which path of an upstream a path of ours stands for.
+
+use std::borrow::Cow;
+
+use http::{Uri, uri::PathAndQuery};
+
+use super::address::Upstream;
+use crate::catalogue::Refusal;
+
+/// A prefix of our paths, and what stands for it at an upstream. Scheme, authority and base path
+/// are the upstream's whatever a request says.
+///
+/// ```
+/// use policy_core::{Refusal, forwarding::{Mapping, Upstream}};
+///
+/// let upstream = Upstream::parse("http://127.0.0.1:9000/v1").unwrap();
+/// let mapping = Mapping::new("/api", upstream).strip_prefix();
+/// let target = |path: &'static str| mapping.target(&path.parse().unwrap());
+/// assert_eq!(target("/api/x?y=1").unwrap(), "http://127.0.0.1:9000/v1/x?y=1");
+/// assert_eq!(target("/api/%252e%252e/x"), Err(Refusal::PathDotSegment));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    prefix: Box<str>,
+    upstream: Upstream,
+    strips: bool,
+}
+
+impl Mapping {
+    /// Everything below `prefix`, which is checked as that of a mount is, with its whole path.
+    pub fn new(prefix: &str, upstream: Upstream) -> Self {
+        Self { prefix: prefix.into(), upstream, strips: false }
+    }
+
+    /// Leaves the prefix away.
+    #[must_use]
+    pub const fn strip_prefix(mut self) -> Self {
+        self.strips = true;
+        self
+    }
+
+    /// The upstream.
+    pub const fn upstream(&self) -> &Upstream {
+        &self.upstream
+    }
+
+    /// The prefix.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Where a request goes. Path and query are passed on byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse a path which the upstream could take for one outside of its base: one
+    /// with a dot segment, encoded however often, or one that begins with two slashes once the
+    /// prefix is gone, which is how an authority is written (RFC 3986 4.2).
+    pub fn target(&self, requested: &PathAndQuery) -> Result<Uri, Refusal> {
+        let whole = requested.path();
+        let stripped = whole.strip_prefix(&*self.prefix).filter(|rest| is_rest(rest.as_bytes()));
+        let stripped = stripped.ok_or(Refusal::TargetForm)?;
+        let path = if self.strips { stripped } else { whole };
+        let begins = self.upstream.base().is_empty();
+        if !is_plain(path) {
+            check(path, begins)?;
+        }
+        let base = self.upstream.base();
+        let slash = if begins && path.is_empty() { "/" } else { "" };
+        let target = match requested.query() {
+            Some(query) => format!("{base}{slash}{path}?{query}"),
+            None => format!("{base}{slash}{path}"),
+        };
+        let target = PathAndQuery::try_from(target).map_err(|_not_one| Refusal::TargetForm)?;
+        Uri::builder()
+            .scheme(self.upstream.scheme().clone())
+            .authority(self.upstream.authority().clone())
+            .path_and_query(target)
+            .build()
+            .map_err(|_not_one| Refusal::TargetForm)
+    }
+
+    /// Our path for one of the upstream's, which may have a query or a fragment; `None` for one
+    /// that no request of ours has.
+    pub(super) fn back<'p>(&self, path: &'p [u8]) -> Option<Cow<'p, [u8]>> {
+        let rest = below(path, self.upstream.base().as_bytes())?;
+        if self.strips {
+            return Some([self.prefix.as_bytes(), rest].concat().into());
+        }
+        below(rest, self.prefix.as_bytes())?;
+        Some(rest.into())
+    }
+
+    /// What all paths begin with that the upstream gets.
+    pub(super) fn root(&self) -> Cow<'_, str> {
+        let base = self.upstream.base();
+        if self.strips { base.into() } else { format!("{base}{}", self.prefix).into() }
+    }
+}
+
+/// What stands behind `base` in a path that is `base` or lies below it.
+pub(super) fn below<'p>(path: &'p [u8], base: &[u8]) -> Option<&'p [u8]> {
+    path.strip_prefix(base).filter(|rest| is_rest(rest))
+}
+
+/// Whether a segment ends here.
+const fn is_rest(rest: &[u8]) -> bool {
+    matches!(rest, [] | [b'/' | b'?' | b'#', ..])
+}
+
+/// Whether there is nothing in a path that needs a closer look, as in nearly every one.
+fn is_plain(path: &str) -> bool {
+    let mut last = 0;
+    path.bytes().all(|byte| {
+        let twice = byte == b'/' && last == b'/';
+        last = byte;
+        !twice && !matches!(byte, b'%' | b'.' | b'\\')
+    })
+}
+
+/// How often an upstream may decode a path, one server behind the other. What is encoded more
+/// often than that is data of nobody.
+const LAYERS: usize = 4;
+
+fn check(path: &str, begins: bool) -> Result<(), Refusal> {
+    let mut layer = Cow::Borrowed(path.as_bytes());
+    for _ in 0..LAYERS {
+        if begins && matches!(&*layer, [b'/' | b'\\', b'/' | b'\\', ..]) {
+            return Err(Refusal::ProxyPath);
+        }
+        if layer.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dot_segment) {
+            return Err(Refusal::PathDotSegment);
+        }
+        match decoded(&layer) {
+            Some(next) => layer = Cow::Owned(next),
+            None => return Ok(()),
+        }
+    }
+    Err(Refusal::PathDotSegment)
+}
+
+/// `.` or `..`, also with parameters behind it, which some servers leave away before they resolve
+/// a path (RFC 3986 3.3).
+fn is_dot_segment(segment: &[u8]) -> bool {
+    let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
+    matches!(name, b"." | b"..")
+}
+
+/// The text with its percent codes decoded once; `None` if it has none.
+fn decoded(text: &[u8]) -> Option<Vec<u8>> {
+    let (mut decoded, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
+    while let [byte, behind @ ..] = rest {
+        let (byte, behind) = match rest {
+            [b'%', high, low, behind @ ..] => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => {
+                    is_changed = true;
+                    (high * 16 + low, behind)
+                }
+                _ => (b'%', rest.get(1..).unwrap_or_default()),
+            },
+            _ => (*byte, behind),
+        };
+        decoded.push(byte);
+        rest = behind;
+    }
+    is_changed.then_some(decoded)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(upstream: &str) -> Mapping {
+        Mapping::new("/api", Upstream::parse(upstream).unwrap())
+    }
+
+    fn target(mapping: &Mapping, path: &str) -> Result<String, Refusal> {
+        mapping.target(&path.parse().unwrap()).map(|uri| uri.to_string())
+    }
+
+    #[test]
+    fn paths_keep_their_bytes_but_for_the_prefix() {
+        let plain = mapping("http://a.test:9000");
+        let based = mapping("http://a.test:9000/v1");
+        for (path, whole, stripped) in [
+            ("/api", "/api", "/"),
+            ("/api/", "/api/", "/"),
+            ("/api?x", "/api?x", "/?x"),
+            (
+                "/api/a%2Fb/c%20d?e=%2e%2e/..&f",
+                "/api/a%2Fb/c%20d?e=%2e%2e/..&f",
+                "/a%2Fb/c%20d?e=%2e%2e/..&f",
+            ),
+            ("/api/...//x.y", "/api/...//x.y", "/...//x.y"),
+            ("/api/100%2525", "/api/100%2525", "/100%2525"),
+            ("/api/api/api", "/api/api/api", "/api/api"),
+        ] {
+            let at = |rest: &str| Ok(format!("http://a.test:9000{rest}"));
+            assert_eq!(target(&plain, path), at(whole));
+            assert_eq!(target(&plain.clone().strip_prefix(), path), at(stripped));
+            assert_eq!(target(&based, path), at(&format!("/v1{whole}")));
+            let stripped = match stripped.strip_prefix('/') {
+                Some("") if path == "/api" => "/v1".to_owned(),
+                Some(rest) if rest.starts_with('?') => format!("/v1{rest}"),
+                _ => format!("/v1{stripped}"),
+            };
+            assert_eq!(target(&based.clone().strip_prefix(), path), at(&stripped));
+        }
+    }
+
+    #[test]
+    fn paths_that_could_lead_out_of_the_base_are_refused() {
+        for upstream in ["http://a.test", "http://a.test/v1"] {
+            for mapping in [mapping(upstream), mapping(upstream).strip_prefix()] {
+                for path in [
+                    "/api/..",
+                    "/api/./x",
+                    "/api/x/../../y",
+                    "/api/%2e%2e/x",
+                    "/api/.%2E/x",
+                    "/api/..%2fx",
+                    "/api/..%5cx",
+                    "/api/%252e%252e/x",
+                    "/api/..%252fx",
+                    "/api/%25252e%25252e%25252fx",
+                    "/api/..;/x",
+                    "/api/..;a=b/x",
+                    "/api/%2e%2e%3b/x",
+                    // Deeper than anybody looks.
+                    "/api/%252525252525",
+                ] {
+                    let refused = Err(Refusal::PathDotSegment);
+                    assert_eq!(target(&mapping, path), refused, "{path}");
+                }
+                for path in ["/", "/apix", "/ap", "/x/api", "/API/x"] {
+                    assert_eq!(target(&mapping, path), Err(Refusal::TargetForm), "{path}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paths_that_begin_like_an_authority_are_refused_where_the_prefix_made_them_so() {
+        let plain = mapping("http://a.test");
+        for path in ["/api//evil.test", "/api/%2fevil.test", "/api/%5Cevil.test", "/api/%252fevil"]
+        {
+            assert_eq!(target(&plain.clone().strip_prefix(), path), Err(Refusal::ProxyPath));
+            assert!(target(&plain, path).is_ok(), "{path}");
+            let based = mapping("http://a.test/v1").strip_prefix();
+            assert!(target(&based, path).unwrap().starts_with("http://a.test/v1/"), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_of_an_upstream_lead_back() {
+        let plain = mapping("http://a.test");
+        let based = mapping("http://a.test/v1");
+        for (mapping, path, own) in [
+            (plain.clone().strip_prefix(), "/x?y#z", Some("/api/x?y#z")),
+            (plain.clone().strip_prefix(), "/", Some("/api/")),
+            (plain.clone(), "/api/x", Some("/api/x")),
+            (plain.clone(), "/api?x", Some("/api?x")),
+            (plain.clone(), "/apix", None),
+            (plain, "/login", None),
+            (based.clone().strip_prefix(), "/v1/x", Some("/api/x")),
+            (based.clone().strip_prefix(), "/v1", Some("/api")),
+            (based.clone().strip_prefix(), "/v1//evil", Some("/api//evil")),
+            (based.clone().strip_prefix(), "/v1x", None),
+            (based.clone().strip_prefix(), "/x", None),
+            (based.clone(), "/v1/api/x", Some("/api/x")),
+            (based.clone(), "/v1//evil", None),
+            (based, "/v1/x", None),
+        ] {
+            let back = mapping.back(path.as_bytes());
+            assert_eq!(back.as_deref(), own.map(str::as_bytes), "{path}");
+        }
+    }
+}

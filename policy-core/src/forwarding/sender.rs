@@ -1,0 +1,114 @@
+//! What an upstream is told about who sent a request.
+
+use std::{fmt::Write, net::IpAddr};
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Version,
+    header::{FORWARDED, VIA},
+};
+
+/// Who sent a request, and to which address of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender<'a> {
+    /// The address of the client, if it is known.
+    pub client: Option<IpAddr>,
+    /// The host that it asked for, as this server knows it.
+    pub host: &'a str,
+    /// `http` or `https`
+    pub scheme: &'a str,
+    /// The version of HTTP that it speaks.
+    pub version: Version,
+}
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+impl Sender<'_> {
+    /// Says it to an upstream: `Forwarded` (RFC 7239), the `X-Forwarded-*` fields that came before
+    /// it, and one more entry of `Via` (RFC 9110 7.6.3). What was there of the first ones is
+    /// replaced: this server is the only one whose word the upstream has.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Version};
+    /// use policy_core::forwarding::Sender;
+    ///
+    /// let client = Some("2001:db8::7".parse().unwrap());
+    /// let sender =
+    ///     Sender { client, host: "shop.example", scheme: "https", version: Version::HTTP_2 };
+    /// let mut headers = HeaderMap::new();
+    /// sender.write(&mut headers);
+    /// assert_eq!(headers["forwarded"], r#"for="[2001:db8::7]";host=shop.example;proto=https"#);
+    /// assert_eq!(headers["x-forwarded-for"], "2001:db8::7");
+    /// assert_eq!(headers["via"], "2 policy");
+    /// ```
+    pub fn write(&self, headers: &mut HeaderMap) {
+        let Self { client, host, scheme, version } = *self;
+        // An address that came over IPv6 may be one of IPv4.
+        let client = client.map(|client| client.to_canonical());
+        let mut forwarded = String::with_capacity(96);
+        // Writing to a string does not fail.
+        let _ = match client {
+            Some(IpAddr::V4(address)) => write!(forwarded, "for={address}"),
+            Some(IpAddr::V6(address)) => write!(forwarded, "for=\"[{address}]\""),
+            None => write!(forwarded, "for=unknown"),
+        };
+        // A colon, such as that of a port, is for quoted strings only.
+        let quote = if host.contains([':', '[']) { "\"" } else { "" };
+        let _ = write!(forwarded, ";host={quote}{host}{quote};proto={scheme}");
+        let mut put = |name: HeaderName, value: &str| match HeaderValue::from_str(value) {
+            Ok(value) => drop(headers.insert(name, value)),
+            Err(_) => drop(headers.remove(name)),
+        };
+        put(FORWARDED, &forwarded);
+        put(X_FORWARDED_HOST, host);
+        put(X_FORWARDED_PROTO, scheme);
+        match client {
+            Some(client) => put(X_FORWARDED_FOR, &client.to_string()),
+            None => drop(headers.remove(X_FORWARDED_FOR)),
+        }
+        let via = match version {
+            Version::HTTP_10 => "1.0 policy",
+            Version::HTTP_2 => "2 policy",
+            Version::HTTP_3 => "3 policy",
+            _ => "1.1 policy",
+        };
+        headers.append(VIA, HeaderValue::from_static(via));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(client: Option<&str>, host: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.append(VIA, HeaderValue::from_static("1.0 other"));
+        headers.append(X_FORWARDED_FOR, HeaderValue::from_static("6.6.6.6"));
+        headers.append(FORWARDED, HeaderValue::from_static("for=6.6.6.6"));
+        let client = client.map(|client| client.parse().unwrap());
+        Sender { client, host, scheme: "http", version: Version::HTTP_11 }.write(&mut headers);
+        headers
+    }
+
+    #[test]
+    fn the_word_of_this_server_replaces_that_of_others() {
+        let headers = written(Some("192.0.2.7"), "localhost:8080");
+        assert_eq!(headers.get_all(FORWARDED).iter().count(), 1);
+        assert_eq!(headers[FORWARDED], "for=192.0.2.7;host=\"localhost:8080\";proto=http");
+        let all: Vec<_> = headers.get_all(X_FORWARDED_FOR).iter().collect();
+        assert_eq!(all, ["192.0.2.7"]);
+        assert_eq!(headers[X_FORWARDED_HOST], "localhost:8080");
+        assert_eq!(headers[X_FORWARDED_PROTO], "http");
+        let via: Vec<_> = headers.get_all(VIA).iter().collect();
+        assert_eq!(via, ["1.0 other", "1.1 policy"]);
+    }
+
+    #[test]
+    fn an_address_is_written_in_one_form() {
+        assert_eq!(written(Some("::ffff:192.0.2.7"), "a")[X_FORWARDED_FOR], "192.0.2.7");
+        let unknown = written(None, "a");
+        assert_eq!(unknown[FORWARDED], "for=unknown;host=a;proto=http");
+        assert!(!unknown.contains_key(X_FORWARDED_FOR));
+    }
+}

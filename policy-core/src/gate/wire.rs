@@ -1,0 +1,199 @@
+//! What every version of HTTP asks of a request, whoever parsed it: engines differ in what they
+//! let through, and what is ambiguous here is understood in two ways by two servers.
+
+use http::{
+    HeaderValue, Version,
+    header::{COOKIE, Entry},
+};
+
+use super::head::{Head, Single};
+use crate::catalogue::Refusal;
+
+impl Head<'_> {
+    /// Checks what a request says about its own form: its length, its coding, what it expects,
+    /// and fields that its version does not have.
+    ///
+    /// ```
+    /// use http::{Request, Version};
+    /// use policy_core::{Refusal, gate::Head};
+    ///
+    /// let request = Request::get("/").version(Version::HTTP_2).header("connection", "close");
+    /// let request = request.body(())?;
+    /// assert_eq!(Head::read(&request).well_formed(), Err(Refusal::ConnectionField));
+    /// # Ok::<(), http::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse the request.
+    pub fn well_formed(&self) -> Result<(), Refusal> {
+        // RFC 9113 8.2.2, RFC 9114 4.2: such a request is malformed, and none is forwarded.
+        if self.has_connection_field && self.version >= Version::HTTP_2 {
+            return Err(Refusal::ConnectionField);
+        }
+        // RFC 9112 6.1: chunks in chunks are nobody's, and each end would be another one's.
+        match self.transfer_encoding {
+            Single::Absent => (),
+            Single::One(coding) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => (),
+            Single::One(coding) if !is_chunked_twice(coding) => {
+                return Err(Refusal::TransferCoding);
+            }
+            Single::One(_) | Single::Repeated => return Err(Refusal::TransferEncodingMalformed),
+        }
+        // RFC 9110 8.6: one number. Equal ones may be taken for one, or refused.
+        match self.content_length {
+            Single::Absent => (),
+            Single::One(length) if is_length(length.as_bytes()) => (),
+            Single::One(_) | Single::Repeated => return Err(Refusal::ContentLengthMalformed),
+        }
+        match self.expect {
+            Single::Absent => Ok(()),
+            Single::One(member) if member.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
+                Ok(())
+            }
+            Single::One(_) | Single::Repeated => Err(Refusal::ExpectationUnknown),
+        }
+    }
+}
+
+fn is_chunked_twice(value: &HeaderValue) -> bool {
+    let codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let chunked = codings.filter(|coding| coding.eq_ignore_ascii_case(b"chunked")).count();
+    chunked > 1
+}
+
+/// `1*DIGIT`, of a size that can be counted.
+fn is_length(value: &[u8]) -> bool {
+    let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    is_number && str::from_utf8(value).is_ok_and(|text| text.parse::<u64>().is_ok())
+}
+
+/// Joins the lines into which HTTP/2 and HTTP/3 may cut a Cookie field (RFC 9113 8.2.3, RFC 9114
+/// 4.2.1), so that whoever reads one line reads all cookies. HTTP/1.1 has one line (RFC 6265
+/// 5.4), and what has more stays as it is: [`Cookies`](crate::cookie::Cookies) reads them all.
+///
+/// ```
+/// use http::{Request, Version};
+/// use policy_core::gate::join_cookie_lines;
+///
+/// let request = Request::get("/").version(Version::HTTP_2);
+/// let mut request = request.header("cookie", "a=1").header("cookie", "b=2").body(())?;
+/// join_cookie_lines(&mut request);
+/// assert_eq!(request.headers()["cookie"], "a=1; b=2");
+/// # Ok::<(), http::Error>(())
+/// ```
+pub fn join_cookie_lines<B>(request: &mut http::Request<B>) {
+    // Nothing at all is repeated: the rule.
+    if request.version() < Version::HTTP_2
+        || request.headers().len() == request.headers().keys_len()
+    {
+        return;
+    }
+    let Entry::Occupied(mut lines) = request.headers_mut().entry(COOKIE) else { return };
+    if lines.iter().nth(1).is_none() {
+        return;
+    }
+    let pieces: Vec<&[u8]> = lines.iter().map(HeaderValue::as_bytes).collect();
+    // Bytes that stand in values can stand in one.
+    if let Ok(joined) = HeaderValue::from_bytes(&pieces.join(&b"; "[..])) {
+        lines.insert(joined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn judged(version: Version, fields: &[(&str, &str)]) -> Result<(), Refusal> {
+        let mut request = Request::builder().version(version).uri("/");
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        Head::read(&request.body(()).unwrap()).well_formed()
+    }
+
+    #[test]
+    fn fields_of_a_connection_belong_to_http_1() {
+        for field in [
+            ("connection", "close"),
+            ("connection", ""),
+            ("keep-alive", "timeout=5"),
+            ("proxy-connection", "keep-alive"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "websocket"),
+            ("te", "gzip"),
+            ("te", "trailers, gzip"),
+        ] {
+            for version in [Version::HTTP_2, Version::HTTP_3] {
+                let found = judged(version, &[field]);
+                assert_eq!(found, Err(Refusal::ConnectionField), "{version:?} {field:?}");
+            }
+            assert_eq!(judged(Version::HTTP_11, &[field]), Ok(()), "{field:?}");
+        }
+        for version in [Version::HTTP_11, Version::HTTP_2, Version::HTTP_3] {
+            assert_eq!(judged(version, &[("te", "trailers")]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_length_is_one_number() {
+        for version in [Version::HTTP_11, Version::HTTP_2, Version::HTTP_3] {
+            for length in ["0", "5", "18446744073709551615"] {
+                assert_eq!(judged(version, &[("content-length", length)]), Ok(()), "{length}");
+            }
+            for length in ["", "-1", "+5", "5, 5", "5,6", "0x5", "5.0", "18446744073709551616"] {
+                let found = judged(version, &[("content-length", length)]);
+                assert_eq!(found, Err(Refusal::ContentLengthMalformed), "{length}");
+            }
+            let twice = [("content-length", "5"), ("content-length", "5")];
+            assert_eq!(judged(version, &twice), Err(Refusal::ContentLengthMalformed));
+        }
+    }
+
+    #[test]
+    fn a_body_is_chunked_once_or_not_at_all() {
+        let version = Version::HTTP_11;
+        assert_eq!(judged(version, &[("transfer-encoding", "Chunked")]), Ok(()));
+        for coding in ["gzip, chunked", "xchunked", "identity", ""] {
+            let found = judged(version, &[("transfer-encoding", coding)]);
+            assert_eq!(found, Err(Refusal::TransferCoding), "{coding}");
+        }
+        let in_one = [("transfer-encoding", "chunked, Chunked")];
+        let in_two = [("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")];
+        for fields in [&in_one[..], &in_two] {
+            assert_eq!(judged(version, fields), Err(Refusal::TransferEncodingMalformed));
+        }
+    }
+
+    /// RFC 9110 10.1.1.
+    #[test]
+    fn nothing_is_expected_but_to_go_on() {
+        assert_eq!(judged(Version::HTTP_11, &[("expect", "100-Continue")]), Ok(()));
+        for expected in ["", "x", "100-continue, x", "100-continue=1"] {
+            let found = judged(Version::HTTP_11, &[("expect", expected)]);
+            assert_eq!(found, Err(Refusal::ExpectationUnknown), "{expected}");
+        }
+    }
+
+    #[test]
+    fn lines_of_cookies_are_joined_where_they_may_be_cut() {
+        let joined = |version, lines: &[&str]| {
+            let mut request = Request::builder().version(version).header("x", "1").header("x", "2");
+            for line in lines {
+                request = request.header("cookie", *line);
+            }
+            let mut request = request.body(()).unwrap();
+            join_cookie_lines(&mut request);
+            let lines = request.headers().get_all("cookie").into_iter();
+            lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for version in [Version::HTTP_2, Version::HTTP_3] {
+            assert_eq!(joined(version, &["a=1", "b=2; c=3", "d=4"]), ["a=1; b=2; c=3; d=4"]);
+            assert_eq!(joined(version, &["a=1"]), ["a=1"]);
+            assert_eq!(joined(version, &[]), [""; 0]);
+        }
+        assert_eq!(joined(Version::HTTP_11, &["a=1", "b=2"]), ["a=1", "b=2"]);
+    }
+}

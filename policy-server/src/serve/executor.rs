@@ -1,0 +1,295 @@
+//! Where the requests of an HTTP/2 connection run: in the connection's own task, until one waits.
+//!
+//! hyper makes every request of HTTP/2 a task of its own. On a work-stealing runtime such a task,
+//! once it has its answer, wakes the connection ahead of all other tasks, which then writes this one
+//! answer: a system call for each request, where one would do for all that came in together. Here
+//! they are collected while the connection reads, run once, and written together. One that has to
+//! wait becomes a task of its own, which any worker may go on with.
+
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use hyper::rt::Executor;
+use pin_project_lite::pin_project;
+
+/// A request with its answer, or what else hyper has run.
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How long requests may compute one after another before they are given to other workers.
+const SHARE: Duration = Duration::from_micros(500);
+
+/// Takes what hyper has to run.
+#[derive(Clone, Default)]
+pub(super) struct StreamExecutor(Arc<Mutex<Collected>>);
+
+#[derive(Default)]
+struct Collected {
+    /// Whether the connection is being polled, and runs what is collected afterwards.
+    is_open: bool,
+    work: Vec<Work>,
+}
+
+impl StreamExecutor {
+    fn collected(&self) -> MutexGuard<'_, Collected> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self) {
+        self.collected().is_open = true;
+    }
+
+    /// Gives what was collected in exchange for an empty list.
+    fn close(&self, work: &mut Vec<Work>) {
+        let mut collected = self.collected();
+        collected.is_open = false;
+        mem::swap(&mut collected.work, work);
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
+    fn execute(&self, future: F) {
+        let mut collected = self.collected();
+        if collected.is_open {
+            collected.work.push(Box::pin(future));
+        } else {
+            // A request that became a task of its own has more to run, such as a tunnel.
+            drop(collected);
+            tokio::spawn(future);
+        }
+    }
+}
+
+pin_project! {
+    /// An HTTP/2 connection and the requests that it begins.
+    pub(super) struct WithStreams<C> {
+        #[pin]
+        connection: C,
+        executor: StreamExecutor,
+        work: Vec<Work>,
+    }
+
+    impl<C> PinnedDrop for WithStreams<C> {
+        fn drop(this: Pin<&mut Self>) {
+            // A connection that panicked leaves requests, which hold what holds them.
+            this.executor.close(&mut Vec::new());
+        }
+    }
+}
+
+impl<C> WithStreams<C> {
+    /// The connection that `serve` makes has to give its requests to the executor.
+    pub(super) fn new(serve: impl FnOnce(StreamExecutor) -> C) -> Self {
+        let executor = StreamExecutor::default();
+        Self { connection: serve(executor.clone()), executor, work: Vec::new() }
+    }
+
+    pub(super) fn connection(self: Pin<&mut Self>) -> Pin<&mut C> {
+        self.project().connection
+    }
+}
+
+impl<C: Future> Future for WithStreams<C> {
+    type Output = C::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<C::Output> {
+        let mut this = self.project();
+        loop {
+            this.executor.open();
+            let ended = this.connection.as_mut().poll(context);
+            this.executor.close(this.work);
+            if ended.is_ready() {
+                // What they do is done for a client that is gone, too.
+                this.work.drain(..).for_each(spawn);
+                return ended;
+            }
+            if this.work.is_empty() {
+                return Poll::Pending;
+            }
+            run(this.work);
+            // What was answered is to be written.
+        }
+    }
+}
+
+/// Runs each until it waits. What comes after one that computed for long is not held up further.
+fn run(work: &mut Vec<Work>) {
+    let begun = Instant::now();
+    let mut is_late = false;
+    for mut work in work.drain(..) {
+        // A task of its own is polled again, with a waker of its own.
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll = || work.as_mut().poll(&mut context);
+        // A panic ends this request, as it ends a task.
+        if is_late || catch_unwind(AssertUnwindSafe(&mut poll)).is_ok_and(|poll| poll.is_pending())
+        {
+            spawn(work);
+        }
+        is_late |= begun.elapsed() > SHARE;
+    }
+}
+
+fn spawn(work: Work) {
+    tokio::spawn(work);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::{poll_fn, ready},
+        sync::{
+            atomic::{AtomicU32, Ordering::SeqCst},
+            mpsc,
+        },
+        thread,
+    };
+
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    /// A connection that begins so many requests when it is first polled, and notes how many are
+    /// done each time that it is polled again.
+    fn connection(
+        requests: u32,
+        request: impl Fn(u32, Arc<AtomicU32>) -> Work + Send + 'static,
+    ) -> (WithStreams<Work>, mpsc::Receiver<u32>) {
+        let (sender, seen) = mpsc::channel();
+        let with = WithStreams::new(move |executor| {
+            let done = Arc::new(AtomicU32::new(0));
+            let mut is_begun = false;
+            Box::pin(poll_fn(move |_context| {
+                if !is_begun {
+                    is_begun = true;
+                    for number in 0..requests {
+                        executor.execute(request(number, Arc::clone(&done)));
+                    }
+                }
+                sender.send(done.load(SeqCst)).unwrap();
+                Poll::Pending
+            })) as Work
+        });
+        (with, seen)
+    }
+
+    fn poll<C: Future + Unpin>(with: &mut WithStreams<C>) -> Poll<C::Output> {
+        Pin::new(with).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    async fn settled(done: &Arc<AtomicU32>, count: u32) {
+        while done.load(SeqCst) < count {
+            yield_now().await;
+        }
+    }
+
+    #[test]
+    fn requests_that_came_together_are_answered_before_anything_is_written() {
+        let (mut with, seen) = connection(5, |_, done| {
+            Box::pin(async move {
+                done.fetch_add(1, SeqCst);
+            })
+        });
+        assert!(poll(&mut with).is_pending());
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 5]);
+    }
+
+    #[tokio::test]
+    async fn one_that_waits_goes_on_by_itself() {
+        let outside = Arc::new(AtomicU32::new(0));
+        let after = Arc::clone(&outside);
+        let (mut with, seen) = connection(3, move |number, done| {
+            let after = Arc::clone(&after);
+            Box::pin(async move {
+                if number == 1 {
+                    yield_now().await;
+                    after.fetch_add(1, SeqCst);
+                }
+                done.fetch_add(1, SeqCst);
+            })
+        });
+        assert!(poll(&mut with).is_pending());
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 2]);
+        settled(&outside, 1).await;
+    }
+
+    #[tokio::test]
+    async fn one_that_computes_for_long_holds_up_no_later_one() {
+        let (mut with, seen) = connection(3, |number, done| {
+            Box::pin(async move {
+                if number == 0 {
+                    thread::sleep(SHARE * 2);
+                }
+                done.fetch_add(1, SeqCst);
+            })
+        });
+        assert!(poll(&mut with).is_pending());
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 1], "the others are given away");
+        for _ in 0..3 {
+            yield_now().await;
+        }
+        assert!(poll(&mut with).is_pending());
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn a_panic_ends_its_own_request() {
+        let (mut with, seen) = connection(3, |number, done| {
+            Box::pin(async move {
+                if number == 0 {
+                    std::panic::resume_unwind(Box::new("a request panics"));
+                }
+                done.fetch_add(1, SeqCst);
+            })
+        });
+        assert!(poll(&mut with).is_pending());
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 2]);
+    }
+
+    /// hyper has the sending half of a tunnel run by the executor, when its request is answered.
+    #[tokio::test]
+    async fn what_a_request_begins_by_itself_runs() {
+        let executor = StreamExecutor::default();
+        let done = Arc::new(AtomicU32::new(0));
+        let noted = Arc::clone(&done);
+        executor.execute(async move {
+            noted.fetch_add(1, SeqCst);
+        });
+        settled(&done, 1).await;
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_connection_ends_no_request() {
+        let done = Arc::new(AtomicU32::new(0));
+        let noted = Arc::clone(&done);
+        let mut with = WithStreams::new(move |executor| {
+            executor.open();
+            executor.execute(async move {
+                noted.fetch_add(1, SeqCst);
+            });
+            ready(())
+        });
+        assert!(poll(&mut with).is_ready());
+        settled(&done, 1).await;
+    }
+
+    /// Requests hold the executor, and must not be held by it.
+    #[test]
+    fn a_connection_that_panics_leaves_nothing_behind() {
+        let mut with = WithStreams::new(|executor| {
+            poll_fn(move |_context| -> Poll<()> {
+                let held = executor.clone();
+                executor.execute(async move { drop(held) });
+                std::panic::resume_unwind(Box::new("the connection panics"))
+            })
+        });
+        let executor = Arc::downgrade(&with.executor.0);
+        assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut with))).is_err());
+        drop(with);
+        assert_eq!(executor.strong_count(), 0);
+    }
+}

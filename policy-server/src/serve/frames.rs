@@ -1,0 +1,153 @@
+//! The frames of HTTP/2 that come in: what they weigh against what they are good for.
+//!
+//! The parser below answers SETTINGS and PING and drops PRIORITY for as long as they come, and
+//! each costs more to handle than to send.
+
+/// How much more a client may send about its connection than its requests and their answers
+/// warrant: 20,000 PINGs. What keeps a connection open for an hour comes to a hundredth.
+const CREDIT: u32 = 256 * 1024;
+
+/// The client's preface (RFC 9113 3.4).
+const PREFACE_LEN: u32 = 24;
+/// The head of a frame (RFC 9113 4.1).
+const HEAD_LEN: usize = 9;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
+
+/// Follows the bytes of one connection from frame to frame.
+#[derive(Debug)]
+pub(super) struct Frames {
+    head: [u8; HEAD_LEN],
+    /// How much of the head there is.
+    begun: usize,
+    /// What is still to come of a payload.
+    rest: u32,
+    is_of_request: bool,
+    debt: u32,
+}
+
+/// What some bytes were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// Content of requests.
+    pub(super) useful: u32,
+    /// Everything about the connection.
+    pub(super) overhead: u32,
+}
+
+impl Frames {
+    /// From the preface on.
+    pub(super) fn new() -> Self {
+        Self { head: [0; HEAD_LEN], begun: 0, rest: PREFACE_LEN, is_of_request: true, debt: 0 }
+    }
+
+    /// Takes what came in.
+    pub(super) fn read(&mut self, mut bytes: &[u8]) -> Weight {
+        let mut weight = Weight::default();
+        while !bytes.is_empty() {
+            if self.rest == 0 {
+                bytes = self.read_head(bytes, &mut weight);
+                continue;
+            }
+            let here = (self.rest as usize).min(bytes.len());
+            let len = u32::try_from(here).unwrap_or(self.rest);
+            if self.is_of_request {
+                weight.useful += len;
+            } else {
+                weight.overhead += len;
+            }
+            self.rest -= len;
+            bytes = bytes.get(here..).unwrap_or_default();
+        }
+        self.debt = self.debt.saturating_add(weight.overhead).saturating_sub(weight.useful);
+        weight
+    }
+
+    fn read_head<'a>(&mut self, bytes: &'a [u8], weight: &mut Weight) -> &'a [u8] {
+        let missing = (HEAD_LEN - self.begun).min(bytes.len());
+        let (here, behind) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
+        if let Some(room) = self.head.get_mut(self.begun..self.begun + here.len()) {
+            room.copy_from_slice(here);
+        }
+        self.begun += here.len();
+        if self.begun == HEAD_LEN {
+            let [high, middle, low, kind, ..] = self.head;
+            self.begun = 0;
+            self.rest = u32::from_be_bytes([0, high, middle, low]);
+            self.is_of_request = matches!(kind, DATA | HEADERS | CONTINUATION) && self.rest > 0;
+            if !self.is_of_request {
+                weight.overhead += HEAD_LEN as u32;
+            }
+        }
+        behind
+    }
+
+    /// Takes how much went out. An answer to a PING is as long as the PING, and counts half.
+    pub(super) fn wrote(&mut self, bytes: usize) {
+        self.debt = self.debt.saturating_sub(u32::try_from(bytes / 2).unwrap_or(u32::MAX));
+    }
+
+    /// Whether the client sent more about its connection than it may.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.debt > CREDIT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: u8 = 4;
+    const PING: u8 = 6;
+
+    fn frame(kind: u8, len: usize) -> Vec<u8> {
+        let [_, high, middle, low] = (len as u32).to_be_bytes();
+        let mut frame = vec![high, middle, low, kind, 0, 0, 0, 0, 1];
+        frame.resize(HEAD_LEN + len, b'x');
+        frame
+    }
+
+    #[test]
+    fn frames_are_told_apart_however_they_are_cut() {
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+        for (kind, len) in [(SETTINGS, 0), (HEADERS, 300), (DATA, 70_000), (PING, 8), (DATA, 0)] {
+            bytes.extend(frame(kind, len));
+        }
+        for piece in [1, 2, 7, 9, 64, bytes.len()] {
+            let mut frames = Frames::new();
+            let mut total = Weight::default();
+            for piece in bytes.chunks(piece) {
+                let weight = frames.read(piece);
+                total.useful += weight.useful;
+                total.overhead += weight.overhead;
+            }
+            let useful = PREFACE_LEN + 300 + 70_000;
+            assert_eq!(total, Weight { useful, overhead: 9 + 17 + 9 }, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_flood_is_told_from_what_goes_with_requests() {
+        let flooded = |kind, len, written| {
+            let mut frames = Frames::new();
+            for _ in 0..100_000 {
+                frames.read(&frame(kind, len));
+                frames.wrote(written);
+            }
+            frames.are_too_many()
+        };
+        // Each with its answer.
+        assert!(flooded(PING, 8, 17));
+        assert!(flooded(SETTINGS, 0, 9));
+        // PRIORITY has none, and an update that opens a window by a byte lets a byte go.
+        assert!(flooded(2, 5, 0));
+        assert!(flooded(8, 4, 10));
+        assert!(flooded(DATA, 0, 0));
+        // An update for every 50 bytes that went out.
+        assert!(!flooded(8, 4, 59));
+        assert!(!flooded(HEADERS, 1, 0));
+        assert!(!flooded(DATA, 1, 0));
+    }
+}

@@ -1,0 +1,140 @@
+//! Frames in pieces of any size.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PUSH_PROMISE: u64 = 0x05;
+
+/// `:method: GET`, `:scheme: https`, `:path: /` and an authority.
+const HEAD: &[u8] = b"\x01\x09\x00\x00\xd1\xd7\xc1\x50\x02a.";
+
+/// Everything that is given on, in order; and the content of DATA frames alone.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Given {
+    pieces: Vec<Bytes>,
+    content: Vec<u8>,
+    fault: Option<Fault>,
+}
+
+fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Given {
+    let mut frames = Frames::new(purpose, limit);
+    let mut given = Given::default();
+    let mut at = 0;
+    for cut in cuts.iter().copied().chain([input.len()]) {
+        let cut = cut.clamp(at, input.len());
+        let mut part = Bytes::copy_from_slice(&input[at..cut]);
+        at = cut;
+        loop {
+            match frames.read(&mut part) {
+                Ok(None) => break,
+                Ok(Some(Piece::Whole(piece))) => given.pieces.push(piece),
+                Ok(Some(Piece::Data(head, content))) => {
+                    assert_eq!(head_of(&head), Some((DATA, content.len() as u64)));
+                    assert!(!content.is_empty());
+                    given.content.extend_from_slice(&content);
+                }
+                Err(fault) => {
+                    given.fault = Some(fault);
+                    return given;
+                }
+            }
+        }
+    }
+    given.pieces.extend(frames.end());
+    given
+}
+
+fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    for value in [kind, payload.len() as u64] {
+        match value {
+            0..64 => frame.push(value as u8),
+            64..16_384 => frame.extend_from_slice(&(value as u16 | 0x4000).to_be_bytes()),
+            _ => frame.extend_from_slice(&(value as u32 | 0x8000_0000).to_be_bytes()),
+        }
+    }
+    [&frame, payload].concat()
+}
+
+/// However frames are cut into packets, the same is given on; what has no meaning is not.
+#[test]
+fn pieces_do_not_depend_on_packets() {
+    let part = prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 0..300).prop_map(|content| (DATA, content)),
+        1 => (0x21_u64..40_000, prop::collection::vec(any::<u8>(), 0..300)),
+    ];
+    let parts = prop::collection::vec(part, 0..6);
+    let cuts = prop::collection::vec(0_usize..1500, 0..20);
+    proptest!(ProptestConfig::with_cases(300), |(parts in parts, mut cuts in cuts)| {
+        let mut input = HEAD.to_vec();
+        let mut content = Vec::new();
+        for (kind, payload) in &parts {
+            input.extend(frame(*kind, payload));
+            if *kind == DATA {
+                content.extend_from_slice(payload);
+            }
+        }
+        cuts.sort_unstable();
+        let given = read(Purpose::Request, 4096, &input, &cuts);
+        prop_assert_eq!(given, Given { pieces: vec![Bytes::from_static(HEAD)], content, fault: None });
+    });
+}
+
+#[test]
+fn what_is_cut_off_does_not_look_complete() {
+    let input = [HEAD, &frame(DATA, b"0123456789")].concat();
+    for cut in 1..input.len() {
+        let pieces = read(Purpose::Request, 4096, &input[..cut], &[]).pieces;
+        let is_whole = cut == HEAD.len();
+        assert_eq!(pieces.last().is_some_and(|last| last == CUT_OFF), !is_whole, "{cut}");
+    }
+}
+
+#[test]
+fn what_is_over_its_limit_is_never_kept() {
+    let too_large = frame(HEADERS, &[0; 5000]);
+    let given = read(Purpose::Request, 4096, &too_large[..3], &[]);
+    assert_eq!(given.fault, Some(Fault::TooLarge));
+    let settings = frame(SETTINGS, &[0; 5000]);
+    assert_eq!(read(Purpose::Control, 0, &settings[..3], &[]).fault, Some(Fault::TooLarge));
+    // What has no meaning is not kept, but it costs time; so does a frame without content.
+    for kind in [0x21, 0x41, 0xf0700] {
+        let ignored = [HEAD, &frame(kind, &[0; 5000])].concat();
+        assert_eq!(read(Purpose::Request, 4096, &ignored, &[]).fault, Some(Fault::Excessive));
+    }
+    let empty = [HEAD, &b"\x00\x00".repeat(3000)].concat();
+    assert_eq!(read(Purpose::Request, 4096, &empty, &[]).fault, Some(Fault::Excessive));
+    let of_browsers = [frame(SETTINGS, b""), frame(0xf0700, &[0; 5000])].concat();
+    assert_eq!(read(Purpose::Control, 0, &of_browsers, &[]).fault, None);
+}
+
+/// RFC 9114 7.2: what may be where.
+#[test]
+fn frames_in_the_wrong_place_are_forbidden() {
+    for (purpose, kind) in [
+        (Purpose::Request, SETTINGS),
+        (Purpose::Request, PUSH_PROMISE),
+        (Purpose::Request, GOAWAY),
+        (Purpose::Request, MAX_PUSH_ID),
+        (Purpose::Request, CANCEL_PUSH),
+        (Purpose::Request, 0x02),
+        (Purpose::Request, 0x09),
+        (Purpose::Control, DATA),
+        (Purpose::Control, HEADERS),
+        (Purpose::Control, PUSH_PROMISE),
+    ] {
+        let given = read(purpose, 4096, &frame(kind, b""), &[]);
+        assert_eq!(given.pieces, [FORBIDDEN], "{purpose:?} {kind}");
+    }
+}
+
+#[test]
+fn sections_are_looked_at() {
+    let twice = frame(HEADERS, b"\x00\x00\xd1\xd1");
+    assert_eq!(read(Purpose::Request, 4096, &twice, &[]).fault, Some(Fault::Malformed));
+    let trailers = [HEAD, &frame(HEADERS, b"\x00\x00\xd1")].concat();
+    assert_eq!(read(Purpose::Request, 4096, &trailers, &[]).fault, Some(Fault::Malformed));
+    let dynamic = frame(HEADERS, b"\x02\x00\x80");
+    assert_eq!(read(Purpose::Request, 4096, &dynamic, &[]).pieces, [UNDECODABLE]);
+}

@@ -1,0 +1,189 @@
+//! What the encoded form of a field section shows and its decoded form does not: which
+//! pseudo-header fields there are, how often and where (RFC 9114 4.3).
+//!
+//! This end has no dynamic table, so a line names its field by a number of the static table or by
+//! the name itself (RFC 9204 4.5), and no value has to be decoded to know which fields there are.
+
+/// Which fields a section may begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Of a request: `:method`, `:scheme`, `:authority` and `:path`.
+    Head,
+    /// None (RFC 9114 4.3).
+    Trailers,
+}
+
+/// Why a section is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SectionFault {
+    /// The request is malformed (RFC 9114 4.1.2).
+    Malformed,
+    /// It cannot be decoded without a dynamic table, or not at all (RFC 9204 2.2.1 and 6).
+    Undecodable,
+}
+
+/// A name of RFC 9114 4.3, in the two forms that a line can have it in. A text has exactly one
+/// Huffman form (RFC 7541 5.2).
+struct PseudoHeader {
+    name: &'static [u8],
+    huffman: &'static [u8],
+    is_of_requests: bool,
+}
+
+const fn of_requests(name: &'static [u8], huffman: &'static [u8]) -> PseudoHeader {
+    PseudoHeader { name, huffman, is_of_requests: true }
+}
+
+const AUTHORITY: usize = 0;
+const METHOD: usize = 1;
+const PATH: usize = 2;
+const SCHEME: usize = 3;
+const STATUS: usize = 4;
+
+/// `:protocol` (RFC 9220) is not among them: it was not offered, so nobody may send it.
+const PSEUDO_HEADERS: [PseudoHeader; 5] = [
+    of_requests(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
+    of_requests(b":method", b"\xb9\x49\x53\x39\xe4"),
+    of_requests(b":path", b"\xb9\x58\xd3\x3f"),
+    of_requests(b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
+    PseudoHeader { name: b":status", huffman: b"\xb8\x84\x8d\x36\xa3", is_of_requests: false },
+];
+
+/// The first seven bits of a Huffman form that begins with `:`.
+const HUFFMAN_COLON: u8 = 0b101_1100;
+
+/// Which field a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    /// One of [`PSEUDO_HEADERS`].
+    Pseudo(usize),
+    /// It begins with `:` and is none of them.
+    UnknownPseudo,
+    Regular,
+}
+
+/// Checks an encoded section.
+///
+/// # Errors
+///
+/// The request is malformed, or cannot be decoded.
+pub(super) fn check(block: &[u8], section: Section) -> Result<(), SectionFault> {
+    let mut lines = Lines::new(block).ok_or(SectionFault::Undecodable)?;
+    let mut seen = [false; PSEUDO_HEADERS.len()];
+    let mut is_past_pseudo = section == Section::Trailers;
+    let mut outcome = Ok(());
+    while !lines.0.is_empty() {
+        // What cannot be decoded is worse than what is malformed, and may come behind it.
+        match lines.next().ok_or(SectionFault::Undecodable)? {
+            Field::Regular => is_past_pseudo = true,
+            Field::UnknownPseudo => outcome = Err(SectionFault::Malformed),
+            Field::Pseudo(index) => {
+                let is_new = seen.get_mut(index).is_some_and(|seen| !std::mem::replace(seen, true));
+                let is_of_requests = PSEUDO_HEADERS.get(index).is_some_and(|of| of.is_of_requests);
+                if is_past_pseudo || !is_new || !is_of_requests {
+                    outcome = Err(SectionFault::Malformed);
+                }
+            }
+        }
+    }
+    outcome
+}
+
+/// The lines of a section that were not read yet.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Lines<'a> {
+    /// Behind the prefix (RFC 9204 4.5.1), which says that no dynamic table is needed.
+    fn new(block: &'a [u8]) -> Option<Self> {
+        let mut lines = Self(block);
+        let required_insert_count = lines.integer(8)?;
+        let _base = lines.integer(7)?;
+        (required_insert_count == 0).then_some(lines)
+    }
+
+    fn next(&mut self) -> Option<Field> {
+        let first = *self.0.first()?;
+        if first & 0b1100_0000 == 0b1100_0000 {
+            return of_static(self.integer(6)?);
+        }
+        if first & 0b1101_0000 == 0b0101_0000 {
+            let field = of_static(self.integer(4)?)?;
+            self.string(7)?;
+            return Some(field);
+        }
+        if first & 0b1110_0000 == 0b0010_0000 {
+            let (name, is_huffman) = self.string(3)?;
+            self.string(7)?;
+            return Some(if is_huffman { of_huffman(name) } else { of_name(name) });
+        }
+        // All others mean a dynamic table.
+        None
+    }
+
+    /// An integer that begins in the last `bits` of the next byte (RFC 7541 5.1).
+    fn integer(&mut self, bits: u32) -> Option<usize> {
+        let mask = u8::MAX >> (8 - bits);
+        let begin = self.byte()? & mask;
+        let mut value = usize::from(begin);
+        if begin < mask {
+            return Some(value);
+        }
+        // No length and no number of a field is longer than what four more bytes hold.
+        for shift in [0, 7, 14, 21] {
+            let byte = self.byte()?;
+            value += usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A string with a length of `bits` bits, and whether it is in the Huffman form.
+    fn string(&mut self, bits: u32) -> Option<(&'a [u8], bool)> {
+        let is_huffman = *self.0.first()? & (1 << bits) != 0;
+        let length = self.integer(bits)?;
+        let (string, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some((string, is_huffman))
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+}
+
+/// The static table (RFC 9204, appendix A), as far as its names begin with `:`.
+fn of_static(index: usize) -> Option<Field> {
+    Some(match index {
+        0 => Field::Pseudo(AUTHORITY),
+        1 => Field::Pseudo(PATH),
+        15..=21 => Field::Pseudo(METHOD),
+        22 | 23 => Field::Pseudo(SCHEME),
+        24..=28 | 63..=71 => Field::Pseudo(STATUS),
+        0..=98 => Field::Regular,
+        _ => return None,
+    })
+}
+
+fn of_name(name: &[u8]) -> Field {
+    if name.first() == Some(&b':') { pseudo(|of| of.name == name) } else { Field::Regular }
+}
+
+fn of_huffman(name: &[u8]) -> Field {
+    if name.first().is_some_and(|first| first >> 1 == HUFFMAN_COLON) {
+        pseudo(|of| of.huffman == name)
+    } else {
+        Field::Regular
+    }
+}
+
+fn pseudo(is_it: impl Fn(&PseudoHeader) -> bool) -> Field {
+    PSEUDO_HEADERS.iter().position(is_it).map_or(Field::UnknownPseudo, Field::Pseudo)
+}
+
+#[cfg(test)]
+#[path = "section_tests.rs"]
+mod tests;

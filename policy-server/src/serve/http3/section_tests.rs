@@ -1,0 +1,242 @@
+//! The reader of sections against an encoder that knows nothing of it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// RFC 7541, appendix B: the codes of what names are made of.
+const CODES: &[(u8, &str)] = &[
+    (b'-', "010110"),
+    (b':', "1011100"),
+    (b'a', "00011"),
+    (b'b', "100011"),
+    (b'c', "00100"),
+    (b'd', "100100"),
+    (b'e', "00101"),
+    (b'f', "100101"),
+    (b'g', "100110"),
+    (b'h', "100111"),
+    (b'i', "00110"),
+    (b'j', "1110100"),
+    (b'k', "1110101"),
+    (b'l', "101000"),
+    (b'm', "101001"),
+    (b'n', "101010"),
+    (b'o', "00111"),
+    (b'p', "101011"),
+    (b'q', "1110110"),
+    (b'r', "101100"),
+    (b's', "01000"),
+    (b't', "01001"),
+    (b'u', "101101"),
+    (b'v', "1110111"),
+    (b'w', "1111000"),
+    (b'x', "1111001"),
+    (b'y', "1111010"),
+    (b'z', "1111011"),
+];
+
+/// RFC 9204, appendix A: some numbers of names.
+const STATIC: &[(&str, usize)] = &[
+    (":authority", 0),
+    (":path", 1),
+    ("age", 2),
+    ("cookie", 5),
+    (":method", 15),
+    (":method", 17),
+    (":method", 21),
+    (":scheme", 22),
+    (":scheme", 23),
+    (":status", 24),
+    (":status", 28),
+    ("accept", 29),
+    ("vary", 59),
+    (":status", 63),
+    (":status", 71),
+    ("authorization", 84),
+    ("x-frame-options", 98),
+];
+
+const NAMES: &[&str] = &[
+    ":method",
+    ":scheme",
+    ":authority",
+    ":path",
+    ":status",
+    ":protocol",
+    ":",
+    ":methods",
+    "cookie",
+    "accept",
+    "x-a",
+    "zz",
+];
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Indexed(usize),
+    NameReference(usize, bool),
+    Literal(&'static str, bool),
+}
+
+impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Indexed(at) | Self::NameReference(at, _) => STATIC[at].0,
+            Self::Literal(name, _) => name,
+        }
+    }
+
+    fn write(self, value: &[u8], to: &mut Vec<u8>) {
+        match self {
+            Self::Indexed(at) => integer(0b1100_0000, 6, STATIC[at].1, to),
+            Self::NameReference(at, is_huffman) => {
+                integer(0b0101_0000, 4, STATIC[at].1, to);
+                string(0, 7, value, is_huffman, to);
+            }
+            Self::Literal(name, is_huffman) => {
+                string(0b0010_0000, 3, name.as_bytes(), is_huffman, to);
+                string(0, 7, value, false, to);
+            }
+        }
+    }
+}
+
+fn integer(flags: u8, bits: u32, value: usize, to: &mut Vec<u8>) {
+    let most = (1 << bits) - 1;
+    if value < most {
+        return to.push(flags | value as u8);
+    }
+    to.push(flags | most as u8);
+    let mut rest = value - most;
+    while rest >= 128 {
+        to.push(rest as u8 | 128);
+        rest >>= 7;
+    }
+    to.push(rest as u8);
+}
+
+fn string(flags: u8, bits: u32, text: &[u8], is_huffman: bool, to: &mut Vec<u8>) {
+    if !is_huffman {
+        integer(flags, bits, text.len(), to);
+        return to.extend_from_slice(text);
+    }
+    let code = |byte: &u8| CODES.iter().find(|code| code.0 == *byte).expect("a code").1;
+    let mut digits: String = text.iter().map(code).collect();
+    digits.push_str(&"1".repeat((8 - digits.len() % 8) % 8));
+    integer(flags | 1 << bits, bits, digits.len() / 8, to);
+    for at in (0..digits.len()).step_by(8) {
+        to.push(u8::from_str_radix(&digits[at..at + 8], 2).expect("digits"));
+    }
+}
+
+fn form() -> impl Strategy<Value = Form> {
+    prop_oneof![
+        (0..STATIC.len()).prop_map(Form::Indexed),
+        (0..STATIC.len(), any::<bool>()).prop_map(|(at, huffman)| Form::NameReference(at, huffman)),
+        (0..NAMES.len(), any::<bool>()).prop_map(|(at, huffman)| Form::Literal(NAMES[at], huffman)),
+    ]
+}
+
+/// Lines that often make a request: what each begins with, and others behind it.
+fn lines() -> impl Strategy<Value = Vec<(Form, String)>> {
+    let good =
+        (0..4_usize, any::<bool>()).prop_map(|(at, huffman)| Form::Literal(NAMES[at], huffman));
+    let begin = prop::collection::vec(prop_oneof![3 => good, 1 => form()], 0..4);
+    let regular = prop_oneof![Just("cookie"), Just("x-a"), Just("zz")];
+    let regular = (regular, any::<bool>()).prop_map(|(name, huffman)| Form::Literal(name, huffman));
+    let rest = prop::collection::vec(prop_oneof![9 => regular, 1 => form()], 0..4);
+    (begin, rest).prop_flat_map(|(begin, rest)| {
+        let lines = [begin, rest].concat();
+        let values = prop::collection::vec("[a-z]{0,200}", lines.len());
+        values.prop_map(move |values| lines.iter().copied().zip(values).collect())
+    })
+}
+
+fn encode(lines: &[(Form, String)]) -> Vec<u8> {
+    let mut block = vec![0, 0];
+    for (form, value) in lines {
+        form.write(value.as_bytes(), &mut block);
+    }
+    block
+}
+
+/// RFC 9114 4.3, over the names alone.
+fn is_well_formed(names: &[&str], section: Section) -> bool {
+    let pseudo = names.iter().take_while(|name| name.starts_with(':')).count();
+    let (begin, rest) = names.split_at(pseudo);
+    let allowed = [":method", ":scheme", ":authority", ":path"];
+    let is_known = |name: &&str| section == Section::Head && allowed.contains(name);
+    let is_once = |name: &&str| begin.iter().filter(|other| *other == name).count() == 1;
+    begin.iter().all(|name| is_known(name) && is_once(name))
+        && !rest.iter().any(|name| name.starts_with(':'))
+}
+
+/// A section is malformed exactly if its names say so, however they are written.
+#[test]
+fn a_section_is_judged_by_its_names() {
+    let good = std::cell::Cell::new((0, 0));
+    proptest!(ProptestConfig::with_cases(1500), |(lines in lines(), is_head in any::<bool>())| {
+        let section = if is_head { Section::Head } else { Section::Trailers };
+        let names: Vec<&str> = lines.iter().map(|line| line.0.name()).collect();
+        let want = is_well_formed(&names, section);
+        let (well_formed, all) = good.get();
+        good.set((well_formed + u32::from(want), all + 1));
+        let want = if want { Ok(()) } else { Err(SectionFault::Malformed) };
+        prop_assert_eq!(check(&encode(&lines), section), want);
+    });
+    let (well_formed, all) = good.get();
+    println!("{well_formed} of {all} sections were well-formed");
+    assert!(well_formed * 5 > all && well_formed * 5 < all * 4, "{well_formed} of {all}");
+}
+
+/// What is cut off within a line is no section, and nothing that is sent can be read past its end.
+#[test]
+fn a_section_that_is_cut_off_cannot_be_decoded() {
+    proptest!(ProptestConfig::with_cases(100), |(lines in lines())| {
+        let block = encode(&lines);
+        let ends: Vec<usize> = (0..=lines.len()).map(|count| encode(&lines[..count]).len()).collect();
+        for cut in 0..block.len() {
+            let is_undecodable = check(&block[..cut], Section::Head) == Err(SectionFault::Undecodable);
+            prop_assert_eq!(is_undecodable, !ends.contains(&cut), "cut at {}", cut);
+        }
+    });
+}
+
+/// Whatever comes, there is an answer.
+#[test]
+fn no_bytes_are_too_odd() {
+    proptest!(ProptestConfig::with_cases(10_000), |(bytes in prop::collection::vec(any::<u8>(), 0..40))| {
+        let _any = check(&bytes, Section::Head);
+    });
+}
+
+#[test]
+fn what_needs_a_dynamic_table_cannot_be_decoded() {
+    for block in [
+        // A required insert count, references to it, and numbers that no table has.
+        &b"\x01\x00"[..],
+        b"\x00\x00\x80",
+        b"\x00\x00\x10",
+        b"\x00\x00\x00\x00",
+        b"\x00\x00\x40\x00",
+        b"\x00\x00\xff\x24",
+        b"\x00\x00\x5f\x54\x00",
+        b"\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\x00",
+        b"",
+    ] {
+        let found = check(block, Section::Head);
+        assert_eq!(found, Err(SectionFault::Undecodable), "{}", block.escape_ascii());
+    }
+}
+
+/// A second Huffman form of a name would hide it; there is none.
+#[test]
+fn padding_hides_no_name() {
+    let mut padded = b"\x00\x00\x2e".to_vec();
+    padded.extend_from_slice(b"\xb9\x49\x53\x39\xe4\xff");
+    padded.extend_from_slice(b"\x01a");
+    assert_eq!(check(&padded, Section::Head), Err(SectionFault::Malformed));
+}

@@ -1,0 +1,134 @@
+//! Connections: their limits, their way from one address to another, and their end.
+
+use std::net::UdpSocket;
+
+use super::*;
+
+const NO_ERROR: u64 = 0x100;
+const REJECTED: u64 = 0x10b;
+
+#[tokio::test]
+async fn a_client_may_change_its_address() {
+    let (site, mut seen) = site();
+    let server = Server::start(app_with(&site)).await;
+    let client = server.client();
+    let quic = client.connect(server.address(), "localhost").unwrap();
+    let mut session = Session::over(soon(quic).await.unwrap()).await;
+    let before = session.answer(request("GET", "/peer"), "").await.text().to_owned();
+    let mut waiting = session.send(request("GET", "/wait")).await;
+    soon(waiting.finish()).await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("begun"));
+
+    client.rebind(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+    let after = session.answer(request("GET", "/peer"), "").await.text().to_owned();
+    assert_ne!(before, after);
+    assert_eq!(after, client.local_addr().unwrap().to_string());
+    site.gate.add_permits(1);
+    assert_eq!(client::read(&mut waiting).await.unwrap().text(), "waited", "what was under way");
+}
+
+#[tokio::test]
+async fn there_are_no_more_than_allowed() {
+    let server = Server::start(app().settings(Settings::default().max_connections(2))).await;
+    let mut first = server.connect().await;
+    let second = sockets::Connection::open(server.address()).await;
+    let refused = server.client().connect(server.address(), "localhost").unwrap();
+    let refused = soon(refused).await.unwrap_err();
+    assert!(matches!(refused, quinn::ConnectionError::ConnectionClosed(_)), "{refused}");
+    assert_eq!(first.answer(request("GET", "/hello"), "").await.text(), "hello");
+    drop(second);
+    first.quic.close(0_u32.into(), b"");
+    // Both gave their places back.
+    let mut third = loop {
+        let quic = server.client().connect(server.address(), "localhost").unwrap();
+        if let Ok(quic) = soon(quic).await {
+            break Session::over(quic).await;
+        }
+    };
+    assert_eq!(third.answer(request("GET", "/hello"), "").await.text(), "hello");
+}
+
+#[tokio::test]
+async fn one_that_does_nothing_is_closed() {
+    let settings = Settings::default()
+        .header_timeout(Duration::from_millis(200))
+        .idle_timeout(Duration::from_millis(600));
+    let server = Server::start(app().settings(settings)).await;
+    // One that keeps itself alive below HTTP.
+    let mut transport = quinn::TransportConfig::default();
+    transport.keep_alive_interval(Some(Duration::from_millis(50)));
+    let mut client = server.client();
+    let mut config = server.client_config();
+    config.transport_config(Arc::new(transport));
+    client.set_default_client_config(config);
+    let quic = soon(client.connect(server.address(), "localhost").unwrap()).await.unwrap();
+    let ended = soon(quic.closed()).await;
+    assert_eq!(client::closed(&ended), NO_ERROR);
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_given_up() {
+    let settings = Settings::default().header_timeout(Duration::from_millis(100));
+    let server = Server::start(app().settings(settings)).await;
+    let quic = server.raw().await;
+    let (mut send, mut receive) = quic.open_bi().await.unwrap();
+    send.write_all(b"\x01").await.unwrap();
+    let ended = soon(receive.read_to_end(1024)).await;
+    assert!(matches!(ended, Err(quinn::ReadToEndError::Read(quinn::ReadError::Reset(_)))));
+    assert!(quic.close_reason().is_none(), "the connection goes on");
+}
+
+#[tokio::test]
+async fn one_request_is_all_if_the_settings_say_so() {
+    let settings = Settings::default().one_request_per_connection();
+    let server = Server::start(app().settings(settings)).await;
+    let mut session = server.connect().await;
+    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+    assert!(soon(session.ended).await.unwrap().is_h3_no_error());
+}
+
+#[tokio::test]
+async fn a_server_that_stops_finishes_what_was_begun() {
+    let (site, mut seen) = site();
+    let server = Server::start(app_with(&site)).await;
+    let mut session = server.connect().await;
+    let mut waiting = session.send(request("GET", "/wait")).await;
+    soon(waiting.finish()).await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("begun"));
+    let idle = server.connect().await;
+    let raw = session.quic.clone();
+    let client = server.client();
+    let address = server.address();
+
+    let stopped = server.stop();
+    assert!(soon(idle.ended).await.unwrap().is_h3_no_error());
+    // It has said which request is the last; a client may send the others elsewhere.
+    let rejected = client::exchange(&raw, &client::head(&client::lines("GET", "/hello"))).await;
+    assert_eq!(rejected.unwrap_err(), REJECTED);
+    let new = client.connect(address, "localhost").unwrap();
+    assert!(
+        tokio::time::timeout(Duration::from_millis(300), new)
+            .await
+            .map_or(true, |new| new.is_err())
+    );
+
+    assert!(!stopped.is_finished());
+    site.gate.add_permits(1);
+    assert_eq!(client::read(&mut waiting).await.unwrap().text(), "waited");
+    drop((session.quic, waiting));
+    soon(stopped).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_cuts_off_what_does_not_end_in_time() {
+    let (site, mut seen) = site();
+    let settings = Settings::default().shutdown_timeout(Duration::from_millis(200));
+    let server = Server::start(app_with(&site).settings(settings)).await;
+    let mut session = server.connect().await;
+    let mut waiting = session.send(request("GET", "/wait")).await;
+    soon(waiting.finish()).await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("begun"));
+    soon(server.stop()).await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("dropped"));
+    assert_eq!(client::closed(&soon(session.quic.closed()).await), NO_ERROR);
+}

@@ -1,0 +1,127 @@
+//! Early data: what comes before the handshake is complete, and may come again (RFC 8470).
+
+use std::net::SocketAddr;
+
+use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
+
+use super::*;
+
+/// Passes packets on, of the client only those of the beginning until it is let go: so a handshake
+/// stays incomplete for as long as a test needs.
+struct Relay {
+    address: SocketAddr,
+    hold: watch::Sender<bool>,
+    passing: JoinHandle<()>,
+}
+
+impl Relay {
+    async fn start(server: SocketAddr) -> Self {
+        let front = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let back = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        back.connect(server).await.unwrap();
+        let address = front.local_addr().unwrap();
+        let (hold, mut held) = watch::channel(false);
+        let passing = tokio::spawn(async move {
+            let (mut from_client, mut from_server) = (vec![0; 2048], vec![0; 2048]);
+            let mut client = None;
+            let mut waiting: Vec<Vec<u8>> = Vec::new();
+            let mut has_answered = false;
+            loop {
+                tokio::select! {
+                    Ok((length, sender)) = front.recv_from(&mut from_client) => {
+                        client = Some(sender);
+                        let packet = &from_client[..length];
+                        if *held.borrow() && has_answered {
+                            waiting.push(packet.to_vec());
+                        } else {
+                            let _ = back.send(packet).await;
+                        }
+                    }
+                    Ok(length) = back.recv(&mut from_server) => {
+                        has_answered = true;
+                        if let Some(client) = client {
+                            let _ = front.send_to(&from_server[..length], client).await;
+                        }
+                    }
+                    Ok(()) = held.changed() => {
+                        has_answered = false;
+                        for packet in waiting.drain(..) {
+                            let _ = back.send(&packet).await;
+                        }
+                    }
+                }
+            }
+        });
+        Self { address, hold, passing }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.passing.abort();
+    }
+}
+
+/// A client that was here before, so that it can send at once.
+async fn known(server: &Server, relay: &Relay) -> quinn::Endpoint {
+    let client = server.client();
+    let quic = client.connect(relay.address, "localhost").unwrap();
+    let mut session = Session::over(soon(quic).await.unwrap()).await;
+    // The tickets are there once anything is.
+    assert_eq!(session.answer(request("GET", "/early"), "").await.text(), "None");
+    session.quic.close(0x100_u32.into(), b"");
+    client
+}
+
+#[tokio::test]
+async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete() {
+    let server = Server::start(app()).await;
+    let relay = Relay::start(server.address()).await;
+    let client = known(&server, &relay).await;
+
+    relay.hold.send(true).unwrap();
+    let connecting = client.connect(relay.address, "localhost").unwrap();
+    let (quic, accepted) = connecting.into_0rtt().expect("a session to resume");
+    let raw = |method: &'static str, path: &'static str| {
+        let quic = quic.clone();
+        async move { client::exchange(&quic, &client::head(&client::lines(method, path))).await }
+    };
+    let ((early, posted), (owned, missing)) =
+        tokio::join!(async { tokio::join!(raw("GET", "/early"), raw("POST", "/echo")) }, async {
+            tokio::join!(raw("GET", "/mine"), raw("GET", "/nowhere"))
+        },);
+    let text =
+        |answer: Result<Vec<u8>, u64>| String::from_utf8_lossy(&answer.unwrap()).into_owned();
+    assert!(text(early).ends_with("Some(\"1\")"), "a safe method in public");
+    let (posted, owned) = (text(posted), text(owned));
+    assert!(posted.contains("wire.too-early"), "an unsafe method: {posted}");
+    assert!(owned.contains("wire.too-early"), "of somebody's own: {owned}");
+    assert!(text(missing).contains("route.not-found"));
+
+    // The same requests, once the handshake is complete.
+    relay.hold.send(false).unwrap();
+    assert!(soon(accepted).await, "early data was taken");
+    let mut session = Session::over(quic).await;
+    let posted = session.answer(request("POST", "/echo"), "again").await;
+    assert_eq!((posted.status(), posted.text()), (200, "again"));
+    let owned = session.answer(request("GET", "/mine"), "").await;
+    assert_eq!(owned.problem(), (401, "auth.credentials-missing".to_owned()));
+    assert_eq!(session.answer(request("GET", "/early"), "").await.text(), "None");
+}
+
+/// RFC 8470 5.1: what a proxy says of a request counts in every version.
+#[tokio::test]
+async fn what_a_proxy_took_early_is_early() {
+    let server = sockets::Running::start(app()).await;
+    for (what, status) in [
+        ("GET /hello", 200),
+        ("POST /echo", 425),
+        ("GET /mine", 425),
+        ("DELETE /hello", 405),
+        ("OPTIONS /echo", 204),
+    ] {
+        let fields = ["early-data: 1", "content-length: 0"];
+        let answer = server.answer(sockets::request(what, &fields)).await;
+        assert_eq!(answer.status, status, "{what}");
+    }
+}

@@ -1,0 +1,111 @@
+//! More of everything than a client has a use for.
+
+use tokio::net::UdpSocket;
+
+use super::*;
+
+const EXCESSIVE_LOAD: u64 = 0x107;
+
+#[tokio::test]
+async fn requests_that_are_given_up_again_and_again_end_the_connection() {
+    let server = Server::start(app()).await;
+    let quic = server.raw().await;
+    let head = client::head(&client::lines("GET", "/wait"));
+    let mut sent = 0;
+    let ended = loop {
+        match soon(quic.open_bi()).await {
+            Ok((mut send, mut receive)) => {
+                // Either may find the connection closed.
+                let _ = send.write_all(&head).await;
+                let _ = (send.reset(0x10c_u32.into()), receive.stop(0x10c_u32.into()));
+                sent += 1;
+                assert!(sent < 5000, "it goes on");
+            }
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(client::closed(&ended), EXCESSIVE_LOAD);
+    assert!(sent > 300, "{sent} requests");
+    assert_eq!(server.answer("GET", "/hello").await.text(), "hello", "others go on");
+}
+
+/// A client that opens its window for one answer and gives up another now and then goes on.
+#[tokio::test]
+async fn a_client_that_gives_up_some_requests_goes_on() {
+    let server = Server::start(app()).await;
+    let quic = server.raw().await;
+    let hello = client::head(&client::lines("GET", "/hello"));
+    let wait = client::head(&client::lines("GET", "/wait"));
+    for _ in 0..300 {
+        for _ in 0..2 {
+            assert!(client::exchange(&quic, &hello).await.is_ok());
+        }
+        for _ in 0..2 {
+            let (mut send, mut receive) = quic.open_bi().await.unwrap();
+            send.write_all(&wait).await.unwrap();
+            let _ = (send.reset(0x10c_u32.into()), receive.stop(0x10c_u32.into()));
+        }
+    }
+    assert!(client::exchange(&quic, &hello).await.is_ok());
+}
+
+/// The first packet of a client, as QUIC itself writes it, but from a port that nobody listens at.
+async fn first_packet(server: &Server) -> Vec<u8> {
+    let catcher = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let client = server.client();
+    let _connecting = client.connect(catcher.local_addr().unwrap(), "localhost").unwrap();
+    let mut packet = vec![0; 2048];
+    let length = soon(catcher.recv(&mut packet)).await.unwrap();
+    packet.truncate(length);
+    packet
+}
+
+/// What a Retry is: a long header of type 3 (RFC 9000 17.2.5).
+fn is_retry(packet: &[u8]) -> bool {
+    packet[0] & 0b1111_0000 == 0b1111_0000
+}
+
+#[tokio::test]
+async fn a_flood_of_first_packets_costs_no_places() {
+    const FLOOD: usize = 1000;
+
+    let settings = Settings::default().max_connections(80).header_timeout(Duration::from_secs(2));
+    let server = Server::start(app().settings(settings)).await;
+    let mut retries = 0;
+    let mut answer = vec![0; 2048];
+    for _ in 0..FLOOD {
+        let packet = first_packet(&server).await;
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.send_to(&packet, server.address()).await.unwrap();
+        let length = soon(socket.recv(&mut answer)).await.unwrap();
+        retries += usize::from(is_retry(&answer[..length]));
+    }
+    // From 64 on, those who do not answer get no more than a question back.
+    assert!(retries >= FLOOD - 80, "{retries} of {FLOOD}");
+    // Who answers it gets in, though the places that are left are fewer than came.
+    assert_eq!(server.answer("GET", "/hello").await.text(), "hello");
+}
+
+/// What thousand abandoned handshakes took comes back.
+#[tokio::test]
+async fn abandoned_handshakes_leave_nothing() {
+    let settings =
+        Settings::default().max_connections(70).header_timeout(Duration::from_millis(300));
+    let server = Server::start(app().settings(settings)).await;
+    for _ in 0..5 {
+        for _ in 0..200 {
+            let packet = first_packet(&server).await;
+            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            socket.send_to(&packet, server.address()).await.unwrap();
+        }
+    }
+    // All places are free again: as many as there are can be taken at a time.
+    let mut sessions = Vec::new();
+    while sessions.len() < 70 {
+        let quic = server.client().connect(server.address(), "localhost").unwrap();
+        match soon(quic).await {
+            Ok(quic) => sessions.push(quic),
+            Err(_refused) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Requests and answers, as over every other version.
+
+use std::time::SystemTime;
+
+use super::*;
+
+#[tokio::test]
+async fn an_answer_has_what_one_over_http1_has() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    let mut get = request("GET", "/hello");
+    get.headers_mut().insert("origin", "https://shop.example".parse().unwrap());
+    let answer = session.answer(get, "").await;
+    assert_eq!((answer.status(), answer.text()), (200, "hello"));
+    assert_eq!(answer.header("content-length"), Some("5"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://shop.example"));
+    assert_eq!(answer.header("strict-transport-security"), None, "the development profile");
+    let date = httpdate::parse_http_date(answer.header("date").unwrap()).unwrap();
+    let age = SystemTime::now().duration_since(date).unwrap_or_default();
+    assert!(age < Duration::from_secs(60), "{age:?}");
+
+    let head = session.answer(request("HEAD", "/hello"), "").await;
+    assert_eq!((head.status(), head.text(), head.header("content-length")), (200, "", Some("5")));
+    let missing = session.answer(request("GET", "/nowhere"), "").await;
+    assert_eq!(missing.problem(), (404, "route.not-found".to_owned()));
+    let refused = session.answer(request("DELETE", "/hello"), "").await;
+    assert_eq!((refused.status(), refused.header("allow")), (405, Some("GET, HEAD, OPTIONS")));
+    let foreign = http::Request::get("https://evil.example/hello").body(()).unwrap();
+    assert_eq!(session.answer(foreign, "").await.status(), 421);
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered() {
+    let server = Server::start(app()).await;
+    let mut preflight = request("OPTIONS", "/echo");
+    for (name, value) in
+        [("origin", "https://shop.example"), ("access-control-request-method", "POST")]
+    {
+        preflight.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let answer = server.connect().await.answer(preflight, "").await;
+    assert_eq!(answer.status(), 204);
+    assert_eq!(answer.header("access-control-allow-methods"), Some("POST"));
+}
+
+#[tokio::test]
+async fn bodies_go_both_ways() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    let body: Vec<u8> =
+        (0..1 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    for length in [0, 1, 65_536, 1 << 20] {
+        let answer = session.answer(request("POST", "/echo"), body[..length].to_vec()).await;
+        assert_eq!(answer.status(), 200);
+        assert!(answer.body == body[..length], "{length}");
+    }
+    let too_large = session.answer(request("POST", "/echo"), vec![0; 5 << 20]).await;
+    assert_eq!(too_large.problem(), (413, "request.body-too-large".to_owned()));
+}
+
+#[tokio::test]
+async fn trailers_go_both_ways() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    let trailers = http::HeaderMap::from_iter([("x-sum".parse().unwrap(), "42".parse().unwrap())]);
+    for body in ["", "content"] {
+        let mut stream = session.send(request("POST", "/trailers")).await;
+        if !body.is_empty() {
+            soon(stream.send_data(Bytes::from(body))).await.unwrap();
+        }
+        soon(stream.send_trailers(trailers.clone())).await.unwrap();
+        soon(stream.finish()).await.unwrap();
+        let answer = client::read(&mut stream).await.unwrap();
+        assert_eq!((answer.text(), answer.trailers.as_ref()), (body, Some(&trailers)));
+    }
+}
+
+#[tokio::test]
+async fn fields_of_a_connection_are_not_sent() {
+    let server = Server::start(app()).await;
+    let answer = server.answer("GET", "/fields").await;
+    let mut names: Vec<_> = answer.head.headers().keys().map(|name| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["content-length", "date", "vary", "x-kept"]);
+}
+
+#[tokio::test]
+async fn cookie_lines_are_one() {
+    let server = Server::start(app()).await;
+    let mut crumbs = request("GET", "/cookies");
+    for crumb in ["a=1", "b=2", "c=3"] {
+        crumbs.headers_mut().append("cookie", crumb.parse().unwrap());
+    }
+    let answer = server.connect().await.answer(crumbs, "").await;
+    assert_eq!(answer.text(), r#"["a=1; b=2; c=3"]"#);
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_and_no_end() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    let answer = session.answer(request("GET", "/panic"), "").await;
+    assert_eq!(answer.problem(), (500, "handler.failed".to_owned()));
+    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_does_not_look_complete() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    let broken = session.try_answer(request("GET", "/broken"), "").await;
+    assert!(broken.is_err(), "{broken:?}");
+    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+}
+
+#[tokio::test]
+async fn many_requests_go_at_a_time() {
+    let (site, mut seen) = site();
+    let server = Server::start(app_with(&site)).await;
+    let mut session = server.connect().await;
+    let mut streams = Vec::new();
+    for _ in 0..100 {
+        let mut stream = session.send(request("GET", "/wait")).await;
+        soon(stream.finish()).await.unwrap();
+        streams.push(stream);
+    }
+    for _ in 0..100 {
+        assert_eq!(soon(seen.recv()).await, Some("begun"));
+    }
+    // The hundred and first waits for one of them.
+    assert!(tokio::time::timeout(Duration::from_millis(50), session.quic.open_bi()).await.is_err());
+    site.gate.add_permits(100);
+    for stream in &mut streams {
+        assert_eq!(client::read(stream).await.unwrap().text(), "waited");
+    }
+}

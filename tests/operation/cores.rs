@@ -1,0 +1,129 @@
+//! One runtime for each core.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+fn per_core() -> Settings {
+    Settings::default().per_core()
+}
+
+#[tokio::test]
+async fn a_connection_and_what_it_spawns_stay_on_one_core() {
+    let server = Running::start(app().settings(per_core())).await;
+    let mut threads = BTreeSet::new();
+    for _ in 0..20 {
+        let mut connection = server.connect().await;
+        let mut own = BTreeSet::new();
+        for _ in 0..3 {
+            connection.send(get("/thread")).await;
+            let answer = connection.answer().await;
+            let (thread, of_child) = answer.text().split_once(' ').expect("two names");
+            assert_eq!(thread, of_child);
+            assert!(thread.starts_with("policy-core-"), "{thread}");
+            own.insert(thread.to_owned());
+        }
+        assert_eq!(own.len(), 1, "{own:?}");
+        threads.extend(own);
+    }
+    let cores = thread::available_parallelism().expect("a count").get();
+    assert!(threads.len() <= cores && (cores == 1 || threads.len() > 1), "{threads:?}");
+    let client = connect_h2(&server).await;
+    assert_eq!(answer_h2(&client, "/hello", "date").await.2, "hello");
+}
+
+#[tokio::test]
+async fn their_end_finishes_what_is_in_flight() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate).settings(per_core())).await;
+    let address = server.address;
+    let mut busy = Vec::new();
+    for _ in 0..8 {
+        let mut connection = server.connect().await;
+        connection.send(get("/wait")).await;
+        busy.push(connection);
+    }
+    let mut idle = server.connect().await;
+    idle.send(get("/hello")).await;
+    assert_eq!(idle.answer().await.text(), "hello");
+    let stopped = server.stop();
+    idle.closed().await;
+    assert!(soon(TcpStream::connect(address)).await.is_err());
+    gate.add_permits(busy.len());
+    for connection in &mut busy {
+        assert_eq!(connection.answer().await.text(), "waited");
+    }
+    soon(stopped).await.expect("an end");
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_cut() {
+    let settings = per_core().shutdown_timeout(Duration::from_millis(50));
+    let server = Running::start(app().settings(settings)).await;
+    let mut waiting = server.connect().await;
+    waiting.send(get("/wait")).await;
+    let mut streaming = server.connect().await;
+    streaming.send(get("/stream")).await;
+    streaming.head().await;
+    soon(server.stop()).await.expect("an end");
+    waiting.closed().await;
+    assert_eq!(streaming.chunk().await.as_deref(), Some(&b"begun"[..]));
+    streaming.closed().await;
+}
+
+/// All of them together have one limit, and none keeps a place that it does not use.
+#[tokio::test]
+async fn the_limit_of_connections_is_that_of_all_cores() {
+    let gate = gate();
+    let settings = per_core().max_connections(1);
+    let server = Running::start(app_with(&gate).settings(settings)).await;
+    for _ in 0..20 {
+        let mut first = server.connect().await;
+        first.send(get("/hello")).await;
+        assert_eq!(first.answer().await.text(), "hello");
+        let mut second = server.connect().await;
+        second.send(get("/hello")).await;
+        let early = tokio::time::timeout(Duration::from_millis(5), second.head()).await;
+        assert!(early.is_err(), "served beyond the limit");
+        drop(first);
+        assert_eq!(second.answer().await.text(), "hello");
+    }
+}
+
+/// Sessions are kept, their ends told and streams ended across cores.
+#[tokio::test]
+async fn sessions_are_those_of_all_cores() {
+    #[post("/login")]
+    #[auth(public)]
+    #[csrf(exempt = "a test")]
+    async fn login(sessions: Sessions) -> Result<StatusCode, Problem> {
+        sessions.login("ada").await?;
+        Ok(StatusCode::NO_CONTENT)
+    }
+
+    #[get("/me")]
+    #[auth(session)]
+    async fn me(me: Principal) -> String {
+        me.subject().to_owned()
+    }
+
+    let app = App::new(()).sessions(Sessions::memory()).settings(per_core());
+    let server = Running::start(app.routes(routes![login, me])).await;
+    let login = server.answer(request("POST /login", &["content-length: 0"])).await;
+    let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next());
+    let cookie = format!("cookie: {}", cookie.expect("a cookie"));
+    for _ in 0..20 {
+        let answer = server.answer(request("GET /me", &[&cookie])).await;
+        assert_eq!((answer.status, answer.text()), (200, "ada"));
+    }
+}
+
+#[tokio::test]
+async fn two_servers_share_a_port_only_if_both_say_so() {
+    let shared = Settings::default().shared_port();
+    let first = Running::start(app().settings(shared.clone())).await;
+    let address = first.address.to_string();
+    let second = app().settings(shared).bind(&address).await.expect("a second server");
+    assert_eq!(second.local_addr(), first.address);
+    assert!(app().bind(&address).await.is_err(), "without a word it is a mistake");
+}

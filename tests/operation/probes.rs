@@ -1,0 +1,50 @@
+//! Health, readiness, and what happens between a signal and the end.
+
+use super::*;
+
+async fn status(connection: &mut Connection, path: &str) -> u16 {
+    connection.send(get(path)).await;
+    connection.answer().await.status
+}
+
+#[tokio::test]
+async fn readiness_turns_before_anything_else_ends() {
+    let gate = gate();
+    let settings = Settings::default().drain(Duration::from_secs(2));
+    let server = Running::start(app_with(&gate).settings(settings)).await;
+    let address = server.address;
+    let mut probe = server.connect().await;
+    let mut busy = server.connect().await;
+    assert_eq!(status(&mut probe, "/readyz").await, 200);
+    busy.send(get("/wait")).await;
+
+    let stopped = server.stop();
+    while status(&mut probe, "/readyz").await == 200 {
+        tokio::task::yield_now().await;
+    }
+    probe.send(get("/readyz")).await;
+    assert_eq!(probe.answer().await.problem(), (503, "server.stopping".to_owned()));
+    assert_eq!(status(&mut probe, "/healthz").await, 200);
+    // Whoever has not noticed yet is served.
+    let mut late = Connection::open(address).await;
+    assert_eq!(status(&mut late, "/hello").await, 200);
+
+    // Then nobody new is, and what waits is finished.
+    late.closed().await;
+    assert!(soon(TcpStream::connect(address)).await.is_err());
+    gate.add_permits(1);
+    assert_eq!(busy.answer().await.text(), "waited");
+    soon(stopped).await.expect("an end");
+}
+
+#[tokio::test]
+async fn probes_are_answered_over_http_2_and_to_head() {
+    let server = Running::start(app()).await;
+    let client = connect_h2(&server).await;
+    let (status, control, text) = answer_h2(&client, "/readyz", "cache-control").await;
+    assert_eq!((status, &*control, &*text), (200, "no-store", "ok\n"));
+    let mut connection = server.connect().await;
+    connection.send(request("HEAD /healthz", &[])).await;
+    let head = connection.head().await;
+    assert_eq!((head.status, head.header("content-length")), (200, Some("3")));
+}

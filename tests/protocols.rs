@@ -1,0 +1,92 @@
+//! One app over every version of HTTP: whoever asks gets the same answer, by status, fields and
+//! body.
+#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+
+/// An app with every policy on.
+#[path = "fuzz/requests/app.rs"]
+mod app;
+#[path = "protocols/cases.rs"]
+mod cases;
+#[path = "protocols/clients.rs"]
+mod clients;
+
+use std::{future::pending, net::SocketAddr, time::Duration};
+
+use policy_server::{App, Limits, Rate};
+
+use cases::{Case, Payload};
+use clients::{Client, Http1, Http2};
+
+const ORIGIN: &str = "https://api.shop.example";
+
+/// An answer, but for what belongs to a connection or a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answer {
+    status: u16,
+    fields: Vec<String>,
+    body: String,
+}
+
+/// Fields of a connection (RFC 9110 7.6.1), of a moment, and where else the server is.
+const OWN: [&str; 5] = ["alt-svc", "connection", "date", "keep-alive", "transfer-encoding"];
+
+/// What is said over TLS alone, and the length of nothing, which HTTP/1.1 has to say.
+const ASIDE: [&str; 2] = ["strict-transport-security:", "content-length: 0"];
+
+fn app() -> App<()> {
+    let limits = Limits::NONE.body(app::BODY as u64).rate(Rate::per_second(1_000_000));
+    app::app()
+        .public_origin(ORIGIN)
+        .routes(cases::routes())
+        .limits(limits.concurrency(256).timeout(Duration::from_secs(1)))
+}
+
+/// Serves an app of its own on a free port.
+async fn served(app: App<()>) -> SocketAddr {
+    let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+    let address = server.local_addr();
+    tokio::spawn(server.run_until(pending()));
+    address
+}
+
+/// Asks everything in its order. What a server draws is replaced by its name, in the questions and
+/// in the answers.
+async fn all(client: &mut impl Client) -> Vec<(&'static str, Answer)> {
+    let mut drawn: Vec<(&str, String)> = Vec::new();
+    let mut answers = Vec::new();
+    for case in cases::all() {
+        let case = case.with(&drawn);
+        let mut answer = client.answer(&case).await;
+        answer.fields.retain(|line| {
+            let name = line.split(':').next().unwrap_or_default();
+            !OWN.contains(&name) && !ASIDE.iter().any(|aside| line.starts_with(aside))
+        });
+        answer.fields.sort_unstable();
+        assert_eq!(answer.status, case.status, "{}: {answer:?}", case.name);
+        if let Some((name, found)) = case.draws {
+            drawn.push((name, found(&answer)));
+        }
+        answers.push((case.name, answer));
+    }
+    for (_, answer) in &mut answers {
+        for (name, value) in &drawn {
+            answer.body = answer.body.replace(value.as_str(), name);
+            for line in &mut answer.fields {
+                *line = line.replace(value.as_str(), name);
+            }
+        }
+    }
+    answers
+}
+
+#[tokio::test]
+async fn every_version_gets_the_same_answers() {
+    let one = all(&mut Http1::new(served(app()).await)).await;
+    assert_eq!(one.len(), cases::all().len());
+    let others = [("HTTP/2", all(&mut Http2::new(served(app()).await)).await)];
+    for (version, answers) in others {
+        for (answer, expected) in answers.iter().zip(&one) {
+            assert_eq!(answer, expected, "{version}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Certificates as operators have them: in PEM files, signed by somebody.
+
+use std::time::SystemTime;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
+};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+
+use super::*;
+
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Somebody who signs certificates.
+pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(super) fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "an authority of tests");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
+    }
+
+    pub(super) fn certificate(&self) -> CertificateDer<'static> {
+        self.0.der().clone()
+    }
+
+    pub(super) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    pub(super) fn issue(&self, names: &[&str]) -> Issued {
+        self.issue_with(names, |_params| ())
+    }
+
+    /// For some days, counted from now; they may lie behind us.
+    pub(super) fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
+        let day = |days: i32| {
+            let (now, distance) = (SystemTime::now(), DAY * days.unsigned_abs());
+            if days < 0 { now - distance } else { now + distance }
+        };
+        self.issue_with(names, |params| {
+            (params.not_before, params.not_after) = (day(from).into(), day(to).into());
+        })
+    }
+
+    pub(super) fn issue_with(
+        &self,
+        names: &[&str],
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Issued {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("names");
+        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+        change(&mut params);
+        let key = KeyPair::generate().expect("a key");
+        let leaf = params.signed_by(&key, &self.0).expect("a certificate");
+        Issued { der: leaf.der().clone(), certificate: leaf.pem(), key: key.serialize_pem() }
+    }
+}
+
+/// A certificate with its key.
+pub(super) struct Issued {
+    pub(super) der: CertificateDer<'static>,
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+impl Issued {
+    /// Writes both, over those that were there, each in one step, as programs do that renew
+    /// certificates: in between, they do not belong together.
+    pub(super) fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
+        let write = |name: &str, text: &str| {
+            let (new, path) = (folder.join(format!("{name}.new")), folder.join(name));
+            fs::write(&new, text).expect("a file");
+            fs::rename(&new, &path).expect("a file");
+            path
+        };
+        (write("cert.pem", &self.certificate), write("key.pem", &self.key))
+    }
+}

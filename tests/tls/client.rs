@@ -1,0 +1,90 @@
+//! A client of TLS that trusts one authority.
+
+use std::{io, sync::Arc};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use tokio_rustls::{
+    TlsConnector,
+    client::TlsStream,
+    rustls::{
+        ClientConfig, RootCertStore, SupportedProtocolVersion, crypto::aws_lc_rs,
+        pki_types::CertificateDer, version,
+    },
+};
+
+use super::*;
+
+pub(super) type Stream = TlsStream<TcpStream>;
+
+/// It keeps its sessions, and resumes them when it can.
+#[derive(Clone)]
+pub(super) struct Client(TlsConnector);
+
+impl Client {
+    pub(super) fn trusting(authority: CertificateDer<'static>) -> Self {
+        Self::with(authority, &[&version::TLS13, &version::TLS12], &["http/1.1"])
+    }
+
+    pub(super) fn with(
+        authority: CertificateDer<'static>,
+        versions: &[&'static SupportedProtocolVersion],
+        alpn: &[&str],
+    ) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority).expect("an authority");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Self(TlsConnector::from(Arc::new(config)))
+    }
+
+    pub(super) async fn try_connect(&self, address: SocketAddr, name: &str) -> io::Result<Stream> {
+        let stream = soon(TcpStream::connect(address)).await?;
+        soon(self.0.connect(name.to_owned().try_into().expect("a name"), stream)).await
+    }
+
+    pub(super) async fn connect(&self, address: SocketAddr) -> Stream {
+        self.try_connect(address, "localhost").await.expect("a handshake")
+    }
+
+    /// The answer to GET on a connection of its own.
+    pub(super) async fn get(&self, address: SocketAddr, host: &str, path: &str) -> String {
+        let mut stream = self.try_connect(address, host).await.expect("a handshake");
+        let fields = format!("host: {host}\r\nconnection: close");
+        exchange(&mut stream, &format!("GET {path} HTTP/1.1\r\n{fields}\r\n\r\n")).await
+    }
+}
+
+/// Sends a request that asks for the end of the connection, and reads up to that.
+pub(super) async fn exchange(stream: &mut Stream, request: &str) -> String {
+    soon(stream.write_all(request.as_bytes())).await.expect("a server that reads");
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await.expect("an orderly end");
+    answer
+}
+
+/// The certificate that the server showed.
+pub(super) fn shown(stream: &Stream) -> CertificateDer<'static> {
+    let chain = stream.get_ref().1.peer_certificates().expect("certificates");
+    chain[0].clone().into_owned()
+}
+
+/// curl's output, and whether it succeeded.
+pub(super) async fn curl(arguments: &[&str]) -> (bool, String) {
+    let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
+    let output = tokio::task::spawn_blocking(move || {
+        let fixed = ["--silent", "--show-error", "--max-time", "20"];
+        std::process::Command::new("curl").args(fixed).args(arguments).output().expect("curl")
+    });
+    let output = soon(output).await.expect("a thread");
+    let text =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    (output.status.success(), text.concat())
+}

@@ -1,0 +1,39 @@
+//! `Strict-Transport-Security` (RFC 6797 7.2).
+
+use super::*;
+
+const FIELD: &str = "\r\nstrict-transport-security: max-age=31536000\r\n";
+
+async fn over_tls(test: &str, host: &str, app: App<()>) -> String {
+    let (authority, folder) = (Authority::new(), folder(test));
+    let (certificate, key) = authority.issue(&[host]).write(&folder);
+    let server = Secure::start(app.tls(Tls::files(certificate, key))).await;
+    Client::trusting(authority.certificate()).get(server.address, host, "/hello").await
+}
+
+#[tokio::test]
+async fn goes_out_over_tls_with_a_public_origin() {
+    let answer = over_tls("hsts", "api.example", app().public_origin("https://api.example")).await;
+    assert!(answer.contains(FIELD), "{answer}");
+}
+
+#[tokio::test]
+async fn never_goes_out_over_plain_http() {
+    let server = http::Running::start(app().public_origin("https://api.example")).await;
+    for path in ["/hello", "/nowhere"] {
+        let asked = format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n");
+        let answer = server.answer(asked).await;
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+        assert_eq!(answer.header("strict-transport-security"), None, "{path}");
+    }
+}
+
+/// It would hold for every port of the machine.
+#[tokio::test]
+async fn never_goes_out_for_loopback() {
+    for app in [app(), app().public_origin("https://localhost")] {
+        let answer = over_tls("hsts-loopback", "localhost", app).await;
+        assert!(answer.ends_with("hello"), "{answer}");
+        assert!(!answer.contains("strict-transport-security"), "{answer}");
+    }
+}

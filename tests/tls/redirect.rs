@@ -1,0 +1,187 @@
+//! The listener that leads to HTTPS.
+
+use proptest::{collection::vec, prelude::*, sample::select};
+use tokio::io::AsyncWriteExt;
+
+use super::{
+    law::{Premise, holds},
+    *,
+};
+
+const PUBLIC: &str = "https://api.example";
+
+async fn public(test: &str, settings: Settings) -> Secure {
+    let (authority, folder) = (Authority::new(), folder(test));
+    let (certificate, key) = authority.issue(&["api.example"]).write(&folder);
+    let tls = Tls::files(certificate, key).redirect_http("127.0.0.1:0");
+    Secure::start(app().public_origin(PUBLIC).settings(settings).tls(tls)).await
+}
+
+async fn answer(address: SocketAddr, bytes: &str) -> http::Answer {
+    let mut connection = Connection::open(address).await;
+    connection.send(bytes).await;
+    connection.answer().await
+}
+
+fn asked(what: &str, host: &str, fields: &[&str]) -> String {
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    format!("{what} HTTP/1.1\r\nhost: {host}\r\n{fields}\r\n")
+}
+
+#[tokio::test]
+async fn keeps_method_path_and_query() {
+    let server = public("redirect", Settings::default()).await;
+    let mut connection = Connection::open(server.redirect()).await;
+    for (what, host) in [
+        ("GET /a/b?c=d%20e&f", "api.example"),
+        ("HEAD /a/b?c=d%20e&f", "evil.example"),
+        ("OPTIONS /a/b?c=d%20e&f", "api.example:80"),
+        ("DELETE http://evil.example/a/b?c=d%20e&f", "evil.example"),
+    ] {
+        connection.send(asked(what, host, &[])).await;
+        let answer = connection.head().await;
+        assert_eq!(answer.status, 308, "{answer:?}");
+        let location = Some("https://api.example/a/b?c=d%20e&f");
+        assert_eq!(answer.header("location"), location, "{what}");
+        assert_eq!(answer.header("strict-transport-security"), None);
+    }
+    let body = asked("POST /a", "api.example", &["content-length: 4"]) + "body";
+    assert_eq!(answer(server.redirect(), &body).await.status, 308);
+}
+
+/// What a browser would take for a failure, or what would send its secrets plainly first.
+#[tokio::test]
+async fn does_not_lead_preflights_and_upgrades_anywhere() {
+    let server = public("redirect-refuses", Settings::default()).await;
+    let preflight = ["origin: https://a.example", "access-control-request-method: PUT"];
+    let socket = ["connection: upgrade", "upgrade: websocket", "origin: https://a.example"];
+    for bytes in [
+        asked("OPTIONS /hello", "api.example", &preflight),
+        asked("GET /hello", "api.example", &socket),
+        asked("OPTIONS *", "api.example", &[]),
+    ] {
+        let answer = answer(server.redirect(), &bytes).await;
+        assert_eq!(answer.problem(), (421, "origin.plain-http".to_owned()), "{bytes}");
+        assert_eq!((answer.header("location"), answer.sharing()), (None, vec![]), "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn in_development_leads_to_this_machine_alone() {
+    let (tls, _authority) = identity("redirect-development");
+    let server = Secure::start(app().tls(tls.redirect_http("127.0.0.1:0"))).await;
+    let found = answer(server.redirect(), &asked("GET /hello", "127.0.0.1:1", &[])).await;
+    let target = format!("https://localhost:{}/hello", server.address.port());
+    assert_eq!((found.status, found.header("location")), (308, Some(&*target)));
+    assert_eq!(found.header("cache-control"), Some("no-store"));
+    for fields in [&["x-forwarded-host: evil.example"][..], &[]] {
+        let host = if fields.is_empty() { "evil.example" } else { "localhost" };
+        let refused = answer(server.redirect(), &asked("GET /hello", host, fields)).await;
+        assert_eq!((refused.status, refused.header("location")), (421, None));
+    }
+}
+
+#[tokio::test]
+async fn has_the_limits_of_connections() {
+    let settings = Settings::default().header_timeout(Duration::from_millis(200));
+    let settings = settings.idle_timeout(Duration::from_millis(400)).max_connections(1);
+    let server = public("redirect-limits", settings).await;
+    let mut silent = Connection::open(server.redirect()).await;
+    silent.closed().await;
+    let mut slow = Connection::open(server.redirect()).await;
+    slow.send("GET / HTTP/1.1\r\nhost: a").await;
+    slow.closed().await;
+    let mut idle = Connection::open(server.redirect()).await;
+    idle.send(asked("GET /", "api.example", &[])).await;
+    assert_eq!(idle.head().await.status, 308);
+    // Only one at a time: this one waits until the idle one is gone.
+    let mut next = Connection::open(server.redirect()).await;
+    next.send(asked("GET /", "api.example", &[])).await;
+    idle.closed().await;
+    assert_eq!(next.head().await.status, 308);
+    let long = format!("x-long: {}", "x".repeat(256 * 1024));
+    let mut large = Connection::open(server.redirect()).await;
+    large.try_send(asked("GET /", "api.example", &[&long])).await;
+    let answer = large.rest().await;
+    assert!(answer.starts_with(b"HTTP/1.1 431 ") || answer.is_empty(), "{answer:?}");
+}
+
+/// Pieces of targets by which somebody would lead a browser elsewhere.
+fn target() -> impl Strategy<Value = String> {
+    let pieces = [
+        "/",
+        "//",
+        "/\\",
+        "\\",
+        "evil.example",
+        "@",
+        ":",
+        "%0d%0a",
+        "%2f%2f",
+        "\r\n",
+        "\n",
+        "?",
+        "#",
+        "http://",
+        "https://",
+        "https:",
+        "*",
+        ".",
+        "..",
+        "%2e%2e",
+        " ",
+        "\t",
+        "é",
+        "a",
+        "/a",
+        "/b/c",
+        "\r\nlocation: https://evil.example/",
+        "api.example",
+        "[::1]",
+        ";",
+        "&",
+        "=",
+        "%00",
+    ];
+    let begun = select(vec!["/", "//", "/", "", "http://evil.example/", "/\\"]);
+    (begun, vec(select(pieces.to_vec()), 0..7))
+        .prop_map(|(begun, rest)| begun.to_owned() + &rest.concat())
+}
+
+/// The WHATWG parser, which browsers have, says where an answer leads.
+#[test]
+fn leads_to_the_public_origin_whatever_is_asked() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let server = runtime.block_on(public("redirect-law", Settings::default()));
+    let methods = select(vec!["GET", "POST", "HEAD", "OPTIONS", "CONNECT", "PUT"]);
+    let hosts =
+        select(vec!["api.example", "evil.example", "evil.example:80", "api.example@evil", ""]);
+    let law = "a redirect leads to the public origin";
+    holds(law, 20, (methods, target(), hosts), |(method, target, host)| {
+        let bytes = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
+        let answers = runtime.block_on(async {
+            let mut connection = Connection::open(server.redirect()).await;
+            connection.send(&bytes).await;
+            // The server closes when it has answered what it got.
+            soon(connection.stream.shutdown()).await.expect("a socket");
+            String::from_utf8_lossy(&connection.rest().await).into_owned()
+        });
+        let mut led = 0;
+        for line in answers.split("\r\n") {
+            let Some((name, value)) = line.split_once(": ") else { continue };
+            if name != "location" {
+                let known = ["content-length", "content-type", "date", "connection", "vary"];
+                prop_assert!(known.contains(&name) || line.starts_with('{'), "{line}");
+                continue;
+            }
+            led += 1;
+            let leads = url::Url::parse(value);
+            let origin = leads.as_ref().map(|url| url.origin().ascii_serialization());
+            prop_assert_eq!(origin.as_deref(), Ok(PUBLIC), "{}", value);
+            let leads = leads.expect("an address");
+            prop_assert!(leads.username().is_empty() && leads.password().is_none(), "{value}");
+        }
+        Ok(Premise::met_if(led > 0))
+    });
+}

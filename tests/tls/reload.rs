@@ -1,0 +1,182 @@
+//! Certificates that change while a server runs.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tracing::{Event, Metadata, Subscriber, span};
+
+use super::{client::shown, process::*, *};
+
+/// Asks on one connection until the test has seen enough; says how often.
+async fn ask_on(client: Client, address: SocketAddr, enough: Arc<AtomicBool>) -> usize {
+    let stream = TokioIo::new(client.connect(address).await);
+    let (mut sender, connection) = http1::handshake(stream).await.expect("a connection");
+    tokio::spawn(connection);
+    let mut count = 0;
+    while !enough.load(Ordering::Relaxed) {
+        let request = ::http::Request::get("/hello").header("host", "localhost");
+        let request = request.body(String::new()).expect("a request");
+        let response = soon(sender.send_request(request)).await.expect("an answer");
+        assert_eq!(response.status(), 200);
+        sender.ready().await.expect("a connection that goes on");
+        count += 1;
+    }
+    count
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn takes_new_files_without_a_failed_request() {
+    let (authority, folder) = (Authority::new(), folder("reload"));
+    let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
+    let tls = Tls::files(certificate, key).reload_every(Duration::from_millis(20));
+    let server = Secure::start(app().tls(tls)).await;
+    let enough = Arc::new(AtomicBool::new(false));
+    let client = || Client::trusting(authority.certificate());
+    let lasting: Vec<_> = (0..3)
+        .map(|_| tokio::spawn(ask_on(client(), server.address, Arc::clone(&enough))))
+        .collect();
+    let begun = Arc::new(AtomicUsize::new(0));
+    let beginning = {
+        let (enough, begun, address) = (Arc::clone(&enough), Arc::clone(&begun), server.address);
+        // It resumes its session over all changes.
+        let client = client();
+        tokio::spawn(async move {
+            while !enough.load(Ordering::Relaxed) {
+                let answer = client.get(address, "localhost", "/hello").await;
+                assert!(answer.ends_with("hello"), "{answer}");
+                begun.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    };
+    for _ in 0..3 {
+        let next = authority.issue(&["localhost"]);
+        next.write(&folder);
+        // Without a session to resume, a client sees what is shown now.
+        soon(async {
+            while shown(&client().connect(server.address).await) != next.der {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        assert_eq!(shown(&client().connect(server.address).await), next.der);
+    }
+    enough.store(true, Ordering::Relaxed);
+    for connection in lasting {
+        assert!(soon(connection).await.expect("no failed request") > 3);
+    }
+    soon(beginning).await.expect("no failed request");
+    assert!(begun.load(Ordering::Relaxed) > 0);
+}
+
+/// Prints what is said, a line each.
+struct Said;
+
+impl Subscriber for Said {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("policy_server") && *metadata.level() <= tracing::Level::INFO
+    }
+
+    fn new_span(&self, _span: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &span::Id, _values: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &span::Id, _follows: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        struct Message(String);
+        impl tracing::field::Visit for Message {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0 += &format!("{value:?}").replace('\n', " ");
+            }
+        }
+        let mut message = Message(format!("{} ", event.metadata().level()));
+        event.record(&mut message);
+        eprintln!("{}", message.0);
+    }
+
+    fn enter(&self, _span: &span::Id) {}
+
+    fn exit(&self, _span: &span::Id) {}
+}
+
+/// The next line that the server logs about a certificate.
+fn told(process: &mut ServerProcess) -> String {
+    for _ in 0..50 {
+        let line = process.lines(1);
+        if line.contains("the certificate") && !line.starts_with("notice") {
+            return line;
+        }
+    }
+    panic!("nothing was said");
+}
+
+#[test]
+fn happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong() {
+    let test = "reload::happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls/reload-signal");
+    let files = || Tls::files(folder.join("cert.pem"), folder.join("key.pem"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    if role().is_some() {
+        tracing::subscriber::set_global_default(Said).expect("no other");
+        let tls = files().reload_every(Duration::from_secs(3600));
+        let app = app().public_origin("https://api.example").tls(tls);
+        return runtime.block_on(async {
+            let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+            eprintln!("listening on https://{} ", server.local_addr());
+            server.run().await.expect("an end");
+        });
+    }
+    let (authority, folder) = (Authority::new(), super::folder("reload-signal"));
+    let first = authority.issue(&["api.example"]);
+    first.write(&folder);
+    let mut process = ServerProcess::start(&mut again(test, "server"));
+    let connect = || {
+        let client = Client::trusting(authority.certificate());
+        runtime.block_on(client.try_connect(process.address, "api.example")).expect("a handshake")
+    };
+    let lasting = connect();
+    assert_eq!(shown(&lasting), first.der);
+
+    let expired = authority.issue_for(&["api.example"], -30, -3);
+    let of_another = authority.issue(&["other.example"]);
+    let mut mixed = authority.issue(&["api.example"]);
+    mixed.key.clone_from(&expired.key);
+    let mut empty = authority.issue(&["api.example"]);
+    empty.certificate.clear();
+    let second = authority.issue(&["api.example"]);
+    for (files, word, serves) in [
+        (&expired, Some("tls.certificate-expired"), &first),
+        (&of_another, Some("tls.name-not-covered"), &first),
+        (&mixed, Some("tls.key-mismatch"), &first),
+        (&empty, Some("tls.certificate-missing"), &first),
+        (&second, None, &second),
+        (&expired, Some("tls.certificate-expired"), &second),
+        (&first, None, &first),
+    ] {
+        files.write(&folder);
+        process.signal("HUP");
+        let line = told(&mut process);
+        match word {
+            Some(word) => {
+                let begin = "ERROR the certificate in use stays, since the new one is wrong: ";
+                assert!(line.starts_with(begin) && line.contains(word), "{line}");
+            }
+            None => assert!(line.starts_with("INFO the certificate was replaced"), "{line}"),
+        }
+        let client = Client::trusting(authority.certificate());
+        let stream = runtime.block_on(client.try_connect(process.address, "api.example"));
+        assert_eq!(shown(&stream.expect("a handshake")), serves.der, "{word:?}");
+    }
+    // What began first goes on.
+    let mut lasting = lasting;
+    let asked = "GET /hello HTTP/1.1\r\nhost: api.example\r\nconnection: close\r\n\r\n";
+    assert!(runtime.block_on(client::exchange(&mut lasting, asked)).ends_with("hello"));
+    process.terminate();
+    assert!(process.ended().0);
+}

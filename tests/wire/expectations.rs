@@ -1,0 +1,62 @@
+//! `Expect: 100-continue` (RFC 9110 10.1.1).
+
+use super::*;
+
+const EXPECT: &str = "expect: 100-continue";
+
+#[tokio::test]
+async fn are_met_when_a_handler_asks_for_the_body() {
+    let server = Running::start(app()).await;
+    for fields in [[EXPECT, "content-length: 5"], ["expect: 100-Continue", "content-length: 5"]] {
+        let mut connection = server.connect().await;
+        connection.send(request("POST /upload", &fields)).await;
+        assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
+        connection.send("hello").await;
+        assert_eq!(connection.answer().await.text(), "hello");
+    }
+    let mut connection = server.connect().await;
+    connection.send(request("POST /upload", &[EXPECT, "transfer-encoding: chunked"])).await;
+    assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
+    connection.send("5\r\nhello\r\n0\r\n\r\n").await;
+    assert_eq!(connection.answer().await.text(), "hello");
+}
+
+#[tokio::test]
+async fn are_not_met_where_nobody_asks_for_the_body() {
+    let server = Running::start(app()).await;
+    for (line, status) in [
+        ("GET /hello", 200),
+        ("POST /nowhere", 404),
+        ("DELETE /hello", 405),
+        ("POST /upload%", 400),
+    ] {
+        let mut connection = server.connect().await;
+        connection.send(request(line, &[EXPECT, "content-length: 5"])).await;
+        // The final answer is the first that comes.
+        assert_eq!(connection.answer().await.status, status, "{line}");
+        // Nobody knows whether the body is still sent.
+        connection.closed().await;
+    }
+}
+
+#[tokio::test]
+async fn that_nobody_knows_are_refused() {
+    for expected in ["miracles", "100-continue, miracles", "100-continue=1", ""] {
+        let answer = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
+        assert_eq!(answer.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");
+    }
+    let twice = tried(request("GET /hello", &[EXPECT, EXPECT])).await;
+    assert_eq!(twice.problem(), (417, "wire.expectation-unknown".to_owned()));
+}
+
+/// A client of HTTP/1.0 does not know the answer.
+#[tokio::test]
+async fn of_http_1_0_are_passed_over() {
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    let head = "POST /upload HTTP/1.0\r\nhost: localhost\r\ncontent-length: 5\r\n";
+    connection.send(format!("{head}{EXPECT}\r\n\r\n")).await;
+    connection.send("hello").await;
+    let answer = connection.answer().await;
+    assert_eq!((&*answer.line, answer.text()), ("HTTP/1.0 200 OK", "hello"));
+}
