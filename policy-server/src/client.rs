@@ -44,11 +44,7 @@ impl Client {
     /// Takes what the proxies say in the fields of the request, and removes what anybody else
     /// does. To be asked once, and only where there is such a field: few requests have one.
     pub(crate) fn hear(&mut self, headers: &mut HeaderMap, proxies: Option<&TrustedProxies>) {
-        let is_one = |proxies: &&TrustedProxies| {
-            let peer = self.peer.as_ref();
-            proxies.write_fields() && peer.is_some_and(|peer| proxies.has(peer.address.ip()))
-        };
-        let believed = proxies.filter(is_one);
+        let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
             let said = proxies.read(headers);
             let host = said.host.map(Into::into);
@@ -69,12 +65,17 @@ impl Client {
             self.hear(headers, proxies);
         }
         self.has_heard = true;
-        self
     }
 
     /// Whether a request with this head is to be heard still.
     pub(crate) fn is_to_hear(&self, head: &Head<'_>) -> bool {
         head.is_forwarded && !self.has_heard
+    }
+
+    /// Whether the fields of the request are those of a proxy that is believed.
+    pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
+        let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
+        proxies.write_fields() && proxies.has(peer.address.ip())
     }
 
     /// Leaves in a head what gates ask of it.
@@ -87,7 +88,7 @@ impl Client {
     /// Whether the request came in the scheme of the public origin, as far as a proxy says.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
         match (own, self.scheme()) {
-            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::SchemeInsecure),
+            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
             _ => Ok(()),
         }
     }
