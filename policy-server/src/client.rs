@@ -65,6 +65,7 @@ impl Client {
             self.hear(headers, proxies);
         }
         self.has_heard = true;
+        self
     }
 
     /// Whether a request with this head is to be heard still.

@@ -71,8 +71,7 @@ where
     }
     let proxies = app.proxies.as_ref();
     let client = client.hearing(request.headers_mut(), proxies);
-    let is_trusted =
-        proxies.zip(client.peer()).is_some_and(|(proxies, peer)| proxies.has(peer.ip()));
+    let is_trusted = client.is_proxied(proxies);
     let mut exchange = Exchange::begin(app, &mut request, client.address(), is_trusted);
     gates(app, request, client, Some(&mut exchange)).observed(exchange)
 }
