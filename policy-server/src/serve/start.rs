@@ -21,6 +21,7 @@ use crate::{
     app::App,
     assemble::assemble,
     error::{Error, StartProblem},
+    proxies::Proxies,
 };
 
 impl<S: Send + Sync + 'static> Server<S> {
@@ -72,9 +73,9 @@ impl<S: Send + Sync + 'static> Server<S> {
 struct Start {
     settings: Settings,
     own_origin: OwnOrigin,
-    /// Whether requests carry secrets.
+    /// Whether requests carry secrets that nobody in front protects: proxies that say of each
+    /// request whether it came over https do.
     has_credentials: bool,
-    is_behind_proxies: bool,
     problems: Vec<StartProblem>,
     notices: Vec<String>,
     #[cfg(feature = "http3")]
@@ -91,8 +92,8 @@ impl Start {
         Self {
             settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
-            has_credentials: app.has_credentials(),
-            is_behind_proxies: app.proxies.is_some(),
+            has_credentials: app.has_credentials()
+                && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
             problems: Vec::new(),
             notices: Vec::new(),
             #[cfg(feature = "http3")]
@@ -120,8 +121,7 @@ impl Start {
     async fn plain(&mut self, address: &str) -> Listeners {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
-        let is_alone = !self.is_behind_proxies && !listener.address.ip().is_loopback();
-        if is_public && self.has_credentials && is_alone {
+        if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
             let address = address.to_owned();
             self.problems.push(StartProblem::PlainCredentials { address });
         }
