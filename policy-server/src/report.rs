@@ -5,8 +5,13 @@ use std::{
     fmt::{self, Write},
 };
 
-use policy_core::{auth, gate::OwnOrigin};
+use policy_core::{
+    auth::{self, AuthPolicy},
+    gate::OwnOrigin,
+};
 
+#[cfg(feature = "proxy")]
+use crate::assemble::Target;
 use crate::assemble::{Assembled, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
@@ -51,6 +56,12 @@ pub(crate) fn report<S>(
     for (method, path, auth, cors) in &rows {
         writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
     }
+    if let Some(tunnel) = &app.tunnel {
+        writeln!(text, "  CONNECT  {}  auth: {}", tunnel.opens, tunnel.guard.auth)?;
+    }
+    if let Some(proxies) = &app.proxies {
+        writeln!(text, "  behind proxies: {proxies}")?;
+    }
     for notice in odd.iter().chain(&notices(app)) {
         writeln!(text, "notice: {notice}")?;
     }
@@ -62,6 +73,10 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
+        #[cfg(feature = "proxy")]
+        if let Target::Proxy(gateway) = &route.target {
+            notices.extend(gateway.notice());
+        }
         let cors = route.rules.cors.as_deref();
         let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
@@ -76,6 +91,15 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
                 "{path}: shared with origins on loopback, which only developers have"
             ));
         }
+    }
+    if app.traces {
+        let what = "TRACE is answered: whoever asks sees the fields that proxies add to a request";
+        notices.push(what.to_owned());
+    }
+    if let Some(tunnel) =
+        app.tunnel.as_ref().filter(|tunnel| tunnel.guard.auth == AuthPolicy::Public)
+    {
+        notices.push(format!("everybody may open a tunnel to {}", tunnel.opens));
     }
     // Routes share the policy of their scope and of the app.
     let mut told = HashSet::new();

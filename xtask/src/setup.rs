@@ -32,6 +32,11 @@ pub(crate) const FIREFOX: Tool = Tool {
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
+pub(crate) const SLOWHTTPTEST: Tool = Tool {
+    names: &["slowhttptest"],
+    package: "slowhttptest",
+    purpose: "clients that are slow on purpose",
+};
 pub(crate) const PYTHON: Tool = Tool {
     names: &["python3"],
     package: "python3",
@@ -63,8 +68,15 @@ impl Tool {
         // Nginx has the short one only.
         let says =
             |name: &&str| ["--version", "-v"].map(|flag| answers(&mut program(name, &[flag])));
-        self.names.iter().any(|name| says(name).contains(&true))
+        self.names.iter().any(|name| says(name).contains(&true) || explains_itself(name))
     }
+}
+
+/// Whether a program that answers no question by a good status says how it is used.
+fn explains_itself(name: &str) -> bool {
+    let usage = format!("Usage: {name}");
+    let output = program(name, &["-h"]).output();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&usage))
 }
 
 /// Makes sure that every tool is there: installs packages as root on Debian and Ubuntu.

@@ -19,6 +19,8 @@ use policy_core::{
     route::{Facet, Level, RoutePolicy, check_method},
 };
 
+#[cfg(feature = "proxy")]
+use crate::proxy::{Gateway, Proxy};
 use crate::{
     app::App,
     clock::Random,
@@ -30,6 +32,7 @@ use crate::{
     handler::{BoxFuture, Call, Description},
     health::{Probe, Readiness},
     mount::{Mount, SharedService},
+    proxies::TrustedProxies,
     route::Route,
     router::{AddError, Router, RouterBuilder},
     rules::Rules,
@@ -37,6 +40,7 @@ use crate::{
     scope::Scope,
     serve::Settings,
     source::CorsSource,
+    tunnel::{OpenTunnels, Tunnel},
 };
 
 pub(crate) use plan::Plan;
@@ -59,6 +63,17 @@ pub(crate) struct Assembled<S> {
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
     pub(crate) guard: Arc<Guard>,
+    pub(crate) proxies: Option<TrustedProxies>,
+    pub(crate) tunnel: Option<AssembledTunnel>,
+    /// Whether TRACE is answered.
+    pub(crate) traces: bool,
+}
+
+/// The tunnel of an app that passed every check.
+pub(crate) struct AssembledTunnel {
+    pub(crate) opens: Arc<OpenTunnels>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) guard: RouteGuard,
 }
 
 /// One route of an app that passed every check.
@@ -80,6 +95,8 @@ pub(crate) struct AssembledRoute<S> {
 pub(crate) enum Target<S> {
     Handler(fn(Call<S>) -> BoxFuture),
     Service(SharedService),
+    #[cfg(feature = "proxy")]
+    Proxy(Arc<Gateway>),
 }
 
 impl<S> Assembled<S> {
@@ -195,14 +212,28 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     for (prefix, scope) in app.scopes {
         assembler.scope(&prefix, scope, &mut router, &mut routes);
     }
-    for (prefix, mount) in app.mounts {
-        assembler.mount(&prefix, mount, &mut router, &mut routes);
+    for (prefix, Mount { service, methods, defaults }) in app.mounts {
+        let mounted = Mounted { kind: "mount", prefix: &prefix, methods, defaults };
+        assembler.mount(mounted, Target::Service(service), &mut router, &mut routes);
+    }
+    #[cfg(feature = "proxy")]
+    for proxy in app.upstreams {
+        match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
+            Ok(gateway) => {
+                let Proxy { prefix, methods, defaults, .. } = proxy;
+                let mounted = Mounted { kind: "proxy", prefix: &prefix, methods, defaults };
+                let target = Target::Proxy(Arc::new(gateway));
+                assembler.mount(mounted, target, &mut router, &mut routes);
+            }
+            Err(problems) => assembler.problems.extend(problems),
+        }
     }
     let readiness = Readiness::default();
     for (path, probe) in app.probes {
         assembler.probe(path, probe, &readiness, &mut router, &mut routes);
     }
     let (unknown, outside) = assembler.without_route();
+    let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
     let mut problems = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| {
@@ -210,6 +241,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         StartProblem::Rule { place, rule, value }
     }));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
+    let proxies = app.proxies.and_then(|proxies| {
+        let checked = proxies.check();
+        checked.map_err(|found| problems.extend(found)).ok()
+    });
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
@@ -228,9 +263,20 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         request_ids: app.request_ids,
         access_log: app.access_log,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
+        proxies,
+        tunnel,
+        traces: app.traces,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
+}
+
+/// What answers below a prefix, and is no handler.
+struct Mounted<'a> {
+    kind: &'static str,
+    prefix: &'a str,
+    methods: Vec<Method>,
+    defaults: Defaults,
 }
 
 /// What an app was given to know its callers by.
@@ -316,7 +362,7 @@ impl Assembler<'_> {
                     format!("the probe at `{path}`")
                 }
                 Some(AssembledRoute { path, description: None, .. }) => {
-                    format!("the mount at `{path}`")
+                    format!("what is mounted at `{path}`")
                 }
                 Some(AssembledRoute { path, description: Some(other), .. }) => {
                     format!("`{path}` of {}", other.handler)
@@ -453,32 +499,63 @@ impl Assembler<'_> {
         })
     }
 
+    /// The tunnel, unless there is something wrong with it.
+    fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<AssembledTunnel> {
+        let place = "App::tunnel";
+        let mut guard = RouteGuard::public();
+        if let Some(callers) = tunnel.callers() {
+            // No page sends CONNECT, and one that does is refused.
+            let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
+            let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
+            if callers.scheme.is_some() && scheme.is_none() {
+                self.rule(place, Rule::SchemeMissing, "CONNECT");
+            }
+            if callers.scheme.is_none() && !self.known.tokens {
+                self.rule(place, Rule::TokensMissing, "CONNECT");
+            }
+            let violations = violations_of_callers(&auth, &csrf, None);
+            self.errors(place, violations.map(|found| (found.rule, found.value)));
+            match RouteGuard::new(auth, csrf, scheme) {
+                Ok(checked) => guard = checked,
+                Err(error) => self.problems.push(StartProblem::setting(place, error.to_string())),
+            }
+        }
+        match tunnel.check() {
+            Ok(opens) => {
+                Some(AssembledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
+            }
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
     fn mount<S>(
         &mut self,
-        prefix: &str,
-        mount: Mount,
+        mounted: Mounted<'_>,
+        target: Target<S>,
         router: &mut RouterBuilder,
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
-        let place = format!("mount {prefix}");
-        let own = self.level(&place, mount.defaults);
-        let callers = Callers {
-            methods: mount.methods.iter().map(Method::as_str).collect(),
-            is_personal: false,
-        };
+        let Mounted { kind, prefix, methods, defaults } = mounted;
+        let place = format!("{kind} {prefix}");
+        let own = self.level(&place, defaults);
+        let callers =
+            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
         let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
-        for method in &mount.methods {
+        for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
             }
         }
-        if !self.is_prefix("mount", prefix) {
+        if !self.is_prefix(kind, prefix) {
             return;
         }
         let below = format!("{prefix}/{{*path}}");
         let paths = [prefix, &format!("{prefix}/"), &below];
         let added = paths.into_iter().try_for_each(|path| {
-            let added = router.add(path, &mount.methods, routes.len(), &rules, &[]);
+            let added = router.add(path, &methods, routes.len(), &rules, &[]);
             added.map_err(|error| (path.to_owned(), error))
         });
         if let Err((path, error)) = added {
@@ -487,11 +564,11 @@ impl Assembler<'_> {
         routes.push(AssembledRoute {
             path: below.into(),
             description: None,
-            methods: mount.methods,
+            methods,
             rules,
             level,
             guard: RouteGuard::public(),
-            target: Target::Service(mount.service),
+            target,
             is_probe: false,
         });
     }

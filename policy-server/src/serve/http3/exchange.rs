@@ -85,7 +85,7 @@ impl<S: Send + Sync + 'static> Common<S> {
             return answer.stream.stop_stream(Code::H3_MESSAGE_ERROR);
         }
         let is_head = head.method == Method::HEAD;
-        let peer = Peer { address: self.quic.remote_address(), is_tls: true };
+        let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let Ok(response) = self.serving.service.respond(request, Some(peer)).await;
