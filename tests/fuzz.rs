@@ -44,6 +44,7 @@ mod fuzz {
     mod set_cookie;
     mod token;
     mod verdict;
+    mod wire;
 }
 
 use policy_server::store;

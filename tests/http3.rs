@@ -22,6 +22,8 @@ mod floods;
 mod given_up;
 #[path = "http3/malformed.rs"]
 mod malformed;
+#[path = "http3/peer.rs"]
+mod peer;
 #[path = "http3/requests.rs"]
 mod requests;
 #[path = "support/http.rs"]
@@ -181,7 +183,7 @@ async fn mine() -> &'static str {
 
 #[get("/peer")]
 #[auth(public)]
-async fn peer(PeerAddr(address): PeerAddr) -> String {
+async fn address(PeerAddr(address): PeerAddr) -> String {
     address.to_string()
 }
 
@@ -205,7 +207,7 @@ fn app_with(site: &Site) -> App<Site> {
         later,
         early_field,
         mine,
-        peer,
+        address,
     ])
 }
 

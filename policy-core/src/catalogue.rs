@@ -279,6 +279,42 @@ rules! {
     UpstreamPath Error "proxy.upstream-path",
         "the path of an upstream has no empty segments, no `.` or `..`, and no percent codes",
         "write the path that all others lie below, such as `http://127.0.0.1:9000/v1`";
+    /// A network that is none.
+    NetworkMalformed Error "proxies.network",
+        "this is not a network",
+        "write an address and the length of its prefix, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address";
+    /// A network with more bits than its prefix.
+    NetworkHostBits Error "proxies.network-host-bits",
+        "this address has bits behind its prefix, so nobody knows which network is meant",
+        "write the first address of the network, such as `10.0.0.0/8`, or one address without a prefix";
+    /// Nobody to believe.
+    ProxiesMissing Error "proxies.missing",
+        "the list of proxies is empty, so nobody is believed",
+        "name the networks of the proxies, or remove `App::behind`";
+    /// Nothing to believe.
+    ProxiesUnsaid Error "proxies.unsaid",
+        "nothing here says how the proxies tell who sent a request",
+        "add what they are set up to send: `.forwarded()`, `.x_forwarded()` or `.proxy_protocol()`";
+    /// Everybody is believed.
+    ProxiesEverybody Error "proxies.everybody",
+        "this network is everybody, so each client may say that it is another one",
+        "name the networks of the proxies; where nobody else can reach the server, add `.dangerous_everybody()`";
+    /// A target of a tunnel that is none.
+    TunnelTarget Error "tunnel.target",
+        "this is not a target",
+        "write host and port, such as `db.internal.example:5432`, `192.0.2.1:22` or `[2001:db8::1]:443`";
+    /// A tunnel that leads nowhere.
+    TunnelTargetsMissing Error "tunnel.targets-missing",
+        "the list of targets is empty, so the tunnel leads nowhere",
+        "name the targets, or remove `App::tunnel`";
+    /// A target that no tunnel would be opened to.
+    TunnelTargetPrivate Error "tunnel.target-private",
+        "this address is one of this machine or its neighbours, and such are reached only where they are listed",
+        "add its network, such as `.private([\"10.0.0.0/8\"])`";
+    /// No tunnel at once.
+    TunnelNone Error "tunnel.at-once-zero",
+        "with no tunnel open at once, none is ever opened",
+        "write one or more, such as `at_once(16)`";
     /// A route that names sessions in an app that has none.
     SessionsMissing Error "auth.sessions-missing",
         "this route takes sessions, and the app has none",
@@ -743,10 +779,28 @@ refusals! {
     PlainHttp 421 "origin.plain-http", "This is served over https only";
     /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
     TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
+    /// RFC 9110 7.4: a proxy says that the client asked for another scheme than the public origin's.
+    SchemeInsecure 421 "origin.scheme-insecure", "This server answers requests over https only";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.
     MethodUnknown 501 "route.method-unknown", "The method is not known";
+    /// RFC 8441 4: an extended CONNECT for another protocol than WebSocket.
+    ProtocolUnknown 501 "route.protocol-unknown", "The protocol that is to be spoken is not known";
+    /// RFC 9110 9.3.8: a TRACE with content.
+    TraceContent 400 "wire.trace-content", "A TRACE request has no content";
+    /// RFC 9110 15.5.8: a tunnel, and no credential that opens it.
+    TunnelCredentials 407 "tunnel.credentials", "The tunnel needs a valid credential";
+    /// A target that is not listed.
+    TunnelTarget 403 "tunnel.target-not-listed", "The tunnel does not lead there";
+    /// An address of this machine or its neighbours that is not listed.
+    TunnelAddress 403 "tunnel.address-refused", "The tunnel does not lead to the address of the target";
+    /// A page behind a CONNECT.
+    TunnelOrigin 403 "tunnel.origin", "No page may open a tunnel";
+    /// RFC 9110 15.6.3: the target has no address, or does not take the connection.
+    TunnelUnreachable 502 "tunnel.unreachable", "The target cannot be reached";
+    /// RFC 9110 15.6.5: the target does not answer.
+    TunnelTimedOut 504 "tunnel.timed-out", "The target did not answer in time";
     /// The path has routes, none of the method.
     MethodNotAllowed 405 "route.method-not-allowed", "The method is not served here";
     /// Fetch, CORS check: the preflight's origin is not granted.

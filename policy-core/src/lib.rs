@@ -16,6 +16,8 @@
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
 //! - [`route`]: the facets of one route, and how levels compose
+//! - `forwarded`: what proxies say about those in front of them
+//! - `tunnel`: where a CONNECT may lead
 //! - `gate`: what is asked of every request before its handler runs
 //! - `forwarding`: what a gateway does to the messages that it passes on
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
@@ -38,6 +40,8 @@ mod const_text;
 pub mod cookie;
 pub mod cors;
 pub mod csrf;
+#[cfg(feature = "engine")]
+pub mod forwarded;
 #[cfg(feature = "engine")]
 pub mod forwarding;
 #[cfg(feature = "engine")]
@@ -62,6 +66,8 @@ pub mod testing;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+#[cfg(feature = "engine")]
+pub mod tunnel;
 mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;

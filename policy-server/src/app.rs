@@ -18,6 +18,7 @@ use crate::{
     error::Error,
     health::Probe,
     mount::{Mount, SharedService},
+    proxies::Proxies,
     route::Route,
     scheme::{Scheme, Schemes},
     scope::Scope,
@@ -26,6 +27,7 @@ use crate::{
     session::{self, Sessions},
     test_client::TestClient,
     tokens::{self, Tokens},
+    tunnel::Tunnel,
 };
 
 /// An HTTP service in the making: its state, its routes and what holds for all of them.
@@ -60,7 +62,7 @@ pub struct App<S> {
     pub(crate) scopes: Vec<(String, Scope<S>)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "proxy")]
-    pub(crate) proxies: Vec<Proxy>,
+    pub(crate) upstreams: Vec<Proxy>,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
@@ -76,6 +78,9 @@ pub struct App<S> {
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
+    pub(crate) proxies: Option<Proxies>,
+    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) traces: bool,
 }
 
 /// Where a run-time list of origins comes from.
@@ -97,7 +102,7 @@ impl<S> App<S> {
             scopes: Vec::new(),
             mounts: Vec::new(),
             #[cfg(feature = "proxy")]
-            proxies: Vec::new(),
+            upstreams: Vec::new(),
             fallback: None,
             origins: Vec::new(),
             config_file: None,
@@ -113,6 +118,9 @@ impl<S> App<S> {
             tls: None,
             clock: Clock::system(),
             random: Random::system(),
+            proxies: None,
+            tunnel: None,
+            traces: false,
         }
     }
 
@@ -123,6 +131,32 @@ impl<S> App<S> {
     /// answers nothing that names another host or came through a proxy.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
+        self
+    }
+
+    /// Stands behind these proxies, and believes what they say about the clients in front of them.
+    /// Nobody else is believed, and without this nobody at all.
+    pub fn behind(mut self, proxies: Proxies) -> Self {
+        self.proxies = Some(proxies);
+        self
+    }
+
+    /// Opens tunnels to a few hosts for those who may (CONNECT, RFC 9110 9.3.6). Without this, a
+    /// CONNECT gets 400.
+    pub fn tunnel(mut self, tunnel: Tunnel) -> Self {
+        self.tunnel = Some(tunnel);
+        self
+    }
+
+    /// Answers TRACE on every path with the request as it arrived (RFC 9110 9.3.8): for finding out
+    /// what proxies make of it. Without this, TRACE gets 405.
+    ///
+    /// What could be a credential is left out: every field whose name has `auth`, `cookie`,
+    /// `token`, `key`, `secret`, `password`, `credential`, `session` or `signature` in it; and so
+    /// are forwarded fields. No page of another origin may read the answer. A notice at the start
+    /// says that it is on.
+    pub fn trace(mut self) -> Self {
+        self.traces = true;
         self
     }
 
@@ -205,7 +239,7 @@ impl<S> App<S> {
     /// Has another server answer for a prefix and every path below it.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy) -> Self {
-        self.proxies.push(proxy);
+        self.upstreams.push(proxy);
         self
     }
 

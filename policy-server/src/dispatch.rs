@@ -2,8 +2,8 @@
 
 use std::{
     future::ready,
-    net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::Arc,
 };
 
@@ -13,15 +13,18 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode, Version,
     header::{ALLOW, CONNECTION},
 };
+use hyper::ext::Protocol;
 use policy_core::{
     Refusal,
+    auth::AuthPolicy,
     cache::Happened,
     cors::Grant,
-    gate::{Head, OwnOrigin, Single},
+    gate::{Head, Single},
     headers::{Nonce, SecurityHeaders},
     isolation::FetchMetadata,
     jsonp::JsonpPolicy,
@@ -33,6 +36,7 @@ use crate::proxy;
 use crate::{
     assemble::{Assembled, Target},
     body,
+    client::Client,
     exchange::Exchange,
     finish::{Finish, without_content},
     guard::{RequestAuth, RouteGuard},
@@ -46,33 +50,39 @@ use crate::{
     response_future::{ResponseFuture, Running, panicked},
     router::Path,
     rules::Rules,
-    serve::Peer,
-    telemetry,
+    telemetry, trace, tunnel,
 };
+
+/// Done when what a tunnel stands on ends.
+type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Answers a request, and notes for the operator what became of it.
 pub(crate) fn dispatch<S, B>(
     app: &Arc<Assembled<S>>,
     mut request: Request<B>,
-    peer: Option<Peer>,
+    client: Client,
 ) -> ResponseFuture
 where
     S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    let client = peer.map(|peer| peer.address.ip());
-    match Exchange::begin(app, &mut request, client, false) {
-        None => gates(app, request, peer, None),
-        Some(mut exchange) => gates(app, request, peer, Some(&mut exchange)).observed(exchange),
+    if !Exchange::is_wanted(app) {
+        return gates(app, request, client, None);
     }
+    let proxies = app.proxies.as_ref();
+    let client = client.hearing(request.headers_mut(), proxies);
+    let is_trusted =
+        proxies.zip(client.peer()).is_some_and(|(proxies, peer)| proxies.has(peer.ip()));
+    let mut exchange = Exchange::begin(app, &mut request, client.address(), is_trusted);
+    gates(app, request, client, Some(&mut exchange)).observed(exchange)
 }
 
 /// Asks the gates, and starts what answers.
 #[inline(always)]
 fn gates<S, B>(
     app: &Arc<Assembled<S>>,
-    request: Request<B>,
-    peer: Option<Peer>,
+    mut request: Request<B>,
+    mut client: Client,
     exchange: Option<&mut Exchange>,
 ) -> ResponseFuture
 where
@@ -80,13 +90,19 @@ where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     let mut head = Head::read(&request);
-    // Another server that has the app speaks https, if anything is to be right about its origin.
-    head.is_secure = peer.map_or(app.own_origin != OwnOrigin::Development, |peer| peer.is_tls);
-    let peer = peer.map(|peer| peer.address);
+    if client.is_to_hear(&head) {
+        client.hear(request.headers_mut(), app.proxies.as_ref());
+        head = Head::read(&request);
+    }
+    client.note(&mut head, &app.own_origin);
+    let has_content = *head.method == Method::TRACE && !request.body().is_end_stream();
+    if *head.method == Method::CONNECT {
+        head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
+    }
     let id = exchange.as_ref().and_then(|exchange| exchange.id());
-    let span = telemetry::span(&head, peer.map(|peer| peer.ip()), id);
+    let span = telemetry::span(&head, &client, id);
     let entered = span.enter();
-    let admitted = match admit(app, &head, request.headers(), peer) {
+    let admitted = match admit(app, &head, request.headers(), &client, has_content) {
         Admission::Admitted(admitted) => admitted,
         Admission::Answered(response) => {
             span.record("status", response.status().as_u16());
@@ -118,16 +134,21 @@ where
             }
         }
     }
+    let is_tunnel = matches!(answerer, Answerer::Tunnel);
+    if is_tunnel {
+        tunnel::present(&mut parts.headers);
+    }
     let (body, progress) = body::limit(body, rules.body);
     let request = Request::from_parts(parts, body);
     let timeout = rules.timeout;
-    let behind = Behind { app: Arc::clone(app), rules, answerer, peer };
+    let behind = Behind { app: Arc::clone(app), rules, answerer, client };
     // The parameters of a path are parsed right here, by code of the user's.
     let answer = catch_unwind(AssertUnwindSafe(|| match auth {
         Some(auth) => behind.guarded(auth, request),
         None => (behind.answer(request, None), None),
     }));
     let (answer, auth) = answer.unwrap_or_else(|panic| (answered(panicked(&*panic)), None));
+    let answer = if is_tunnel { Box::pin(answer.map(tunnel::as_proxy)) } else { answer };
     drop(entered);
     ResponseFuture::running(Running::new(answer, finish, auth, progress, timeout, span))
 }
@@ -137,7 +158,7 @@ struct Behind<S> {
     app: Arc<Assembled<S>>,
     rules: Arc<Rules>,
     answerer: Answerer,
-    peer: Option<SocketAddr>,
+    client: Client,
 }
 
 impl<S: Send + Sync + 'static> Behind<S> {
@@ -183,7 +204,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
             return self.permitted(request, auth);
         };
         let limit = Arc::clone(limit);
-        let taken = limit.take_principal(auth.principal(), self.peer);
+        let taken = limit.take_principal(auth.principal(), self.client.address());
         let answer = match &taken {
             Ok(_) => self.permitted(request, auth),
             Err(_) => answered(self.app.guard.refuse(Refusal::RateExceeded, &request)),
@@ -213,7 +234,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
     fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         match self.rules.jsonp {
             Some(policy) => self.script(policy, request),
-            None => self.answerer.start(self.app, request, self.peer, auth),
+            None => self.answerer.start(self.app, request, self.client, auth),
         }
     }
 
@@ -223,7 +244,7 @@ impl<S: Send + Sync + 'static> Behind<S> {
             Ok(callback) => callback,
             Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
         };
-        let answer = self.answerer.start(self.app, request, self.peer, None);
+        let answer = self.answerer.start(self.app, request, self.client, None);
         match callback {
             None => answer,
             Some(callback) => Box::pin(async move { jsonp::script(&callback, answer.await).await }),
@@ -256,6 +277,8 @@ enum Answerer {
     /// The route at this place, with the parameters of its path.
     Route(usize, Values),
     Fallback(SharedService),
+    /// The tunnel of the app.
+    Tunnel,
 }
 
 impl Answerer {
@@ -264,6 +287,10 @@ impl Answerer {
         match self {
             Self::Route(route, _) => app.guard_of(*route),
             Self::Fallback(_) => None,
+            Self::Tunnel => {
+                let guard = app.tunnel.as_ref().map(|tunnel| &tunnel.guard);
+                guard.filter(|guard| guard.auth != AuthPolicy::Public)
+            }
         }
     }
 
@@ -273,19 +300,32 @@ impl Answerer {
     fn start<S>(
         self,
         app: Arc<Assembled<S>>,
-        request: Request<Body>,
-        peer: Option<SocketAddr>,
+        mut request: Request<Body>,
+        client: Client,
         auth: Option<&Arc<RequestAuth>>,
     ) -> BoxFuture {
         match self {
             Self::Fallback(service) => service.run(request),
+            Self::Tunnel => match &app.tunnel {
+                Some(tunnel) => {
+                    let ended: BoxedEnd = match auth {
+                        Some(auth) => Box::pin(auth.until_ended()),
+                        None => Box::pin(app.guard.endings.end_of_service()),
+                    };
+                    Box::pin(Arc::clone(&tunnel.opens).open(request, ended))
+                }
+                None => answered(Problem::from(Refusal::TargetForm).into_response()),
+            },
             Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
-                Some(Target::Service(service)) => service.run(partial::whole(request)),
+                Some(Target::Service(service)) => {
+                    request.extensions_mut().insert(client);
+                    service.run(partial::whole(request))
+                }
                 #[cfg(feature = "proxy")]
-                Some(Target::Proxy(gateway)) => proxy::forward(&app, gateway, request, peer),
+                Some(Target::Proxy(gateway)) => proxy::forward(&app, gateway, request, &client),
                 Some(Target::Handler(call)) => {
                     let (call, auth) = (*call, auth.map(Arc::clone));
-                    call(Call { request, values, peer, app, route, auth })
+                    call(Call { request, values, client, app, route, auth })
                 }
                 // The router names routes of its own app only.
                 None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
@@ -299,15 +339,28 @@ fn admit<S>(
     app: &Assembled<S>,
     head: &Head<'_>,
     headers: &HeaderMap,
-    peer: Option<SocketAddr>,
+    client: &Client,
+    has_content: bool,
 ) -> Admission {
-    let request = Received { app, head, headers, peer };
+    let request = Received { app, head, headers, client };
+    if head.is_tunnel()
+        && let Some(tunnel) = &app.tunnel
+    {
+        return request.tunnel(&tunnel.rules);
+    }
     let admitted = head.well_formed().and_then(|()| head.target());
-    if let Err(refusal) = admitted.and_then(|()| request.host()) {
+    let admitted = admitted.and_then(|()| request.host());
+    if let Err(refusal) = admitted.and_then(|()| client.admit(&app.own_origin)) {
         return request.misunderstood(refusal);
     }
     if head.is_asterisk() {
         return Admission::Answered(StatusCode::NO_CONTENT.into_response());
+    }
+    if *head.method == Method::TRACE && app.traces {
+        return request.trace(has_content);
+    }
+    if head.protocol.is_some() && !head.is_extended_websocket() {
+        return request.refuse(Refusal::ProtocolUnknown, &app.outside, Grant::Unasked);
     }
     let Some((path, values)) = app.router.find(head.path) else {
         return request.unknown_path();
@@ -315,7 +368,9 @@ fn admit<S>(
     if head.is_preflight() {
         return request.preflight(path);
     }
-    match path.served(head.method) {
+    // RFC 8441 5: what GET with `Upgrade` is over HTTP/1.1.
+    let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
+    match path.served(method) {
         Some(served) => request.admit(Answerer::Route(served.route, values), &served.rules),
         None => request.not_served(path),
     }
@@ -326,7 +381,7 @@ struct Received<'a, S> {
     app: &'a Assembled<S>,
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
-    peer: Option<SocketAddr>,
+    client: &'a Client,
 }
 
 impl<S> Received<'_, S> {
@@ -355,7 +410,7 @@ impl<S> Received<'_, S> {
     /// The gates behind the router, the same for routes and the fallback.
     #[inline]
     fn admit(&self, answerer: Answerer, rules: &Arc<Rules>) -> Admission {
-        let Self { app, head, headers, peer } = *self;
+        let Self { app, head, headers, client } = *self;
         let grant = self.grant(rules);
         let refusal = if head.is_upgrade() && !self.may_upgrade(rules, &grant) {
             Some(Refusal::WebSocketOrigin)
@@ -372,7 +427,7 @@ impl<S> Received<'_, S> {
         // Where nobody is asked who they are, a client is its address.
         let is_counted = |limit: &&Arc<RateLimit>| limit.is_by_address() || guard.is_none();
         if let Some(limit) = rules.rate.as_ref().filter(is_counted) {
-            match limit.take_address(peer) {
+            match limit.take_address(client.address()) {
                 Ok(taken) => granted = Some(taken),
                 Err(refused) => {
                     let mut response = self.problem(Refusal::RateExceeded);
@@ -407,6 +462,32 @@ impl<S> Received<'_, S> {
     /// 4): what is safe, and does not act for whoever sent it first.
     fn may_be_early(&self, answerer: &Answerer) -> bool {
         method::is_safe(self.head.method.as_str()) && answerer.guard(self.app).is_none()
+    }
+
+    /// A CONNECT for a tunnel: it names the host that it leads to, not this server.
+    fn tunnel(&self, rules: &Arc<Rules>) -> Admission {
+        let Self { app, head, client, .. } = *self;
+        let admitted = head
+            .well_formed()
+            .and_then(|()| head.authority())
+            .and_then(|_| client.admit(&app.own_origin));
+        match admitted {
+            // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
+            Ok(()) if head.origin != Single::Absent => {
+                self.refuse(Refusal::TunnelOrigin, &app.outside, Grant::Unasked)
+            }
+            Ok(()) => self.admit(Answerer::Tunnel, rules),
+            Err(refusal) => self.refuse(refusal, &app.outside, Grant::Unasked),
+        }
+    }
+
+    /// The request itself, for nobody to share.
+    fn trace(&self, has_content: bool) -> Admission {
+        let outside = &self.app.outside;
+        match trace::answer(self.head, self.headers, has_content) {
+            Ok(response) => self.answered(response, outside, Grant::Unasked),
+            Err(refusal) => self.refuse(refusal, outside, Grant::Unasked),
+        }
     }
 
     /// Gate 5, as far as it asks which page loads something.

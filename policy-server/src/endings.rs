@@ -1,7 +1,7 @@
 //! News of credentials that ended, for what lasts longer than a request.
 
 use policy_core::session::Handle;
-use tokio::sync::broadcast;
+use tokio::sync::broadcast::{self, error::RecvError};
 
 /// A credential, or a group of them, that holds no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,15 @@ impl Endings {
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Ended> {
         self.0.subscribe()
+    }
+
+    /// Done when the server stops, from now on.
+    pub(crate) fn end_of_service(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut news = self.subscribe();
+        async move {
+            // Of more news than are kept, the last one is among those that are.
+            while !matches!(news.recv().await, Ok(Ended::Service) | Err(RecvError::Closed)) {}
+        }
     }
 }
 

@@ -19,16 +19,18 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Notes a request, where anybody wants to know.
+    /// Whether anybody wants to know.
+    pub(crate) fn is_wanted<S>(app: &Assembled<S>) -> bool {
+        app.request_ids || app.access_log
+    }
+
+    /// Notes a request.
     pub(crate) fn begin<S, B>(
         app: &Assembled<S>,
         request: &mut Request<B>,
         client: Option<IpAddr>,
         is_trusted: bool,
-    ) -> Option<Self> {
-        if !app.request_ids && !app.access_log {
-            return None;
-        }
+    ) -> Self {
         let mut id = None;
         if app.request_ids {
             id = RequestId::give(request.headers_mut(), is_trusted, &app.random);
@@ -37,7 +39,7 @@ impl Exchange {
             }
         }
         let line = if app.access_log { Line::begin(request, client, id.clone()) } else { None };
-        Some(Self { id, line })
+        Self { id, line }
     }
 
     pub(crate) fn id(&self) -> Option<&RequestId> {

@@ -1,6 +1,6 @@
 //! What a route macro makes of a handler: constant data, and one call into this file.
 
-use std::{any::TypeId, net::SocketAddr, pin::Pin, sync::Arc};
+use std::{any::TypeId, pin::Pin, sync::Arc};
 
 use axum_core::{
     extract::{DefaultBodyLimit, Request},
@@ -12,6 +12,7 @@ use policy_core::route::RoutePolicy;
 use crate::{
     arguments::Arguments,
     assemble::Assembled,
+    client::Client,
     extract::Context,
     guard::RequestAuth,
     parameters::{Parameters, Values},
@@ -66,7 +67,7 @@ pub struct Description {
 pub struct Call<S> {
     pub(crate) request: Request,
     pub(crate) values: Values,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) client: Client,
     pub(crate) app: Arc<Assembled<S>>,
     /// The place of the route in the app.
     pub(crate) route: usize,
@@ -84,7 +85,8 @@ impl<S> Call<S> {
         if let Some(route) = self.app.route(self.route) {
             let path = Arc::clone(route.path());
             let auth = self.auth.take();
-            let context = Context { peer: self.peer, route: path, handler: route.handler(), auth };
+            let client = self.client.clone();
+            let context = Context { client, route: path, handler: route.handler(), auth };
             self.request.extensions_mut().insert(context);
         }
     }

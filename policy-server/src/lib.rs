@@ -49,6 +49,7 @@
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
 //! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
 //!   that name, has browsers for tests.
+//! - `Tls`, of the feature `tls`, is HTTPS: certificates, their renewal, the redirect beside it.
 //! - [`policy_core`] is the engine.
 //!
 //! # Who may call
@@ -154,6 +155,8 @@ mod assemble;
 #[cfg(any(feature = "asym", feature = "proxy"))]
 mod authorities;
 mod body;
+mod callers;
+mod client;
 mod clock;
 mod config_file;
 mod defaults;
@@ -175,8 +178,10 @@ mod parameters;
 mod partial;
 mod principal;
 mod problem;
+mod proxies;
 #[cfg(feature = "proxy")]
 mod proxy;
+mod relay;
 mod report;
 mod request_id;
 pub mod response;
@@ -195,7 +200,11 @@ mod telemetry;
 mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod tokens;
+mod trace;
+mod tunnel;
 
 pub use app::App;
 pub use axum_core::{
@@ -203,6 +212,7 @@ pub use axum_core::{
     extract::{FromRef, Request},
     response::{IntoResponse, Response},
 };
+pub use callers::Callers;
 pub use clock::{Clock, Random};
 pub use error::{Error, StartProblem};
 pub use http;
@@ -224,6 +234,7 @@ pub use policy_macros::{
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
+pub use proxies::Proxies;
 #[cfg(feature = "proxy")]
 pub use proxy::Proxy;
 pub use request_id::RequestId;
@@ -231,14 +242,15 @@ pub use response_future::ResponseFuture;
 pub use route::Route;
 pub use scheme::{AuthError, Scheme, SchemeRequest};
 pub use scope::Scope;
-#[cfg(feature = "tls")]
-pub use serve::tls::Tls;
 pub use serve::{Server, Settings};
 pub use service::AppService;
 pub use session::{Session, Sessions};
 pub use source::CorsSource;
 pub use test_client::{TestClient, TestRequest, TestResponse};
+#[cfg(feature = "tls")]
+pub use tls::Tls;
 pub use tokens::Tokens;
+pub use tunnel::{Targets, Tunnel};
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
@@ -247,8 +259,8 @@ pub mod prelude {
         IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope,
         Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{
-            Accept, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr, Preconditions, Query,
-            State, Valid, Validate,
+            Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
+            Preconditions, Query, State, Valid, Validate,
         },
         get, head, headers, isolation, jsonp, limit, options, patch, post, put,
         response::{ETag, LastModified},

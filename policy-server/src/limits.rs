@@ -1,7 +1,7 @@
 //! Limits at work: how often, and how many at once.
 
 use std::{
-    net::SocketAddr,
+    net::IpAddr,
     pin::Pin,
     sync::{
         Arc,
@@ -46,12 +46,12 @@ impl RateLimit {
     }
 
     /// Counts a request of this client. All clients without an address are one.
-    pub(crate) fn take_address(&self, peer: Option<SocketAddr>) -> Result<Granted, Refused> {
+    pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<Granted, Refused> {
         let mut key = [0; 13];
         let (place, address) = key.split_at_mut(4);
         place.copy_from_slice(&self.place.to_le_bytes());
-        if let Some(peer) = peer {
-            address.copy_from_slice(&address_key(peer.ip()));
+        if let Some(client) = client {
+            address.copy_from_slice(&address_key(client));
         }
         self.table.take(&self.rate, &key, self.clock.monotonic())
     }
@@ -60,9 +60,9 @@ impl RateLimit {
     pub(crate) fn take_principal(
         &self,
         principal: Option<&Principal>,
-        peer: Option<SocketAddr>,
+        client: Option<IpAddr>,
     ) -> Result<Granted, Refused> {
-        let Some(principal) = principal else { return self.take_address(peer) };
+        let Some(principal) = principal else { return self.take_address(client) };
         let mut key = self.place.to_le_bytes().to_vec();
         // No address begins so.
         key.push(u8::MAX);
@@ -295,7 +295,7 @@ mod tests {
         let table = Arc::new(RateTable::new(100, [1, 2]));
         let limit = |place| RateLimit::new(Rate::per_day(1), place, &table, &Clock::at(7));
         let (one, other) = (limit(1), limit(2));
-        let peer = |text: &str| Some(SocketAddr::new(text.parse().unwrap(), 80));
+        let peer = |text: &str| Some(text.parse().unwrap());
         let ada = Principal::of_scheme("keys", Identity::new("ada"));
         let eve = Principal::of_scheme("keys", Identity::new("eve"));
         assert!(one.take_address(peer("2001:db8::1")).is_ok());

@@ -5,7 +5,10 @@ use std::{
     fmt::{self, Write},
 };
 
-use policy_core::{auth, gate::OwnOrigin};
+use policy_core::{
+    auth::{self, AuthPolicy},
+    gate::OwnOrigin,
+};
 
 #[cfg(feature = "proxy")]
 use crate::assemble::Target;
@@ -53,6 +56,12 @@ pub(crate) fn report<S>(
     for (method, path, auth, cors) in &rows {
         writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
     }
+    if let Some(tunnel) = &app.tunnel {
+        writeln!(text, "  CONNECT  {}  auth: {}", tunnel.opens, tunnel.guard.auth)?;
+    }
+    if let Some(proxies) = &app.proxies {
+        writeln!(text, "  behind proxies: {proxies}")?;
+    }
     for notice in odd.iter().chain(&notices(app)) {
         writeln!(text, "notice: {notice}")?;
     }
@@ -82,6 +91,15 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
                 "{path}: shared with origins on loopback, which only developers have"
             ));
         }
+    }
+    if app.traces {
+        let what = "TRACE is answered: whoever asks sees the fields that proxies add to a request";
+        notices.push(what.to_owned());
+    }
+    if let Some(tunnel) =
+        app.tunnel.as_ref().filter(|tunnel| tunnel.guard.auth == AuthPolicy::Public)
+    {
+        notices.push(format!("everybody may open a tunnel to {}", tunnel.opens));
     }
     // Routes share the policy of their scope and of the app.
     let mut told = HashSet::new();

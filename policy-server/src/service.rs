@@ -12,8 +12,8 @@ use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
-    assemble::Assembled, dispatch::dispatch, mount::SharedService, response_future::ResponseFuture,
-    serve::Peer,
+    assemble::Assembled, client::Client, dispatch::dispatch, extract::PeerAddr,
+    mount::SharedService, response_future::ResponseFuture, serve::Peer,
 };
 
 /// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
@@ -21,6 +21,9 @@ use crate::{
 ///
 /// Every gate is part of it, the check of the host too: a request must name the public origin's
 /// host, or a loopback host in the development profile.
+///
+/// Another server than [`App::serve`](crate::App::serve) tells who holds the other end of a
+/// connection by a [`PeerAddr`] among the extensions of the request.
 #[derive(Debug)]
 pub struct AppService<S> {
     app: Arc<Assembled<S>>,
@@ -39,8 +42,8 @@ impl<S: Send + Sync + 'static> AppService<S> {
         }
         let inner = Arc::clone(&app);
         let inner = SharedService::from_fn(move |request: Request| {
-            let peer = request.extensions().get::<Peer>().copied();
-            dispatch(&inner, request, peer)
+            let client = request.extensions().get::<Client>().cloned();
+            dispatch(&inner, request, client.unwrap_or_else(|| Client::new(None)))
         });
         let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
         Self { app, layered: Some(layered) }
@@ -78,11 +81,11 @@ impl<S: Send + Sync + 'static> AppService<S> {
         #[cfg(feature = "testing")]
         crate::testing::Question::resolve(&self.app, &request);
         match &self.layered {
-            None => dispatch(&self.app, request, peer),
+            None => dispatch(&self.app, request, Client::new(peer)),
             Some(layered) => {
-                if let Some(peer) = peer {
-                    request.extensions_mut().insert(peer);
-                }
+                let proxies = self.app.proxies.as_ref();
+                let client = Client::new(peer).hearing(request.headers_mut(), proxies);
+                request.extensions_mut().insert(client);
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }
         }
@@ -109,6 +112,10 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
-        self.respond(request, None)
+        // Another server that has the app speaks https, if anything is to be right about its origin.
+        let is_tls = self.app.own_origin != OwnOrigin::Development;
+        let peer = request.extensions().get::<PeerAddr>();
+        let peer = peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls });
+        self.respond(request, peer)
     }
 }

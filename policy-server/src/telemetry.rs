@@ -1,7 +1,6 @@
 //! What is logged of requests.
 
 use std::{
-    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use policy_core::{
 };
 use tracing::{Span, level_filters::LevelFilter};
 
-use crate::request_id::RequestId;
+use crate::{client::Client, request_id::RequestId};
 
 /// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
 /// must not become a flood of lines. What a client sent is escaped.
@@ -79,7 +78,7 @@ impl RefusalLog {
 }
 
 /// The span of one request; without a subscriber it costs one comparison.
-pub(crate) fn span(head: &Head<'_>, client: Option<IpAddr>, id: Option<&RequestId>) -> Span {
+pub(crate) fn span(head: &Head<'_>, client: &Client, id: Option<&RequestId>) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();
     }
@@ -88,7 +87,7 @@ pub(crate) fn span(head: &Head<'_>, client: Option<IpAddr>, id: Option<&RequestI
         method = %head.method,
         path = %cut(head.path).escape_debug(),
         protocol = ?head.version,
-        client = client.map(tracing::field::display),
+        client = client.address().map(tracing::field::display),
         request_id = id.map(RequestId::as_str),
         route = tracing::field::Empty,
         code = tracing::field::Empty,

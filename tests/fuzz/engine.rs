@@ -72,6 +72,11 @@ pub(super) fn bounded<T>(len: usize, run: impl FnOnce() -> T) -> T {
 impl Target {
     /// Runs it: on one input, for a time, or as a test.
     pub(super) fn run(&self) {
+        self.run_for(SHORT);
+    }
+
+    /// The same with so many inputs as a test.
+    pub(super) fn run_for(&self, short: u64) {
         silence();
         if let Some(path) = env::var_os("POLICY_FUZZ_INPUT") {
             (self.check)(&fs::read(path).expect("an input"));
@@ -99,7 +104,7 @@ impl Target {
         let is_over = |executions: u64| match limit {
             // The clock is asked now and then.
             Some(limit) => executions.is_multiple_of(256) && begun.elapsed() >= limit,
-            None => executions >= SHORT,
+            None => executions >= short,
         };
         while !is_over(executions) {
             // Often one of the corpus, which is known to be worth it.

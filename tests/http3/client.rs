@@ -4,7 +4,7 @@
 use std::{
     fs,
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -56,6 +56,11 @@ impl Server {
     /// Asks the server to stop, as a signal would; done when it has.
     pub(crate) fn stop(mut self) -> JoinHandle<()> {
         self.running.take().expect("a server that runs").stop()
+    }
+
+    /// Where its certificate is, and that of its authority.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// How a client trusts the server.

@@ -62,40 +62,56 @@ impl Drop for Relay {
     }
 }
 
-/// A client that was here before, so that it can send at once.
-async fn known(server: &Server, relay: &Relay) -> quinn::Endpoint {
+/// A client that was here before, so that it can send at once; its handshake is held.
+async fn early(server: &Server, relay: &Relay) -> (quinn::Connection, quinn::ZeroRttAccepted) {
     let client = server.client();
     let quic = client.connect(relay.address, "localhost").unwrap();
     let mut session = Session::over(soon(quic).await.unwrap()).await;
     // The tickets are there once anything is.
     assert_eq!(session.answer(request("GET", "/early"), "").await.text(), "None");
     session.quic.close(0x100_u32.into(), b"");
-    client
+    relay.hold.send(true).unwrap();
+    let connecting = client.connect(relay.address, "localhost").unwrap();
+    connecting.into_0rtt().expect("a session to resume")
+}
+
+/// RFC 8470 5.1: a handler may ask, and a proxy has to pass it on.
+#[tokio::test]
+async fn handlers_see_what_came_early() {
+    let server = Server::start(App::new(()).routes(routes![early_field])).await;
+    let relay = Relay::start(server.address()).await;
+    let (quic, accepted) = early(&server, &relay).await;
+    let get = client::head(&client::lines("GET", "/early"));
+    let answer = client::exchange(&quic, &get).await.unwrap();
+    assert!(answer.ends_with(b"Some(\"1\")"), "{}", answer.escape_ascii());
+    relay.hold.send(false).unwrap();
+    assert!(soon(accepted).await, "early data was taken");
+    assert!(client::exchange(&quic, &get).await.unwrap().ends_with(b"None"));
 }
 
 #[tokio::test]
 async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete() {
     let server = Server::start(app()).await;
     let relay = Relay::start(server.address()).await;
-    let client = known(&server, &relay).await;
-
-    relay.hold.send(true).unwrap();
-    let connecting = client.connect(relay.address, "localhost").unwrap();
-    let (quic, accepted) = connecting.into_0rtt().expect("a session to resume");
+    let (quic, accepted) = early(&server, &relay).await;
     let raw = |method: &'static str, path: &'static str| {
         let quic = quic.clone();
         async move { client::exchange(&quic, &client::head(&client::lines(method, path))).await }
     };
-    let ((early, posted), (owned, missing)) =
-        tokio::join!(async { tokio::join!(raw("GET", "/early"), raw("POST", "/echo")) }, async {
-            tokio::join!(raw("GET", "/mine"), raw("GET", "/nowhere"))
-        },);
+    let (early, posted, owned, asking, missing) = tokio::join!(
+        raw("GET", "/hello"),
+        raw("POST", "/echo"),
+        raw("GET", "/mine"),
+        raw("GET", "/early"),
+        raw("GET", "/nowhere"),
+    );
     let text =
         |answer: Result<Vec<u8>, u64>| String::from_utf8_lossy(&answer.unwrap()).into_owned();
-    assert!(text(early).ends_with("Some(\"1\")"), "a safe method in public");
-    let (posted, owned) = (text(posted), text(owned));
+    assert!(text(early).ends_with("hello"), "a safe method in public");
+    let (posted, owned, asking) = (text(posted), text(owned), text(asking));
     assert!(posted.contains("wire.too-early"), "an unsafe method: {posted}");
     assert!(owned.contains("wire.too-early"), "of somebody's own: {owned}");
+    assert!(asking.contains("wire.too-early"), "where it might be asked who it is: {asking}");
     assert!(text(missing).contains("route.not-found"));
 
     // The same requests, once the handshake is complete.

@@ -174,6 +174,6 @@ fn status_line(answer: &[u8]) -> String {
         return String::from_utf8(value.to_vec()).unwrap();
     }
     // RFC 7541, appendix B: `4` is 011010, `3` is 011001 and `1` is 00001.
-    assert_eq!(value, [0b0110_1001, 0b1001_0000, 0b0111_1111], "`{}`", answer.escape_ascii());
+    assert_eq!(value, [0b0110_1001, 0b1001_0000, 0b1111_1111], "`{}`", answer.escape_ascii());
     "431".to_owned()
 }

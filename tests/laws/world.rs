@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    net::SocketAddr,
     panic::resume_unwind,
     sync::{Arc, Mutex},
     time::Duration,
@@ -12,7 +13,9 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
 use policy_core::browser::{self, Sent};
-use policy_server::{App, AppService, Body, CachePolicy, CorsPolicy, Isolation, Limits, Mount};
+use policy_server::{
+    App, AppService, Body, CachePolicy, CorsPolicy, Isolation, Limits, Mount, extract::PeerAddr,
+};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
@@ -214,6 +217,13 @@ impl Site {
     /// Sends what may not come from a browser.
     pub(crate) fn ask(&self, request: &Request) -> Reply {
         self.send(sent(&request.method, &request.path, &request.headers, Body::empty()))
+    }
+
+    /// Sends it over a connection from this address.
+    pub(crate) fn ask_from(&self, peer: SocketAddr, request: &Request) -> Reply {
+        let mut sent = sent(&request.method, &request.path, &request.headers, Body::empty());
+        sent.extensions_mut().insert(PeerAddr(peer));
+        self.send(sent)
     }
 
     /// Answers a browser.

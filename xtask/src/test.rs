@@ -7,7 +7,10 @@ use crate::{
     command::cargo,
     faults, project,
     run::{Run, with_env},
-    setup::{self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, NGINX, NODE, NPM, PYTHON},
+    setup::{
+        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, NGINX, NODE, NPM, PYTHON,
+        SLOWHTTPTEST,
+    },
 };
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
@@ -40,6 +43,7 @@ fn steps(run: &mut Run) -> Outcome {
             PYTHON,
             NODE,
             NPM,
+            SLOWHTTPTEST,
         ])?;
         setup::peers()
     })?;

@@ -73,6 +73,11 @@ pub struct Head<'a> {
     /// Whether an `Early-Data` field is there: the request may be one that somebody else sent
     /// before (RFC 8470 5.1).
     pub is_early: bool,
+    /// The host that the client asked for, where a trusted proxy says it. It is not read from the
+    /// request here: whom to trust, the server knows.
+    pub forwarded_host: Option<&'a str>,
+    /// The `:protocol` of an extended CONNECT (RFC 8441 4), which is no field: the server knows.
+    pub protocol: Option<&'a str>,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
     /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
@@ -99,6 +104,8 @@ impl<'a> Head<'a> {
             is_secure: false,
             is_forwarded: false,
             is_early: false,
+            forwarded_host: None,
+            protocol: None,
             has_upgrade: false,
             is_conditional: false,
             has_preference: false,
@@ -142,6 +149,17 @@ impl<'a> Head<'a> {
         self.method == Method::OPTIONS
             && self.origin != Single::Absent
             && self.request_method != Single::Absent
+    }
+
+    /// Whether this asks for a tunnel to a host and a port (RFC 9110 9.3.6), over any version.
+    pub fn is_tunnel(&self) -> bool {
+        self.method == Method::CONNECT && self.uri.scheme().is_none() && self.protocol.is_none()
+    }
+
+    /// Whether this asks for a WebSocket by an extended CONNECT (RFC 8441 5): it is for the route
+    /// that serves GET.
+    pub fn is_extended_websocket(&self) -> bool {
+        self.method == Method::CONNECT && self.protocol == Some("websocket")
     }
 
     /// Whether this opens a WebSocket from a page (RFC 6455 4.1), over HTTP/1.1 or HTTP/2.

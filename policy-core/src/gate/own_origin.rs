@@ -94,7 +94,7 @@ impl OwnOrigin {
     ///
     /// The reason to refuse the request.
     pub fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
-        let host = requested_host(head)?;
+        let host = public_host(head)?;
         match self {
             Self::Development => match is_loopback(host)? {
                 // What is malformed is so under every name.
@@ -119,10 +119,27 @@ impl OwnOrigin {
             Self::Development => {
                 let scheme: &[u8] = if head.is_secure { b"https://" } else { b"http://" };
                 let named = origin.strip_prefix(scheme);
-                named.is_some_and(|named| requested_host(head).is_ok_and(|host| named == host))
+                named.is_some_and(|named| public_host(head).is_ok_and(|host| named == host))
             }
         }
     }
+}
+
+impl<'a> Head<'a> {
+    /// The authority that the request names.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or more than one.
+    pub fn authority(&self) -> Result<&'a [u8], Refusal> {
+        requested_host(self)
+    }
+}
+
+/// What the client asked for, where a trusted proxy says it; the request names a host anyway.
+fn public_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
+    let named = requested_host(head)?;
+    Ok(head.forwarded_host.map_or(named, str::as_bytes))
 }
 
 /// The authority that the request is for: that of an absolute target, else the Host field.

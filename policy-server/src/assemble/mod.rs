@@ -32,6 +32,7 @@ use crate::{
     handler::{BoxFuture, Call, Description},
     health::{Probe, Readiness},
     mount::{Mount, SharedService},
+    proxies::TrustedProxies,
     route::Route,
     router::{AddError, Router, RouterBuilder},
     rules::Rules,
@@ -39,6 +40,7 @@ use crate::{
     scope::Scope,
     serve::Settings,
     source::CorsSource,
+    tunnel::{OpenTunnels, Tunnel},
 };
 
 pub(crate) use plan::Plan;
@@ -61,6 +63,17 @@ pub(crate) struct Assembled<S> {
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
     pub(crate) guard: Arc<Guard>,
+    pub(crate) proxies: Option<TrustedProxies>,
+    pub(crate) tunnel: Option<AssembledTunnel>,
+    /// Whether TRACE is answered.
+    pub(crate) traces: bool,
+}
+
+/// The tunnel of an app that passed every check.
+pub(crate) struct AssembledTunnel {
+    pub(crate) opens: Arc<OpenTunnels>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) guard: RouteGuard,
 }
 
 /// One route of an app that passed every check.
@@ -204,7 +217,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         assembler.mount(mounted, Target::Service(service), &mut router, &mut routes);
     }
     #[cfg(feature = "proxy")]
-    for proxy in app.proxies {
+    for proxy in app.upstreams {
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
                 let Proxy { prefix, methods, defaults, .. } = proxy;
@@ -220,6 +233,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         assembler.probe(path, probe, &readiness, &mut router, &mut routes);
     }
     let (unknown, outside) = assembler.without_route();
+    let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
     let mut problems = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| {
@@ -227,6 +241,10 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         StartProblem::Rule { place, rule, value }
     }));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
+    let proxies = app.proxies.and_then(|proxies| {
+        let checked = proxies.check();
+        checked.map_err(|found| problems.extend(found)).ok()
+    });
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
@@ -245,6 +263,9 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
         request_ids: app.request_ids,
         access_log: app.access_log,
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
+        proxies,
+        tunnel,
+        traces: app.traces,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
@@ -476,6 +497,38 @@ impl Assembler<'_> {
             self.problems.push(StartProblem::setting(place, error.to_string()));
             RouteGuard::public()
         })
+    }
+
+    /// The tunnel, unless there is something wrong with it.
+    fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<AssembledTunnel> {
+        let place = "App::tunnel";
+        let mut guard = RouteGuard::public();
+        if let Some(callers) = tunnel.callers() {
+            // No page sends CONNECT, and one that does is refused.
+            let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
+            let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
+            if callers.scheme.is_some() && scheme.is_none() {
+                self.rule(place, Rule::SchemeMissing, "CONNECT");
+            }
+            if callers.scheme.is_none() && !self.known.tokens {
+                self.rule(place, Rule::TokensMissing, "CONNECT");
+            }
+            let violations = violations_of_callers(&auth, &csrf, None);
+            self.errors(place, violations.map(|found| (found.rule, found.value)));
+            match RouteGuard::new(auth, csrf, scheme) {
+                Ok(checked) => guard = checked,
+                Err(error) => self.problems.push(StartProblem::setting(place, error.to_string())),
+            }
+        }
+        match tunnel.check() {
+            Ok(opens) => {
+                Some(AssembledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
+            }
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
     }
 
     fn mount<S>(

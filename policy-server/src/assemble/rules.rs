@@ -194,7 +194,11 @@ impl<'a> Assembler<'a> {
         true
     }
 
-    fn errors<'v>(&mut self, place: &str, violations: impl Iterator<Item = (Rule, &'v str)>) {
+    pub(super) fn errors<'v>(
+        &mut self,
+        place: &str,
+        violations: impl Iterator<Item = (Rule, &'v str)>,
+    ) {
         for (rule, value) in violations.filter(|(rule, _)| rule.severity() == Severity::Error) {
             self.rule(place, rule, value);
         }

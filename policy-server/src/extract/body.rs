@@ -117,6 +117,7 @@ mod tests {
     use http_body_util::Limited;
 
     use super::*;
+    use crate::client::Client;
 
     /// A body that arrives in these pieces.
     struct Pieces(std::vec::IntoIter<Result<&'static str, io::Error>>);
@@ -161,7 +162,8 @@ mod tests {
         let large = || Request::new(Body::from(vec![0; 2_097_153]));
         assert!(matches!(read(large()).await, Err(BodyRejection::TooLarge)));
         let mut inside = large();
-        let context = Context { peer: None, route: "/".into(), handler: "test", auth: None };
+        let client = Client::new(None);
+        let context = Context { client, route: "/".into(), handler: "test", auth: None };
         inside.extensions_mut().insert(context);
         assert_eq!(read(inside).await.unwrap().len(), 2_097_153);
     }

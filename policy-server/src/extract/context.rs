@@ -1,11 +1,11 @@
 //! What the dispatcher leaves in a request for extractors.
 
-use std::{error::Error, fmt, net::SocketAddr, sync::Arc};
+use std::{error::Error, fmt, sync::Arc};
 
 use http::Extensions;
 
 use super::rejection::rejection;
-use crate::{guard::RequestAuth, problem::Problem};
+use crate::{client::Client, guard::RequestAuth, problem::Problem};
 
 /// The route that was found for a request and the connection that brought it; an extension of
 /// every request that reaches a handler with extractors.
@@ -13,8 +13,8 @@ use crate::{guard::RequestAuth, problem::Problem};
 /// Where it is, the body is already limited to what the app allows.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
-    /// The other end of the connection; none where there is no connection, as in tests.
-    pub(crate) peer: Option<SocketAddr>,
+    /// Who sent it, and over which connection.
+    pub(crate) client: Client,
     /// The path template, with the prefix of its scope.
     pub(crate) route: Arc<str>,
     /// The path of the handler function.
@@ -29,9 +29,9 @@ impl Context {
     }
 }
 
-/// Why there is no [`MatchedRoute`](super::MatchedRoute) or [`PeerAddr`](super::PeerAddr), or no
-/// [`RequestId`](crate::RequestId): an
-/// error in how the service is put together, answered with 500 and logged.
+/// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr),
+/// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): an error in how the service
+/// is put together, answered with 500 and logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextRejection {

@@ -19,12 +19,14 @@
 //! | [`Accept`] | which media types the client would like to have | |
 //! | [`Preconditions`] | what the request assumes about the state that it changes | |
 //! | [`CspNonce`] | the nonce of the page's Content-Security-Policy | |
+//! | [`ClientAddr`] | the address that the request came from | |
 //! | [`PeerAddr`] | who holds the other end of the connection | |
 //!
 //! A handler that wants to answer a failure itself takes `Result<Json<T>, JsonRejection>`.
 
 mod accept;
 mod body;
+mod client_addr;
 mod context;
 mod csp_nonce;
 mod form;
@@ -47,6 +49,7 @@ mod wrapper;
 pub use accept::{Accept, Chosen};
 pub use body::BodyRejection;
 pub(crate) use body::collect;
+pub use client_addr::ClientAddr;
 pub(crate) use context::Context;
 pub use context::ContextRejection;
 pub use csp_nonce::CspNonce;

@@ -8,10 +8,12 @@ use http::request::Parts;
 use super::context::{Context, ContextRejection};
 
 /// The address at the other end of the connection: the client's, or that of the proxy in front
-/// of the server. No header of the request is asked for it.
+/// of the server. No header of the request is asked for it; [`ClientAddr`](super::ClientAddr) is
+/// who sent the request.
 ///
 /// Requests of the test client come over no socket, and neither do those to an app that runs
-/// inside of another server; there it fails with 500, and `Option<PeerAddr>` is `None`.
+/// inside of another server, unless that leaves a `PeerAddr` in the extensions of the request; there
+/// it fails with 500, and `Option<PeerAddr>` is `None`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -38,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PeerAddr {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::of(&parts.extensions)?;
-        context.peer.map(Self).ok_or(ContextRejection::NoPeer)
+        context.client.peer().map(Self).ok_or(ContextRejection::NoPeer)
     }
 }
 

@@ -59,9 +59,12 @@ pub(super) fn tie(
     guard: &Arc<Guard>,
     principal: Option<&Principal>,
     session: Option<&Arc<Record>>,
+    is_connect: bool,
     response: Response,
 ) -> Response {
-    let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let status = response.status();
+    let is_upgrade =
+        status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success());
     // What is there already is sent at once.
     if !is_upgrade && response.body().size_hint().exact().is_some() {
         return response;
@@ -78,6 +81,24 @@ pub(super) fn tie(
         return response;
     }
     response.map(|body| Body::new(Tied { body, ended: Some(ended) }))
+}
+
+/// Done when the credential of this principal ends, or the server does.
+pub(super) fn until_ended(
+    guard: &Arc<Guard>,
+    principal: Option<&Principal>,
+) -> impl Future<Output = ()> + Send + use<> {
+    let (credential, guard) = (principal.and_then(Credential::of), Arc::clone(guard));
+    let end_of_service = guard.endings.end_of_service();
+    async move {
+        match credential {
+            None => end_of_service.await,
+            Some(credential) => select! {
+                () = credential.ended(guard) => (),
+                () = end_of_service => (),
+            },
+        }
+    }
 }
 
 impl Credential {

@@ -10,7 +10,7 @@ use std::{
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName,
+    HeaderMap, HeaderName, Method,
     header::{COOKIE, SET_COOKIE},
 };
 use policy_core::{
@@ -43,6 +43,8 @@ pub(crate) struct RequestAuth {
     is_ambient: bool,
     takes_token: bool,
     provenance: Provenance,
+    /// Whether the connection, or a stream of it, is to become something else than HTTP.
+    is_connect: bool,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
     pub(super) form_token: OnceLock<Vec<u8>>,
@@ -77,6 +79,7 @@ impl RequestAuth {
             is_ambient: route.is_ambient(),
             takes_token: route.takes_token(),
             provenance,
+            is_connect: head.method == Method::CONNECT,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
             principal: OnceLock::new(),
@@ -91,6 +94,11 @@ impl RequestAuth {
     /// Who sent the request, if anybody is known to have.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.get()
+    }
+
+    /// Done when the credential of who sent the request ends, or the server does.
+    pub(crate) fn until_ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        lasting::until_ended(&self.guard, self.principal())
     }
 
     /// The session that the cookie names, not loaded yet.
@@ -229,7 +237,9 @@ impl RequestAuth {
             return (response, happened);
         }
         let record = session.and_then(|session| session.record());
-        (lasting::tie(&self.guard, self.principal(), record, response), happened)
+        let response =
+            lasting::tie(&self.guard, self.principal(), record, self.is_connect, response);
+        (response, happened)
     }
 }
 

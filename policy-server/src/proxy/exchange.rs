@@ -1,6 +1,6 @@
 //! One request and its answer.
 
-use std::{error::Error, future::ready, io, net::SocketAddr, pin::pin, sync::Arc};
+use std::{error::Error, future::ready, io, pin::pin, sync::Arc};
 
 use axum_core::{
     body::Body,
@@ -37,7 +37,7 @@ use super::{
     connection::Usage,
     websocket,
 };
-use crate::{assemble::Assembled, handler::BoxFuture, problem::Problem};
+use crate::{assemble::Assembled, client, handler::BoxFuture, problem::Problem};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
@@ -48,7 +48,7 @@ pub(crate) fn forward<S>(
     app: &Assembled<S>,
     gateway: &Arc<Gateway>,
     request: Request<Body>,
-    peer: Option<SocketAddr>,
+    asking: &client::Client,
 ) -> BoxFuture {
     let target = match request.uri().path_and_query().map(|path| gateway.mapping.target(path)) {
         Some(Ok(target)) => target,
@@ -65,7 +65,7 @@ pub(crate) fn forward<S>(
         fields.insert(COOKIE, cookies);
     }
     frame(&parts.headers, &body, &mut fields);
-    sender(&app.own_origin, &parts, peer).write(&mut fields);
+    sender(&app.own_origin, &parts, asking).write(&mut fields);
     let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
     if upgrade.is_some() {
         fields.insert(CONNECTION, UPGRADES);
@@ -106,18 +106,19 @@ fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
 fn sender<'a>(
     own: &'a OwnOrigin,
     parts: &'a request::Parts,
-    peer: Option<SocketAddr>,
+    asking: &client::Client,
 ) -> Sender<'a> {
-    let (host, scheme) = match own {
-        OwnOrigin::Public(origin) => (origin.authority(), "https"),
+    let host = match own {
+        OwnOrigin::Public(origin) => origin.authority(),
         // A loopback host, which a gate has looked at.
         OwnOrigin::Development => {
             let named = || parts.headers.get(HOST)?.to_str().ok();
             let host = parts.uri.authority().map(http::uri::Authority::as_str).or_else(named);
-            (host.unwrap_or("localhost"), "http")
+            host.unwrap_or("localhost")
         }
     };
-    Sender { client: peer.map(|peer| peer.ip()), host, scheme, version: parts.version }
+    let scheme = if asking.is_secure(own) { "https" } else { "http" };
+    Sender { client: asking.address(), host, scheme, version: parts.version }
 }
 
 /// A request as the upstream gets it.

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     future::poll_fn,
+    io,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
@@ -34,12 +35,17 @@ use super::{
     executor::{StreamExecutor, WithStreams},
     listen::Role,
     peer::Peer,
+    proxy_protocol,
     settings::Settings,
     shutdown::{Phase, Shutdown},
     socket::Socket,
     watched::Watched,
+    websocket::{Opened, Stream, is_connect},
 };
-use crate::{guard::UntilEnded, response_future::ResponseFuture, service::AppService};
+use crate::{
+    guard::UntilEnded, proxies::TrustedProxies, response_future::ResponseFuture,
+    service::AppService,
+};
 
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -57,14 +63,20 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
     // Answers are written whole; waiting to fill a segment only delays them.
     let _ = stream.set_nodelay(true);
     let established = tokio::select! {
-        established = establish(stream, &role) => established,
+        established = establish(stream, address, &role, app.proxies.as_ref()) => established,
         () = sleep(settings.header_timeout) => None,
         () = shutdown.left(Phase::Serve) => None,
     };
-    let Some((socket, protocol)) = established else { return };
-    let peer = Peer { address, is_tls: socket.is_tls() };
+    let Some(Established { client, socket, protocol }) = established else { return };
+    let peer = Peer { address, client, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::default());
-    let service = ConnectionService { app: service, role, peer, activity: Arc::clone(&activity) };
+    let service = ConnectionService {
+        app: service,
+        role,
+        peer,
+        activity: Arc::clone(&activity),
+        shutdown: shutdown.clone(),
+    };
     let io = Watched::new(socket, Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
@@ -96,17 +108,38 @@ pub(super) enum Protocol {
     Http2,
 }
 
-/// What comes before HTTP: TLS where the listener speaks it, and which version of HTTP follows.
-/// `None` if the client speaks something else, or goes away.
-async fn establish(stream: TcpStream, role: &Role) -> Option<(Socket, Protocol)> {
-    match role {
+/// A connection on which HTTP can begin.
+struct Established {
+    /// For whom a proxy speaks.
+    client: Option<SocketAddr>,
+    socket: Socket,
+    protocol: Protocol,
+}
+
+/// What comes before HTTP: the header of a proxy that sends one, TLS where the listener speaks it,
+/// and which version of HTTP follows. `None` if the other end speaks something else, or goes away.
+async fn establish(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    role: &Role,
+    proxies: Option<&TrustedProxies>,
+) -> Option<Established> {
+    let mut client = None;
+    if proxies.is_some_and(|proxies| proxies.sends_header(address.ip())) {
+        let taken = proxy_protocol::take(&mut stream).await;
+        let no_header =
+            |error: &io::Error| tracing::debug!(%error, "no header of the PROXY protocol");
+        client = taken.inspect_err(no_header).ok()?;
+    }
+    let (socket, protocol) = match role {
         #[cfg(feature = "tls")]
-        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await,
+        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await?,
         _ => {
             let protocol = by_first_bytes(&stream).await?;
-            Some((Socket::Tcp(stream), protocol))
+            (Socket::Tcp(stream), protocol)
         }
-    }
+    };
+    Some(Established { client, socket, protocol })
 }
 
 /// Looks at the first bytes without taking them.
@@ -265,6 +298,7 @@ struct ConnectionService<S> {
     role: Arc<Role>,
     peer: Peer,
     activity: Arc<Activity>,
+    shutdown: Shutdown,
 }
 
 impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<S> {
@@ -272,8 +306,9 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     type Error = Infallible;
     type Future = OpenResponse;
 
-    fn call(&self, request: Request<Incoming>) -> OpenResponse {
+    fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
+        let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
         let response = match &*self.role {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
@@ -285,9 +320,20 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
             response,
             open,
             activity,
+            stream,
             #[cfg(feature = "http3")]
             alternative,
         }
+    }
+}
+
+impl<S> ConnectionService<S> {
+    /// The stream of HTTP/2 that a request becomes if its answer says so.
+    fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
+        let opened = Opened::new(self.activity.begin_request());
+        let stream = Stream::of(request, &opened, &self.shutdown);
+        request.extensions_mut().insert(opened);
+        stream
     }
 }
 
@@ -299,6 +345,7 @@ struct OpenResponse {
     /// What it says of HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
+    stream: Option<Box<Stream>>,
 }
 
 impl Future for OpenResponse {
@@ -310,6 +357,9 @@ impl Future for OpenResponse {
         let response = announced(response, self.alternative.take());
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
+        }
+        if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
+            stream.begin(&response);
         }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))

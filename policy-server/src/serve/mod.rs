@@ -9,6 +9,7 @@ mod http2;
 mod http3;
 mod listen;
 mod peer;
+mod proxy_protocol;
 #[cfg(feature = "tls")]
 mod redirect;
 mod settings;
@@ -19,6 +20,7 @@ mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod watched;
+mod websocket;
 
 use std::{fmt, net::SocketAddr, slice, sync::Arc};
 
@@ -32,6 +34,7 @@ use tokio::{
 
 pub(crate) use peer::Peer;
 pub use settings::Settings;
+pub(crate) use websocket::Opened;
 
 use crate::{
     endings::Ended,

@@ -7,6 +7,8 @@ use std::net::SocketAddr;
 pub(crate) struct Peer {
     /// Its address: the client's, or that of a proxy in front of this server.
     pub(crate) address: SocketAddr,
+    /// The client's, where a trusted proxy says it in a header of the PROXY protocol.
+    pub(crate) client: Option<SocketAddr>,
     /// Whether TLS is spoken with it.
     pub(crate) is_tls: bool,
 }

@@ -32,7 +32,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         let mut app = app;
         #[cfg(feature = "tls")]
         let listeners = match app.tls.take() {
-            Some(tls) => start.with_tls(tls, address, &app.settings).await,
+            Some(tls) => start.with_tls(tls, address).await,
             None => start.plain(address).await,
         };
         #[cfg(not(feature = "tls"))]
@@ -125,7 +125,7 @@ impl Start {
     }
 
     #[cfg(feature = "tls")]
-    async fn with_tls(&mut self, tls: Tls, address: &str, settings: &Settings) -> Listeners {
+    async fn with_tls(&mut self, tls: Tls, address: &str) -> Listeners {
         #[cfg(feature = "http3")]
         let is_http3 = tls.http3;
         let Tls { source, reload, redirect, .. } = tls;
@@ -149,7 +149,7 @@ impl Start {
         };
         #[cfg(feature = "http3")]
         let (listener, role) = if is_http3 {
-            match self.with_http3(certificates, listener, address, settings).await {
+            match self.with_http3(certificates, listener, address).await {
                 Some(listening) => listening,
                 None => return Vec::new(),
             }
@@ -171,14 +171,13 @@ impl Start {
         certificates: Arc<Certificates>,
         mut listener: Listener,
         address: &str,
-        settings: &Settings,
     ) -> Option<(Listener, Role)> {
         const ATTEMPTS: u32 = 10;
         let mut attempts = if address.ends_with(":0") { ATTEMPTS } else { 1 };
         loop {
             attempts -= 1;
             let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
-            match Http3::bind(listener.address, tls, settings) {
+            match Http3::bind(listener.address, tls, &self.settings) {
                 Ok(http3) => {
                     let role = Role::tls(certificates).with(http3.alternative());
                     self.http3 = Some(http3);

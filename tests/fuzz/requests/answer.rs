@@ -3,15 +3,15 @@
 
 /// An answer, of which everything was found to be well-formed.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) fields: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Why bytes are no answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The end is missing.
     Unfinished,
     Wrong(String),
@@ -56,13 +56,13 @@ const SINGLE: [&str; 28] = [
 ];
 
 impl Answer {
-    pub(super) fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|field| field.0 == name).map(|field| &*field.1)
     }
 
     /// The answer that `bytes` begin with, and what follows it. `bytes` are all that came on a
     /// connection after the answer before.
-    pub(super) fn read(bytes: &[u8], is_of_head: bool) -> Result<(Self, &[u8]), Fault> {
+    pub(crate) fn read(bytes: &[u8], is_of_head: bool) -> Result<(Self, &[u8]), Fault> {
         let Some(end) = find(bytes, b"\r\n\r\n") else { return Err(Unfinished) };
         let (head, rest) = (&bytes[..end], &bytes[end + 4..]);
         let mut lines = split(head);

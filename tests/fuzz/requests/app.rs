@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tower::service_fn;
 
 /// The most bytes of a body, but for one route.
-pub(super) const BODY: usize = 2_000;
+pub(crate) const BODY: usize = 2_000;
 
 const SHARED: CorsPolicy =
     CorsPolicy::origins(&["https://app.shop.example", "https://*.partner.example"])
@@ -193,7 +193,7 @@ pub(super) async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issue
     tokens.issue(&Identity::new("ada").scopes(["read"]))
 }
 
-pub(super) fn app() -> App<()> {
+pub(crate) fn app() -> App<()> {
     let files = service_fn(async |request: http::Request<Body>| {
         let path = request.uri().path().to_owned();
         Ok::<_, Infallible>(http::Response::new(path))

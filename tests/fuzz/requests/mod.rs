@@ -22,7 +22,8 @@ use tokio::{
 };
 
 use crate::random::Random;
-use answer::{Answer, Fault};
+pub(super) use answer::{Answer, Fault};
+pub(super) use app::app;
 use generate::{Credentials, Sent};
 
 /// How many requests are answered as a test.
@@ -172,7 +173,7 @@ fn every_request_gets_an_answer_that_is_http() {
 }
 
 async fn run(count: usize, seed: u64) {
-    let server = app::app().bind("127.0.0.1:0").await.expect("an app that starts");
+    let server = app().bind("127.0.0.1:0").await.expect("an app that starts");
     let address = server.local_addr();
     tokio::spawn(server.run_until(std::future::pending()));
     let mut random = Random(seed);

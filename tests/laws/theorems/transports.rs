@@ -1,9 +1,9 @@
 //! What of a request changes nothing: where it says that it came from, and how it was sent.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header::HOST};
-use policy_server::{App, Body, Clock, Limits, Rate};
+use policy_server::{App, Body, Clock, Limits, Proxies, Rate};
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 
 use super::met;
@@ -11,7 +11,7 @@ use crate::{
     exchange::Request,
     generate,
     law::{Judged, holds},
-    world::{OWN, Plan, Reply, Site, World, is_routed},
+    world::{Call, OWN, Plan, Reply, Site, World, is_routed},
 };
 
 /// What proxies say of those whose requests they hand on.
@@ -33,22 +33,74 @@ const FORWARDED: &[(&str, &str)] = &[
     ("via", "1.1 evil.test"),
 ];
 
+/// The proxies that an app stands behind, if it does, and a peer that is none of them.
+#[derive(Clone, Copy, Debug)]
+enum Front {
+    None,
+    Forwarded,
+    XForwarded,
+    XForwardedWithHost,
+    ProxyProtocol,
+}
+
+const STRANGER: &str = "192.0.2.200:4711";
+
+impl Front {
+    fn of(self, app: App<()>) -> App<()> {
+        let proxies = Proxies::new(["10.0.0.0/8", "192.0.2.128/26", "2001:db8::/32", "::1"]);
+        match self {
+            Self::None => app,
+            Self::Forwarded => app.behind(proxies.forwarded()),
+            Self::XForwarded => app.behind(proxies.x_forwarded()),
+            Self::XForwardedWithHost => app.behind(proxies.x_forwarded_with_host()),
+            Self::ProxyProtocol => app.behind(proxies.proxy_protocol()),
+        }
+    }
+}
+
+fn any_front() -> impl Strategy<Value = Front> {
+    prop::sample::select(vec![
+        Front::None,
+        Front::Forwarded,
+        Front::XForwarded,
+        Front::XForwardedWithHost,
+        Front::ProxyProtocol,
+    ])
+}
+
+fn is_forwarding(name: &str) -> bool {
+    name.starts_with("x-forwarded-") || name == "forwarded"
+}
+
+/// What a handler saw of a request but for fields that are nobody's: those it may read as it
+/// likes.
+fn seen(mut call: Call) -> (Method, String, HeaderMap) {
+    for (name, _) in FORWARDED.iter().filter(|(name, _)| !is_forwarding(name)) {
+        call.headers.remove(*name);
+    }
+    (call.method, call.path, call.headers)
+}
+
 /// T20, no forgery of proxies. What a peer says that only a proxy could know changes nothing: not
-/// the host that is asked, not the own origin, not the address that its rate is counted for. In
-/// development, where nobody knows whether a proxy is in front, it is refused with 421.
+/// the host that is asked, not the own origin, not the address that its rate is counted for, not
+/// what a handler sees; whatever proxies the app stands behind, as long as the peer is none of
+/// them. In development, where nobody knows whether a proxy is in front, it is refused with 421.
 #[test]
 fn t20_what_a_peer_says_of_itself_changes_nothing() {
     let forged = vec(subsequence(FORWARDED, 1..4), 3);
-    let cases = (generate::exchange(), forged, prop::bool::weighted(0.2));
-    holds("T20", 40, cases, |((world, request), forged, is_development)| {
+    let cases = (generate::exchange(), forged, any_front(), prop::bool::weighted(0.2));
+    holds("T20", 40, cases, |((world, mut request), forged, front, is_development)| {
+        // The law is about the fields that are added.
+        request.headers.remove("x-forwarded-host");
+        request.headers.remove("forwarded");
         if is_development {
-            return refused_in_development(&world, request, &forged[0]);
+            return refused_in_development(&world, request, &forged[0], front);
         }
         let clock = Clock::at(1_800_000_000);
         let limits = Limits::NONE.rate(Rate::per_minute(2));
         let app = App::new(()).clock(clock.clone()).limits(limits);
-        let site = Site::with(&world, app.public_origin(OWN));
-        let answers = |is_forged: bool| -> Vec<Reply> {
+        let site = Site::with(&world, front.of(app.public_origin(OWN)));
+        let answers = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
             // Whatever was counted is forgotten.
             clock.advance(Duration::from_secs(600));
             let sent = forged.iter().map(|fields| {
@@ -56,13 +108,13 @@ fn t20_what_a_peer_says_of_itself_changes_nothing() {
                 for (name, value) in fields.iter().filter(|_| is_forged) {
                     request.headers.append(*name, HeaderValue::from_static(value));
                 }
-                site.ask(&request)
+                site.ask_from(STRANGER.parse::<SocketAddr>().expect("an address"), &request)
             });
-            sent.collect()
+            (sent.collect(), site.calls().into_iter().map(seen).collect())
         };
         let honest = answers(false);
         prop_assert_eq!(&answers(true), &honest);
-        let is_counted = honest.last().is_some_and(|reply| reply.status == 429);
+        let is_counted = honest.0.last().is_some_and(|reply| reply.status == 429);
         met(is_counted || request.is_preflight())
     });
 }
@@ -71,19 +123,48 @@ fn refused_in_development(
     world: &World,
     mut request: Request,
     forged: &[(&'static str, &'static str)],
+    front: Front,
 ) -> Judged {
-    let site = Site::with(world, App::new(()));
+    let site = Site::with(world, front.of(App::new(())));
     request.headers.insert(HOST, HeaderValue::from_static("localhost"));
     for (name, value) in forged {
         request.headers.append(*name, HeaderValue::from_static(value));
     }
-    let is_told =
-        |(name, _): &(&str, &str)| name.starts_with("x-forwarded-") || *name == "forwarded";
-    let is_due = forged.iter().any(is_told);
-    let answer = site.ask(&request);
+    let is_due = forged.iter().any(|(name, _)| is_forwarding(name));
+    let answer = site.ask_from(STRANGER.parse().expect("an address"), &request);
     prop_assert_eq!(answer.status == 421, is_due, "{:?}", answer);
     prop_assert!(!is_due || site.calls().is_empty());
     met(is_due)
+}
+
+/// The same fields of a proxy that the app stands behind do change something, one way at a time:
+/// so the law above is about more than fields that nobody reads.
+#[test]
+fn what_a_proxy_says_counts() {
+    let world = World::default();
+    let request = Request::new(Method::GET, "/nowhere");
+    for (front, field, value, is_heard) in [
+        (Front::Forwarded, "forwarded", "for=192.0.2.1;proto=http", true),
+        (Front::Forwarded, "forwarded", "for=192.0.2.1;host=evil.test", true),
+        (Front::Forwarded, "x-forwarded-proto", "http", false),
+        (Front::XForwarded, "x-forwarded-proto", "http", true),
+        (Front::XForwarded, "x-forwarded-host", "evil.test", false),
+        (Front::XForwarded, "forwarded", "for=192.0.2.1;proto=http", false),
+        (Front::XForwardedWithHost, "x-forwarded-host", "evil.test", true),
+        (Front::ProxyProtocol, "x-forwarded-proto", "http", false),
+        (Front::None, "x-forwarded-proto", "http", false),
+    ] {
+        let site = Site::with(&world, front.of(App::new(()).public_origin(OWN)));
+        let mut request = request.clone();
+        request.headers.insert(field, HeaderValue::from_static(value));
+        for (peer, is_proxy) in
+            [("10.1.2.3:1", true), ("[::ffff:10.1.2.3]:1", true), (STRANGER, false)]
+        {
+            let status = site.ask_from(peer.parse().expect("an address"), &request).status;
+            let want = if is_heard && is_proxy { 421 } else { 404 };
+            assert_eq!(status, want, "{front:?} {field} from {peer}");
+        }
+    }
 }
 
 /// Lists that a client may send as one line or as several.

@@ -102,7 +102,7 @@ pub(super) async fn serve<S: Send + Sync + 'static>(
             },
             in_time = &mut confirmed, if handshake.is_some() => {
                 handshake = None;
-                if !in_time.unwrap_or(false) {
+                if in_time.is_err() {
                     break;
                 }
             }

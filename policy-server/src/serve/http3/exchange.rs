@@ -85,7 +85,7 @@ impl<S: Send + Sync + 'static> Common<S> {
             return answer.stream.stop_stream(Code::H3_MESSAGE_ERROR);
         }
         let is_head = head.method == Method::HEAD;
-        let peer = Peer { address: self.quic.remote_address(), is_tls: true };
+        let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let Ok(response) = self.serving.service.respond(request, Some(peer)).await;
@@ -126,6 +126,9 @@ const CONNECTION_FIELDS: [HeaderName; 5] = [
     TE,
 ];
 
+/// As much as goes out before it is noted that the client takes something.
+const PART: usize = 64 * 1024;
+
 /// The way back to the client.
 struct Answer {
     stream: RequestStream<Outbound, Bytes>,
@@ -160,11 +163,13 @@ impl Answer {
                 return Ok(());
             };
             match frame.into_data() {
-                Ok(data) if data.is_empty() => (),
-                Ok(data) => {
-                    let len = data.len();
-                    self.stream.send_data(data).await?;
-                    self.activity.wrote(len);
+                Ok(mut data) => {
+                    while !data.is_empty() {
+                        let part = data.split_to(data.len().min(PART));
+                        let length = part.len();
+                        self.stream.send_data(part).await?;
+                        self.activity.wrote(length);
+                    }
                 }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {

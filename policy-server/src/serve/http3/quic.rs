@@ -126,7 +126,8 @@ impl quic::Connection<Bytes> for Transport {
         context: &mut Context<'_>,
     ) -> Poll<Result<Inbound, ConnectionErrorIncoming>> {
         let stream = ready!(poll_stream(&mut self.incoming, context))?;
-        Poll::Ready(Ok(Inbound::new(stream, Guard::Unknown(Vec::new()), Arc::default())))
+        let guard = Guard::Unknown(Vec::new(), self.connection.clone());
+        Poll::Ready(Ok(Inbound::new(stream, guard, Arc::default())))
     }
 
     fn poll_accept_bidi(
@@ -276,7 +277,7 @@ pub(super) struct Inbound {
 enum Guard {
     Frames(Frames),
     /// A stream in one direction, with what came of its type (RFC 9114 6.2).
-    Unknown(Vec<u8>),
+    Unknown(Vec<u8>, quinn::Connection),
     /// Nothing: the library does not read on.
     Nothing,
 }
@@ -305,11 +306,14 @@ impl Inbound {
                         return Poll::Ready(Err(Failure::Fault(fault)));
                     }
                 },
-                Guard::Unknown(kind) => {
+                Guard::Unknown(kind, connection) => {
                     let missing = kind.first().map_or(1, |first| 1_usize << (first >> 6));
                     let part = self.unread.split_to(self.unread.len().min(missing - kind.len()));
                     kind.extend_from_slice(&part);
                     if let Some(value) = varint(&mut &kind[..]) {
+                        if value == PUSH_STREAM {
+                            connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"a push");
+                        }
                         let kind = Bytes::from(std::mem::take(kind));
                         self.guard = if value == CONTROL_STREAM {
                             Guard::Frames(Frames::new(Purpose::Control, 0))
@@ -334,7 +338,7 @@ impl Inbound {
                     self.is_over = true;
                     let cut_off = match &mut self.guard {
                         Guard::Frames(frames) => frames.end(),
-                        Guard::Unknown(_) | Guard::Nothing => None,
+                        Guard::Unknown(..) | Guard::Nothing => None,
                     };
                     return Poll::Ready(Ok(cut_off));
                 }
@@ -354,6 +358,8 @@ impl Inbound {
 
 /// The control stream of RFC 9114 6.2.1.
 const CONTROL_STREAM: u64 = 0x00;
+/// That of a push, which only a server may open (RFC 9114 6.2.2).
+const PUSH_STREAM: u64 = 0x01;
 
 impl quic::RecvStream for Inbound {
     type Buf = Bytes;

@@ -1,0 +1,317 @@
+//! The fields in which proxies say who sent a request.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, header::FORWARDED};
+
+use super::{
+    element::elements,
+    network::{Network, any_contains},
+};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// What trusted proxies say about a request that they passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statement<'a> {
+    /// Who sent it, as far as that is known: the first address outside of the trusted networks,
+    /// or the last one inside. None where they say nothing, or hide it.
+    pub client: Option<Node>,
+    /// The scheme of what the client asked for.
+    pub scheme: Option<Scheme>,
+    /// The host that the client asked for. It is checked by nobody yet; empty where it is no
+    /// text.
+    pub host: Option<&'a str>,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// Its address. An IPv4 address is one, however it was written.
+    pub address: IpAddr,
+    /// Its port, where that is said.
+    pub port: Option<u16>,
+}
+
+/// The scheme of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// `https`
+    Https,
+    /// `http`, and everything else that is not `https`.
+    Other,
+}
+
+/// Whether a field is one of those in which proxies say who sent a request: `Forwarded` and all
+/// whose names begin with `X-Forwarded-`.
+pub fn is_forwarding(name: &HeaderName) -> bool {
+    *name == FORWARDED || name.as_str().starts_with("x-forwarded-")
+}
+
+/// Reads `Forwarded` (RFC 7239), of a request that came from one of the trusted networks.
+///
+/// The last element was written by the peer, so it can be believed; it says who sent the request
+/// to the peer. If that is a trusted proxy as well, the element before can be believed, too. The
+/// walk ends at the first address that is not trusted, or that is none (`unknown`, an obfuscated
+/// one, or a line that breaks the grammar).
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, header::FORWARDED};
+/// use policy_core::forwarded::{Network, Scheme, forwarded};
+///
+/// let mut headers = HeaderMap::new();
+/// let line = "for=203.0.113.7, for=192.0.2.1;proto=https;host=a.example, for=10.0.0.1;proto=http";
+/// headers.insert(FORWARDED, HeaderValue::from_static(line));
+/// let said = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]);
+/// // What stands in front of it, the client wrote itself.
+/// assert_eq!(said.client.unwrap().address.to_string(), "192.0.2.1");
+/// assert_eq!(said.scheme, Some(Scheme::Https));
+/// assert_eq!(said.host, Some("a.example"));
+/// # Ok::<(), policy_core::Rule>(())
+/// ```
+pub fn forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network]) -> Statement<'a> {
+    let mut said = Statement::default();
+    for line in headers.get_all(FORWARDED).iter().rev() {
+        let Some(elements) = line.to_str().ok().and_then(elements) else { return said };
+        for element in elements.into_iter().rev() {
+            // Whoever wrote this is trusted: they are the peer, or stand in the element before.
+            said.scheme = element.proto.map(Scheme::of);
+            said.host = element.host;
+            let Some(node) = element.r#for.and_then(Node::of_forwarded) else { return said };
+            said.client = Some(node);
+            if !any_contains(trusted, node.address) {
+                return said;
+            }
+        }
+    }
+    said
+}
+
+/// Reads `X-Forwarded-For` and `X-Forwarded-Proto`, of a request that came from one of the
+/// trusted networks, and `X-Forwarded-Host` where `hosts` says so.
+///
+/// Of the addresses, the walk is that of [`forwarded`]. The other two are fields of their own,
+/// and nothing ties their values to an address: of several values the last counts, which the
+/// peer itself wrote.
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue};
+/// use policy_core::forwarded::{Hosts, Network, Scheme, x_forwarded};
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
+/// headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+/// let said = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored);
+/// assert_eq!(said.client.unwrap().address.to_string(), "192.0.2.1");
+/// assert_eq!(said.scheme, Some(Scheme::Https));
+/// # Ok::<(), policy_core::Rule>(())
+/// ```
+pub fn x_forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network], hosts: Hosts) -> Statement<'a> {
+    let host = match hosts {
+        Hosts::Ignored => None,
+        Hosts::Believed => from_right(headers, &X_FORWARDED_HOST).next(),
+    };
+    let scheme = from_right(headers, &X_FORWARDED_PROTO).next().map(Scheme::of);
+    let mut said = Statement { client: None, scheme, host };
+    for entry in from_right(headers, &X_FORWARDED_FOR) {
+        let Some(node) = Node::of_x_forwarded(entry) else { return said };
+        said.client = Some(node);
+        if !any_contains(trusted, node.address) {
+            return said;
+        }
+    }
+    said
+}
+
+/// Whether `X-Forwarded-Host` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Many proxies pass on what the client wrote there, so it says nothing.
+    Ignored,
+    /// The proxies write it themselves.
+    Believed,
+}
+
+/// The entries of a list that may stand in several lines (RFC 9110 5.3), the last first. A line
+/// that is no text stands for an entry that nobody understands.
+fn from_right<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    headers.get_all(name).into_iter().rev().flat_map(|line| {
+        let entries = line.to_str().unwrap_or("?").rsplit(',');
+        // RFC 9110 5.6.1: empty elements of a list say nothing.
+        entries.map(|entry| entry.trim_matches([' ', '\t'])).filter(|entry| !entry.is_empty())
+    })
+}
+
+impl Scheme {
+    fn of(text: &str) -> Self {
+        if text.eq_ignore_ascii_case("https") { Self::Https } else { Self::Other }
+    }
+}
+
+impl Node {
+    /// RFC 7239 6: `IPv4address` or `"[" IPv6address "]"`, and a port; what is obfuscated is no
+    /// address.
+    fn of_forwarded(text: &str) -> Option<Self> {
+        let (address, port) = match text.strip_prefix('[') {
+            Some(bracketed) => {
+                let (address, behind) = bracketed.split_once(']')?;
+                (IpAddr::V6(address.parse().ok()?), behind)
+            }
+            None => {
+                let end = text.find(':').unwrap_or(text.len());
+                let (address, behind) = text.split_at_checked(end)?;
+                (IpAddr::V4(address.parse().ok()?), behind)
+            }
+        };
+        let port = match port.strip_prefix(':') {
+            None if port.is_empty() => None,
+            None => return None,
+            // An obfuscated port hides nothing else.
+            Some(hidden) if hidden.starts_with('_') => None,
+            Some(digits) if digits.starts_with('+') => return None,
+            Some(digits) => Some(digits.parse().ok()?),
+        };
+        Some(Self { address: address.to_canonical(), port })
+    }
+
+    /// The same, and IPv6 without brackets, as most proxies write it.
+    fn of_x_forwarded(text: &str) -> Option<Self> {
+        match text.parse::<IpAddr>() {
+            Ok(address) => Some(Self { address: address.to_canonical(), port: None }),
+            Err(_) => Self::of_forwarded(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn trusted() -> Vec<Network> {
+        ["10.0.0.0/8", "2001:db8:1::/48"].map(|text| Network::parse(text).unwrap()).to_vec()
+    }
+
+    fn lines(name: &'static str, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        headers
+    }
+
+    fn shown(said: Statement<'_>) -> String {
+        match said.client {
+            None => "nobody".to_owned(),
+            Some(Node { address, port: None }) => address.to_string(),
+            Some(Node { address, port: Some(port) }) => SocketAddr::new(address, port).to_string(),
+        }
+    }
+
+    #[test]
+    fn the_client_is_the_first_from_the_right_who_is_not_trusted() {
+        for (values, client) in [
+            (&[][..], "nobody"),
+            (&["192.0.2.1"], "192.0.2.1"),
+            (&["192.0.2.1:4711"], "192.0.2.1:4711"),
+            (&["203.0.113.9, 192.0.2.1"], "192.0.2.1"),
+            (&["203.0.113.9,192.0.2.1 ,10.0.0.1"], "192.0.2.1"),
+            (&["203.0.113.9", "192.0.2.1", "10.0.0.1,10.0.0.2"], "192.0.2.1"),
+            (&["2001:db8::1, 2001:db8:1::1"], "2001:db8::1"),
+            (&["[2001:db8::1]:443"], "[2001:db8::1]:443"),
+            (&["::ffff:192.0.2.1, ::ffff:10.0.0.1"], "192.0.2.1"),
+            // Nobody else is left.
+            (&["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
+            // RFC 9110 5.6.1.
+            (&[", 192.0.2.1, ,"], "192.0.2.1"),
+            // What nobody understands ends the walk, with what is known.
+            (&["192.0.2.1, unknown"], "nobody"),
+            (&["192.0.2.1, unknown, 10.0.0.1"], "10.0.0.1"),
+            (&["192.0.2.1, 192.0.2.2.3, 10.0.0.1"], "10.0.0.1"),
+            (&["192.0.2.1", "\u{e9}"], "nobody"),
+            (&["192.0.2.1:99999"], "nobody"),
+            (&["192.0.2.1:+80"], "nobody"),
+            (&["192.0.2.1:"], "nobody"),
+            (&["[192.0.2.1]"], "nobody"),
+            (&["[2001:db8::1]443"], "nobody"),
+        ] {
+            let headers = lines("x-forwarded-for", values);
+            assert_eq!(
+                shown(x_forwarded(&headers, &trusted(), Hosts::Ignored)),
+                client,
+                "{values:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn elements_of_forwarded_are_walked_the_same_way() {
+        for (values, client, scheme, host) in [
+            (&[][..], "nobody", None, None),
+            (&["for=192.0.2.1;proto=https"], "192.0.2.1", Some(Scheme::Https), None),
+            (&["for=\"192.0.2.1:80\";proto=HTTPS"], "192.0.2.1:80", Some(Scheme::Https), None),
+            (&["for=\"192.0.2.1:_port\""], "192.0.2.1", None, None),
+            (
+                &["for=\"[2001:db8::1]:443\";proto=http"],
+                "[2001:db8::1]:443",
+                Some(Scheme::Other),
+                None,
+            ),
+            // The word of the outermost trusted proxy, not of those inside.
+            (
+                &["for=192.0.2.1;proto=https;host=a", "for=10.0.0.1;proto=http;host=b"],
+                "192.0.2.1",
+                Some(Scheme::Https),
+                Some("a"),
+            ),
+            // And not of the client's own.
+            (
+                &["for=203.0.113.9;proto=https;host=evil", "for=192.0.2.1;proto=http;host=a"],
+                "192.0.2.1",
+                Some(Scheme::Other),
+                Some("a"),
+            ),
+            (
+                &["for=192.0.2.1;proto=https", "for=10.0.0.1"],
+                "192.0.2.1",
+                Some(Scheme::Https),
+                None,
+            ),
+            // Hidden, but by somebody who is believed.
+            (
+                &["for=192.0.2.1", "for=_a;proto=https;host=a"],
+                "nobody",
+                Some(Scheme::Https),
+                Some("a"),
+            ),
+            (&["for=192.0.2.1, for=unknown, for=10.0.0.1"], "10.0.0.1", None, None),
+            // A client cannot swallow what its proxy adds to the line.
+            (&["for=203.0.113.9;x=\", for=192.0.2.1;proto=https"], "nobody", None, None),
+            (&["for=\"2001:db8::1\""], "nobody", None, None),
+        ] {
+            let headers = lines("forwarded", values);
+            let said = forwarded(&headers, &trusted());
+            assert_eq!(
+                (shown(said), said.scheme, said.host),
+                (client.to_owned(), scheme, host),
+                "{values:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_several_schemes_and_hosts_the_last_counts() {
+        let mut headers = lines("x-forwarded-proto", &["https", "https, http"]);
+        headers.extend(lines("x-forwarded-host", &["evil.example, a.example"]));
+        let said = x_forwarded(&headers, &trusted(), Hosts::Believed);
+        assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        assert_eq!(x_forwarded(&headers, &trusted(), Hosts::Ignored).host, None);
+        let broken = lines("x-forwarded-proto", &["https", "\u{e9}"]);
+        assert_eq!(x_forwarded(&broken, &trusted(), Hosts::Ignored).scheme, Some(Scheme::Other));
+    }
+}

@@ -1,0 +1,42 @@
+//! The header with which a proxy begins a connection.
+
+use std::{io, net::SocketAddr};
+
+use policy_core::forwarded::proxy_protocol::{MAX_LENGTH, Malformed, Progress, read};
+use tokio::{io::AsyncReadExt, net::TcpStream};
+
+/// Takes the header of the PROXY protocol off a connection, exactly its bytes, and gives the
+/// address of the client, if the header has one.
+///
+/// What comes is looked at before it is taken: up to the end of the header all of it belongs to
+/// the header, and what is behind stays for whoever reads on.
+///
+/// # Errors
+///
+/// There is no header, or the connection ended within it.
+pub(super) async fn take(stream: &mut TcpStream) -> io::Result<Option<SocketAddr>> {
+    let mut header = Vec::new();
+    let mut peeked = [0; 256];
+    loop {
+        let len = stream.peek(&mut peeked).await?;
+        let next = peeked.get(..len).unwrap_or_default();
+        if next.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let before = header.len();
+        header.extend_from_slice(next);
+        let progress = read(&header).map_err(|Malformed| io::ErrorKind::InvalidData)?;
+        let end = match progress {
+            Progress::Incomplete if header.len() > MAX_LENGTH => {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            Progress::Incomplete => header.len(),
+            Progress::Complete { length, .. } => length,
+        };
+        let taken = peeked.get_mut(..end - before).unwrap_or_default();
+        stream.read_exact(taken).await?;
+        if let Progress::Complete { client, .. } = progress {
+            return Ok(client);
+        }
+    }
+}

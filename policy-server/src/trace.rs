@@ -1,0 +1,117 @@
+//! The answer to TRACE.
+
+use axum_core::response::{IntoResponse, Response};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HOST},
+};
+use policy_core::{Refusal, forwarded::is_forwarding, gate::Head};
+
+/// Sends the head of a request back as `message/http` (RFC 9110 9.3.8), without what is nobody
+/// else's business.
+///
+/// # Errors
+///
+/// The request has content, which a client must not send.
+pub(crate) fn answer(
+    head: &Head<'_>,
+    headers: &HeaderMap,
+    has_content: bool,
+) -> Result<Response, Refusal> {
+    if has_content {
+        return Err(Refusal::TraceContent);
+    }
+    let target = head.uri.path_and_query().map_or(head.path, |target| target.as_str());
+    let mut message = format!("{} {target} {:?}\r\n", head.method, head.version).into_bytes();
+    let mut line = |name: &str, value: &[u8]| {
+        message.extend_from_slice(name.as_bytes());
+        message.extend_from_slice(b": ");
+        message.extend_from_slice(value);
+        message.extend_from_slice(b"\r\n");
+    };
+    if let Some(authority) = head.uri.authority().filter(|_| !headers.contains_key(HOST)) {
+        line("host", authority.as_str().as_bytes());
+    }
+    for (name, value) in headers.iter().filter(|(name, _)| !is_sensitive(name)) {
+        line(name.as_str(), value.as_bytes());
+    }
+    message.extend_from_slice(b"\r\n");
+    let mut response = message.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("message/http"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Parts of the names of fields that carry credentials; schemes of an application's own read
+/// others than `Authorization`.
+const SENSITIVE: [&str; 9] =
+    ["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature"];
+
+/// Whether a field may be a credential, or says who sent the request.
+fn is_sensitive(name: &HeaderName) -> bool {
+    is_forwarding(name) || SENSITIVE.iter().any(|part| name.as_str().contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use crate::prelude::*;
+
+    #[get("/page")]
+    #[cors(origins = ["*"])]
+    #[auth(public)]
+    async fn page() {}
+
+    fn app() -> App<()> {
+        App::new(()).public_origin("https://api.example").routes(routes![page])
+    }
+
+    #[tokio::test]
+    async fn the_head_comes_back_without_credentials() {
+        let client = app().trace().test();
+        for path in ["/page?a=b", "/nowhere"] {
+            let mut request = client.request(Method::TRACE, path).origin("https://a.example");
+            for (name, value) in [
+                ("x-seen", "yes"),
+                ("authorization", "Bearer 1"),
+                ("proxy-authorization", "Basic 2"),
+                ("cookie", "sid=3"),
+                ("x-csrf-token", "4"),
+                ("x-api-key", "5"),
+                ("x-forwarded-for", "192.0.2.6"),
+                ("forwarded", "for=192.0.2.7"),
+            ] {
+                request = request.header(name, value);
+            }
+            let answer = request.send().await;
+            assert_eq!(answer.status(), 200);
+            assert_eq!(answer.header("content-type"), Some("message/http"));
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+            assert_eq!(answer.header("access-control-allow-origin"), None);
+            let want = format!(
+                "TRACE {path} HTTP/1.1\r\nhost: api.example\r\norigin: https://a.example\r\n\
+                 x-seen: yes\r\n\r\n"
+            );
+            assert_eq!(answer.text(), want);
+        }
+    }
+
+    #[tokio::test]
+    async fn content_is_refused_and_other_hosts_are() {
+        let client = app().trace().test();
+        let answer = client.request(Method::TRACE, "/page").body("x").send().await;
+        assert_eq!(answer.status(), 400);
+        assert!(answer.text().contains("wire.trace-content"));
+        let answer =
+            client.request(Method::TRACE, "/page").header("host", "a.example").send().await;
+        assert_eq!(answer.status(), 421);
+    }
+
+    #[tokio::test]
+    async fn it_is_off_unless_said() {
+        let answer = app().test().request(Method::TRACE, "/page").send().await;
+        assert_eq!(answer.status(), 405);
+    }
+}
