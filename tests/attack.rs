@@ -10,6 +10,7 @@ mod bystander;
 #[path = "attack/crowd.rs"]
 mod crowd;
 #[path = "http2/frames.rs"]
+#[allow(dead_code, reason = "floods are made of a few kinds")]
 mod frames;
 #[path = "support/http.rs"]
 mod http;
@@ -29,9 +30,11 @@ use bystander::Bystander;
 use http::Connection;
 use process::{ServerProcess, again, role};
 
+const SECONDS: &str = "POLICY_ATTACK_SECONDS";
+
 /// How long an attack lasts.
 fn length() -> Duration {
-    let seconds = env::var("POLICY_ATTACK_SECONDS").ok();
+    let seconds = env::var(SECONDS).ok();
     Duration::from_secs(seconds.map_or(2, |seconds| seconds.parse().expect("a number")))
 }
 

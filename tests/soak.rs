@@ -65,7 +65,6 @@ async fn waits() -> &'static str {
 
 #[post("/echo")]
 #[auth(public)]
-#[csrf(exempt = "a test")]
 async fn echo(body: Bytes) -> Bytes {
     body
 }
