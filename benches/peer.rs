@@ -1,7 +1,8 @@
 //! The server that is measured beside other frameworks: the answers, the policy and the hundred
 //! routes of every peer, with all limits on.
 //!
-//! `peer PORT [--threads N] [--tpc] ..`: one work-stealing runtime with N threads.
+//! `peer PORT [--threads N] [--tpc]`: one work-stealing runtime with N threads, or one runtime for
+//! each core that the process may use. HTTP/2 is spoken with whoever begins with it.
 
 use policy_server::{
     Settings,
@@ -232,26 +233,28 @@ fn main() -> Result<(), Error> {
     let port = arguments.first().map_or("8080", String::as_str);
     let threads = arguments.iter().skip_while(|argument| *argument != "--threads").nth(1);
     let threads = threads.and_then(|threads| threads.parse().ok()).unwrap_or(1);
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build()?
-        .block_on(async {
-            let secret = SecretKey::drawn(SECRET);
-            let tokens = Tokens::hs256([("k", secret)]).map_err(std::io::Error::other)?;
-            let app = App::new(())
-                .settings(Settings::default())
-                // The peers send none.
-                .no_headers()
-                .sessions(Sessions::store(filled().await?).cookie_name("sid"))
-                .tokens(tokens.issuer("i").audience("a"))
-                .routes(routes![plain, cors_route, policies, login, session, token])
-                .routes(routes![no_parameter, one_parameter, two_parameters]);
-            let server = app.bind(format!("127.0.0.1:{port}")).await?;
-            // On a worker's own thread, as the peers do.
-            match tokio::spawn(server.run()).await {
-                Ok(result) => result,
-                Err(error) => Err(Error::Io(std::io::Error::other(error))),
-            }
-        })
+    let is_per_core = arguments.iter().any(|argument| argument == "--tpc");
+    let (mut runtime, settings) = if is_per_core {
+        (tokio::runtime::Builder::new_current_thread(), Settings::default().per_core())
+    } else {
+        (tokio::runtime::Builder::new_multi_thread(), Settings::default())
+    };
+    runtime.worker_threads(threads).enable_all().build()?.block_on(async {
+        let secret = SecretKey::drawn(SECRET);
+        let tokens = Tokens::hs256([("k", secret)]).map_err(std::io::Error::other)?;
+        let app = App::new(())
+            .settings(settings)
+            // The peers send none.
+            .no_headers()
+            .sessions(Sessions::store(filled().await?).cookie_name("sid"))
+            .tokens(tokens.issuer("i").audience("a"))
+            .routes(routes![plain, cors_route, policies, login, session, token])
+            .routes(routes![no_parameter, one_parameter, two_parameters]);
+        let server = app.bind(format!("127.0.0.1:{port}")).await?;
+        // On a worker's own thread, as the peers do.
+        match tokio::spawn(server.run()).await {
+            Ok(result) => result,
+            Err(error) => Err(Error::Io(std::io::Error::other(error))),
+        }
+    })
 }

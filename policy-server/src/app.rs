@@ -8,6 +8,8 @@ use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
 
+#[cfg(feature = "proxy")]
+use crate::proxy::Proxy;
 #[cfg(feature = "tls")]
 use crate::serve::tls::Tls;
 use crate::{
@@ -59,6 +61,8 @@ pub struct App<S> {
     pub(crate) routes: Vec<Route<S>>,
     pub(crate) scopes: Vec<(String, Scope<S>)>,
     pub(crate) mounts: Vec<(String, Mount)>,
+    #[cfg(feature = "proxy")]
+    pub(crate) upstreams: Vec<Proxy>,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
@@ -97,6 +101,8 @@ impl<S> App<S> {
             routes: Vec::new(),
             scopes: Vec::new(),
             mounts: Vec::new(),
+            #[cfg(feature = "proxy")]
+            upstreams: Vec::new(),
             fallback: None,
             origins: Vec::new(),
             config_file: None,
@@ -227,6 +233,13 @@ impl<S> App<S> {
     /// Adds a service for a prefix and every path below it.
     pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
         self.mounts.push((prefix.into(), mount));
+        self
+    }
+
+    /// Has another server answer for a prefix and every path below it.
+    #[cfg(feature = "proxy")]
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
+        self.upstreams.push(proxy);
         self
     }
 

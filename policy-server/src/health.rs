@@ -101,6 +101,10 @@ mod tests {
     #[auth(public)]
     async fn taken() {}
 
+    #[get("/other")]
+    #[auth(public)]
+    async fn other() {}
+
     const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 
     /// An app that is strict in every other way.
@@ -146,8 +150,8 @@ mod tests {
     /// The name of a host decides nothing about them, and everything about all others.
     #[tokio::test]
     async fn no_other_path_is_served_to_a_foreign_host() {
-        let client = app().test();
-        for path in ["/healthz/", "/nowhere"] {
+        let client = app().routes(routes![other]).test();
+        for path in ["/healthz/", "/other", "/nowhere"] {
             let answer = client.get(path).header("host", "10.0.0.7:8080").send().await;
             assert_eq!(answer.status(), 421, "{path}");
         }

@@ -152,6 +152,8 @@ mod access_log;
 mod app;
 mod arguments;
 mod assemble;
+#[cfg(any(feature = "asym", feature = "proxy"))]
+mod authorities;
 mod body;
 mod callers;
 mod client;
@@ -177,6 +179,8 @@ mod partial;
 mod principal;
 mod problem;
 mod proxies;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod relay;
 mod report;
 mod request_id;
@@ -231,6 +235,8 @@ pub use policy_macros::{
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};
 pub use proxies::Proxies;
+#[cfg(feature = "proxy")]
+pub use proxy::Proxy;
 pub use request_id::RequestId;
 pub use response_future::ResponseFuture;
 pub use route::Route;
@@ -284,6 +290,6 @@ pub mod __private {
 }
 
 /// The examples of the README are tested as those of the documentation are.
-#[cfg(all(doctest, feature = "testing"))]
+#[cfg(all(doctest, feature = "testing", feature = "http3", feature = "proxy"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

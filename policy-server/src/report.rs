@@ -10,6 +10,8 @@ use policy_core::{
     gate::OwnOrigin,
 };
 
+#[cfg(feature = "proxy")]
+use crate::assemble::Target;
 use crate::assemble::{Assembled, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
@@ -71,6 +73,10 @@ pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
+        #[cfg(feature = "proxy")]
+        if let Target::Proxy(gateway) = &route.target {
+            notices.extend(gateway.notice());
+        }
         let cors = route.rules.cors.as_deref();
         let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {

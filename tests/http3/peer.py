@@ -160,10 +160,6 @@ async def preflight(client):
     )
 
 
-async def head_of(client):
-    return await fields(client, b"content-length", head("HEAD"))
-
-
 async def large(client):
     client.speak_http()
     body = bytes(range(256)) * 4096
@@ -242,15 +238,19 @@ async def priorities(client):
 
 async def resets(client):
     client.speak_http()
-    for number in range(5000):
+    for _ in range(5000):
+        # As many at a time as the server allows.
+        while (
+            client._quic.get_next_available_stream_id() >= 4 * client._quic._remote_max_streams_bidi
+            and client.ended is None
+        ):
+            await asyncio.sleep(0.001)
         if client.ended is not None:
             break
         stream = client.send(head(path="/wait"), end=False)
         client._quic.reset_stream(stream, 0x10C)
         client._quic.stop_stream(stream, 0x10C)
         client.transmit()
-        if number % 50 == 0:
-            await asyncio.sleep(0.01)
     return await client.closed()
 
 
@@ -269,7 +269,6 @@ PUSHED = frame(PUSH_PROMISE, varint(0) + b"\x00\x00")
 
 CASES = [
     ("GET", "200 hello", request(head())),
-    ("the length of an answer to HEAD", "5", head_of),
     ("POST of a megabyte", "the same", large),
     (
         "cookies in crumbs",
@@ -332,7 +331,7 @@ CASES = [
     ("nothing", "reset 0x10d", request(b"")),
     ("a dynamic table", "closed 0x200", request(frame(HEADERS, b"\x02\x00\x80"))),
     ("bytes that are no section", "closed 0x200", request(frame(HEADERS, b"\xff" * 20))),
-    ("a large head", "431", request(head("GET", "/hello", ("x-a", "a" * 100_000)))),
+    ("a large head", "431", request(head("GET", "/hello", *[("x-a", "a" * 30_000)] * 3))),
     (
         "a large head of small fields",
         "431, then 200 hello",
@@ -377,8 +376,9 @@ async def main():
         made.session_ticket = ticket
         return made
 
-    tickets, results = [], []
-    for name, want, run in CASES:
+    tickets = []
+
+    async def one(name, want, run):
         try:
             async with connect(
                 "127.0.0.1",
@@ -390,7 +390,9 @@ async def main():
                 got = await run(client)
         except Exception as error:
             got = f"{type(error).__name__}: {error}"
-        results.append([name, want, got])
+        return [name, want, got]
+
+    results = await asyncio.gather(*(one(*case) for case in CASES))
     early = await at_once(given["port"], configuration, tickets)
     results.append(["a request at once", "200 hello, early: True", early])
     json.dump(results, sys.stdout)

@@ -19,7 +19,8 @@ async fn aioquic_gets_what_the_standard_says() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let python = target.join("interop/python/bin/python3");
     let mut command = Command::new(&python);
-    command.args(["-c", include_str!("peer.py")]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http3/peer.py");
+    command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = command.spawn().unwrap_or_else(|error| {
         panic!("{}: {error}; `cargo xtask test` installs it", python.display())
     });

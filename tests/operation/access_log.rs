@@ -35,7 +35,7 @@ async fn says_what_became_of_a_request() {
         (get("/users/7"), &["path=/users/7", "route=\"/users/{id}\"", "status=200", "bytes=1"]),
         (get("/missing"), &["status=404", "code=\"lamps.missing\""]),
         (get("/nowhere"), &["path=/nowhere", "status=404", "code=\"route.not-found\""]),
-        (foreign, &["status=421", "code=\"host.not-loopback\""]),
+        (foreign, &["status=421", "code=\"origin.host-not-loopback\""]),
         (get("/panic"), &["route=\"/panic\"", "status=500", "code=\"handler.failed\""]),
         (request("HEAD /hello", &[]), &["method=HEAD", "status=200", "bytes=0"]),
         (get("/a%0ab%1b"), &["path=/a%0ab%1b", "status=404"]),

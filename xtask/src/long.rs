@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, VALGRIND},
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -36,6 +36,12 @@ const RUNS: &[Long] = &[
         run: requests,
     },
     Long {
+        name: "wire",
+        purpose: "random bytes and frames to a server that listens; [SECONDS]",
+        duration: "5 min",
+        run: wire,
+    },
+    Long {
         name: "browser-diff",
         purpose: "the model of a browser against real ones; [--cases N] [--seed S] [--engine E]",
         duration: "40 min",
@@ -46,6 +52,18 @@ const RUNS: &[Long] = &[
         purpose: "a server killed at random moments keeps what it acknowledged; [ROUNDS]",
         duration: "5 min",
         run: crash,
+    },
+    Long {
+        name: "attack",
+        purpose: "what others notice of slow clients, floods and a crowd; [SECONDS] of each",
+        duration: "10 min",
+        run: attack,
+    },
+    Long {
+        name: "soak",
+        purpose: "steady load while certificates and processes change: nothing lost; [SECONDS]",
+        duration: "30 min",
+        run: soak,
     },
     Long {
         name: "faults",
@@ -128,6 +146,24 @@ fn fuzz(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
 }
 
+/// The modules of `tests/fuzz/wire`, by the names of their corpora.
+const WIRE: &[&str] = &["wire_http1", "wire_http2"];
+
+/// The time is split over the versions of HTTP.
+fn wire(arguments: &[&str]) -> Outcome {
+    let seconds = match arguments {
+        [] => "300",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`wire` takes the number of seconds at most")),
+    };
+    let seconds: f64 = seconds.parse().map_err(|_number| Failure::new("`wire` takes a number"))?;
+    let each = seconds / WIRE.len() as f64;
+    let test = ["test", "--release", "--features", "asym", "--test", "fuzz", "--", "fuzz::wire::"];
+    let shown = ["--nocapture", "--test-threads=1"];
+    let command = cargo(&[&test[..], &shown].concat());
+    command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
+}
+
 fn requests(arguments: &[&str]) -> Outcome {
     let count = match arguments {
         [] => "1000000",
@@ -174,6 +210,29 @@ fn crash(arguments: &[&str]) -> Outcome {
     };
     let test = cargo(&["test", "--test", "crash", "--", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
+}
+
+/// One after the other: each has the machine for itself.
+fn attack(arguments: &[&str]) -> Outcome {
+    setup::require(&[SLOWHTTPTEST])?;
+    let seconds = match arguments {
+        [] => "60",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`attack` takes the number of seconds at most")),
+    };
+    let shown = ["--include-ignored", "--nocapture", "--test-threads=1"];
+    let test = cargo(&[&["test", "--release", "--test", "attack", "--"][..], &shown].concat());
+    command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
+}
+
+fn soak(arguments: &[&str]) -> Outcome {
+    let seconds = match arguments {
+        [] => "1800",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`soak` takes the number of seconds at most")),
+    };
+    let test = cargo(&["test", "--release", "--test", "soak", "--", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_SOAK_SECONDS", seconds))
 }
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {
@@ -243,6 +302,7 @@ mod tests {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace(".txt", "");
         let found: BTreeSet<String> =
             fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
-        assert_eq!(found, TARGETS.iter().map(|target| (*target).to_owned()).collect());
+        let targets = TARGETS.iter().chain(WIRE);
+        assert_eq!(found, targets.map(|target| (*target).to_owned()).collect());
     }
 }

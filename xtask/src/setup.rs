@@ -32,6 +32,11 @@ pub(crate) const FIREFOX: Tool = Tool {
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const VALGRIND: Tool =
     Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
+pub(crate) const SLOWHTTPTEST: Tool = Tool {
+    names: &["slowhttptest"],
+    package: "slowhttptest",
+    purpose: "clients that are slow on purpose",
+};
 pub(crate) const PYTHON: Tool = Tool {
     names: &["python3"],
     package: "python3",
@@ -45,6 +50,8 @@ pub(crate) const H2LOAD: Tool =
     Tool { names: &["h2load"], package: "nghttp2-client", purpose: "a client of HTTP/2" };
 pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
+pub(crate) const HAPROXY: Tool =
+    Tool { names: &["haproxy"], package: "haproxy", purpose: "a sender of the PROXY protocol" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they
@@ -55,6 +62,7 @@ const PYTHON_PACKAGES: &[&str] = &[
     "aioquic==1.7.2",
     "cryptography==50.0.2",
     "requests==2.34.2",
+    "websockets==17.4",
 ];
 const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 
@@ -63,8 +71,15 @@ impl Tool {
         // Nginx has the short one only.
         let says =
             |name: &&str| ["--version", "-v"].map(|flag| answers(&mut program(name, &[flag])));
-        self.names.iter().any(|name| says(name).contains(&true))
+        self.names.iter().any(|name| says(name).contains(&true) || explains_itself(name))
     }
+}
+
+/// Whether a program that answers no question by a good status says how it is used.
+fn explains_itself(name: &str) -> bool {
+    let usage = format!("Usage: {name}");
+    let output = program(name, &["-h"]).output();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&usage))
 }
 
 /// Makes sure that every tool is there: installs packages as root on Debian and Ubuntu.

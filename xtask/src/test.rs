@@ -7,7 +7,10 @@ use crate::{
     command::cargo,
     faults, project,
     run::{Run, with_env},
-    setup::{self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, NGINX, NODE, NPM, PYTHON},
+    setup::{
+        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
+        PYTHON, SLOWHTTPTEST,
+    },
 };
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
@@ -35,11 +38,13 @@ fn steps(run: &mut Run) -> Outcome {
             CURL,
             FIREFOX,
             GIT,
+            HAPROXY,
             H2LOAD,
             NGINX,
             PYTHON,
             NODE,
             NPM,
+            SLOWHTTPTEST,
         ])?;
         setup::peers()
     })?;

@@ -38,7 +38,7 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
 /// and not those that are said anew on the next one (host, length, cookies, expectations, who
 /// sent it).
 ///
-/// `te: trailers` stays, and is named by `Connection` as it has to be (RFC 9110 10.1.4).
+/// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
 pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     let named = named(headers);
     let mut kept = HeaderMap::with_capacity(headers.len() + 8);
@@ -52,7 +52,6 @@ pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     }
     if takes_trailers(headers) {
         kept.insert(TE, HeaderValue::from_static("trailers"));
-        kept.insert(CONNECTION, HeaderValue::from_static("te"));
     }
     kept
 }
@@ -159,7 +158,7 @@ mod tests {
     #[test]
     fn trailers_may_be_asked_for() {
         let kept = end_to_end(&headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
-        assert_eq!(kept, headers(&[("te", "trailers"), ("connection", "te")]));
+        assert_eq!(kept, headers(&[("te", "trailers")]));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use policy_core::{
     route::{Facet, Level, RoutePolicy, check_method},
 };
 
+#[cfg(feature = "proxy")]
+use crate::proxy::{Gateway, Proxy};
 use crate::{
     app::App,
     clock::Random,
@@ -93,6 +95,8 @@ pub(crate) struct AssembledRoute<S> {
 pub(crate) enum Target<S> {
     Handler(fn(Call<S>) -> BoxFuture),
     Service(SharedService),
+    #[cfg(feature = "proxy")]
+    Proxy(Arc<Gateway>),
 }
 
 impl<S> Assembled<S> {
@@ -208,8 +212,21 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     for (prefix, scope) in app.scopes {
         assembler.scope(&prefix, scope, &mut router, &mut routes);
     }
-    for (prefix, mount) in app.mounts {
-        assembler.mount(&prefix, mount, &mut router, &mut routes);
+    for (prefix, Mount { service, methods, defaults }) in app.mounts {
+        let mounted = Mounted { kind: "mount", prefix: &prefix, methods, defaults };
+        assembler.mount(mounted, Target::Service(service), &mut router, &mut routes);
+    }
+    #[cfg(feature = "proxy")]
+    for proxy in app.upstreams {
+        match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
+            Ok(gateway) => {
+                let Proxy { prefix, methods, defaults, .. } = proxy;
+                let mounted = Mounted { kind: "proxy", prefix: &prefix, methods, defaults };
+                let target = Target::Proxy(Arc::new(gateway));
+                assembler.mount(mounted, target, &mut router, &mut routes);
+            }
+            Err(problems) => assembler.problems.extend(problems),
+        }
     }
     let readiness = Readiness::default();
     for (path, probe) in app.probes {
@@ -252,6 +269,14 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
+}
+
+/// What answers below a prefix, and is no handler.
+struct Mounted<'a> {
+    kind: &'static str,
+    prefix: &'a str,
+    methods: Vec<Method>,
+    defaults: Defaults,
 }
 
 /// What an app was given to know its callers by.
@@ -337,7 +362,7 @@ impl Assembler<'_> {
                     format!("the probe at `{path}`")
                 }
                 Some(AssembledRoute { path, description: None, .. }) => {
-                    format!("the mount at `{path}`")
+                    format!("what is mounted at `{path}`")
                 }
                 Some(AssembledRoute { path, description: Some(other), .. }) => {
                     format!("`{path}` of {}", other.handler)
@@ -508,30 +533,29 @@ impl Assembler<'_> {
 
     fn mount<S>(
         &mut self,
-        prefix: &str,
-        mount: Mount,
+        mounted: Mounted<'_>,
+        target: Target<S>,
         router: &mut RouterBuilder,
         routes: &mut Vec<AssembledRoute<S>>,
     ) {
-        let place = format!("mount {prefix}");
-        let own = self.level(&place, mount.defaults);
-        let callers = Callers {
-            methods: mount.methods.iter().map(Method::as_str).collect(),
-            is_personal: false,
-        };
+        let Mounted { kind, prefix, methods, defaults } = mounted;
+        let place = format!("{kind} {prefix}");
+        let own = self.level(&place, defaults);
+        let callers =
+            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
         let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
-        for method in &mount.methods {
+        for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
             }
         }
-        if !self.is_prefix("mount", prefix) {
+        if !self.is_prefix(kind, prefix) {
             return;
         }
         let below = format!("{prefix}/{{*path}}");
         let paths = [prefix, &format!("{prefix}/"), &below];
         let added = paths.into_iter().try_for_each(|path| {
-            let added = router.add(path, &mount.methods, routes.len(), &rules, &[]);
+            let added = router.add(path, &methods, routes.len(), &rules, &[]);
             added.map_err(|error| (path.to_owned(), error))
         });
         if let Err((path, error)) = added {
@@ -540,11 +564,11 @@ impl Assembler<'_> {
         routes.push(AssembledRoute {
             path: below.into(),
             description: None,
-            methods: mount.methods,
+            methods,
             rules,
             level,
             guard: RouteGuard::public(),
-            target: Target::Service(mount.service),
+            target,
             is_probe: false,
         });
     }

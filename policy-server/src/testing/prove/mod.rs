@@ -127,7 +127,7 @@ impl Proof {
                 Some(description) => {
                     format!("{} ({}:{})", description.handler, description.file, description.line)
                 }
-                None => format!("the mount at {}", route.path),
+                None => format!("what is mounted at {}", route.path),
             };
             let (method, path) = (&route.method, &route.path);
             match route.csrf {

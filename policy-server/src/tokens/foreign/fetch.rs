@@ -14,14 +14,9 @@ use tokio::{
     net::TcpStream,
     select,
 };
-use tokio_rustls::{
-    TlsConnector,
-    rustls::{
-        ClientConfig, RootCertStore,
-        crypto::aws_lc_rs,
-        pki_types::{CertificateDer, ServerName, pem::PemObject},
-    },
-};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+
+use crate::authorities;
 
 /// The most bytes that the head of an answer may have.
 const MAX_HEAD: usize = 16 * 1024;
@@ -108,15 +103,8 @@ impl Document {
         if !address.has_tls {
             return Ok(Self { address, tls: None });
         }
-        let roots = roots(authority)?;
+        let config = authorities::client_config(authority)?;
         let name = ServerName::try_from(address.host.to_string()).map_err(|it| it.to_string())?;
-        // Given by name, so that nothing depends on a default of the process.
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
         Ok(Self { address, tls: Some((TlsConnector::from(Arc::new(config)), name)) })
     }
 
@@ -187,21 +175,6 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
         name.eq_ignore_ascii_case("max-age").then_some(seconds.trim_matches('"').parse().ok()?)
     });
     ages.min().map(Duration::from_secs)
-}
-
-fn roots(authority: Option<&[u8]>) -> Result<RootCertStore, String> {
-    let Some(pem) = authority else {
-        return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
-    };
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| error.to_string())?;
-        roots.add(certificate).map_err(|error| error.to_string())?;
-    }
-    if roots.is_empty() {
-        return Err("the certificate authority has no certificate".to_owned());
-    }
-    Ok(roots)
 }
 
 impl fmt::Debug for Document {

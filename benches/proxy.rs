@@ -1,0 +1,23 @@
+//! The proxy that is measured against nginx, on one thread as one worker of nginx is.
+//!
+//! `proxy PORT UPSTREAM [--http2]`
+
+use std::env::args;
+
+use policy_server::{App, Error, Proxy, prelude::*};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (port, upstream, is_http2) = match *words.as_slice() {
+        [port, upstream] => (port, upstream, false),
+        [port, upstream, "--http2"] => (port, upstream, true),
+        _ => ("8080", "http://127.0.0.1:9000", false),
+    };
+    let proxy = Proxy::new("/api", upstream).strip_prefix().no_headers();
+    let proxy = if is_http2 { proxy.http2() } else { proxy };
+    // As many bytes as nginx lets pass with `client_max_body_size 0`.
+    let proxy = proxy.limits(Limits::NONE.body(1 << 40));
+    App::new(()).proxy(proxy).serve(format!("127.0.0.1:{port}")).await
+}

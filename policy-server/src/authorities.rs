@@ -1,0 +1,35 @@
+//! Which certificates of servers are trusted, where this one is the client.
+
+use std::sync::Arc;
+
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+/// TLS with the certificates of the web, or with those of this PEM in their place.
+pub(crate) fn client_config(authority: Option<&[u8]>) -> Result<ClientConfig, String> {
+    // Given by name, so that nothing depends on a default of the process.
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots(authority)?)
+        .with_no_client_auth())
+}
+
+fn roots(authority: Option<&[u8]>) -> Result<RootCertStore, String> {
+    let Some(pem) = authority else {
+        return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() {
+        return Err("the certificate authority has no certificate".to_owned());
+    }
+    Ok(roots)
+}

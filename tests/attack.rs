@@ -1,0 +1,97 @@
+//! What others notice while somebody attacks: a server process, attackers that are bounded in
+//! number and time, and a bystander who goes on asking. `POLICY_ATTACK_SECONDS` says how long each
+//! attack lasts.
+#![cfg(target_os = "linux")]
+#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+
+#[path = "attack/bystander.rs"]
+mod bystander;
+#[path = "attack/crowd.rs"]
+mod crowd;
+#[path = "http2/frames.rs"]
+#[allow(dead_code, reason = "floods are made of a few kinds")]
+mod frames;
+#[path = "support/http.rs"]
+mod http;
+#[path = "attack/http2.rs"]
+mod http2;
+#[path = "support/process.rs"]
+mod process;
+#[path = "attack/slow.rs"]
+mod slow;
+
+use std::{env, time::Duration};
+
+use bytes::Bytes;
+use policy_server::{Settings, prelude::*, response::ByteRanges};
+
+use bystander::Bystander;
+use http::Connection;
+use process::{ServerProcess, again, role};
+
+const SECONDS: &str = "POLICY_ATTACK_SECONDS";
+
+/// How long an attack lasts.
+fn length() -> Duration {
+    let seconds = env::var(SECONDS).ok();
+    Duration::from_secs(seconds.map_or(2, |seconds| seconds.parse().expect("a number")))
+}
+
+#[get("/hello")]
+#[auth(public)]
+async fn hello() -> &'static str {
+    "hello"
+}
+
+/// What is measured is the server's memory, and not that of a handler.
+static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
+
+#[get("/large")]
+#[auth(public)]
+async fn large() -> (ByteRanges, Bytes) {
+    (ByteRanges, Bytes::from_static(&LARGE))
+}
+
+#[post("/echo")]
+#[auth(public)]
+async fn echo(body: Bytes) -> Bytes {
+    body
+}
+
+/// Runs the server of these tests, in its own process.
+async fn be_server() {
+    let settings = Settings::default()
+        .header_timeout(Duration::from_secs(2))
+        .idle_timeout(Duration::from_secs(4));
+    let limits = Limits::NONE.timeout(Duration::from_secs(3));
+    let app = App::new(()).settings(settings).limits(limits).routes(routes![hello, large, echo]);
+    app.serve("127.0.0.1:0").await.expect("a server");
+}
+
+/// A server that has been as busy as it will be: what memory that takes, it keeps.
+async fn busy_server(test: &str) -> ServerProcess {
+    let server = ServerProcess::start(&mut again(test, "server"));
+    let mut connections = Vec::new();
+    for _ in 0..500 {
+        let mut connection = Connection::open(server.address).await;
+        connection.send(http::request("GET /hello", &[])).await;
+        assert_eq!(connection.answer().await.text(), "hello");
+        connections.push(connection);
+    }
+    server
+}
+
+/// Waits until the memory of a server is that of before, within a tenth.
+async fn assert_returns_to(server: &ServerProcess, before: usize, what: &str) {
+    let most = before + before / 10;
+    let returned = async {
+        while server.memory() > most {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let is_back = tokio::time::timeout(http::PATIENCE, returned).await.is_ok();
+    let now = server.memory();
+    println!("{what}: {} KiB of memory before, {} KiB after", before / 1024, now / 1024);
+    assert!(is_back, "{what}: {before} bytes before, {now} after");
+}

@@ -1,0 +1,294 @@
+//! Bodies on their way through: who sets the pace, and what becomes of one that breaks off.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::Request;
+use policy_server::{Proxy, prelude::*};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+};
+
+use super::{
+    Running, Upstream,
+    http::{request, soon},
+    started, stripping,
+};
+
+/// More than what is on its way between two ends that both speak HTTP/2, which has windows for its
+/// streams, or of which one does and the other has small buffers. Sockets of the kernel keep
+/// megabytes where nothing else stops them.
+const AHEAD: usize = 2 << 20;
+
+/// What is sent, if somebody takes it.
+const ALL: usize = 1 << 30;
+
+/// Waits until a number does not grow any more.
+async fn settled(number: &AtomicUsize) -> usize {
+    let mut before = number.load(Relaxed);
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let now = number.load(Relaxed);
+        if now == before && now > 0 {
+            return now;
+        }
+        before = now;
+    }
+}
+
+/// A client of HTTP/2 that takes no more than 64 KiB before it is asked to.
+async fn client(server: &Running) -> h2::client::SendRequest<Bytes> {
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server that listens");
+    let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
+    tokio::spawn(connection);
+    client.ready().await.expect("a connection")
+}
+
+fn to(server: &Running, method: &str) -> Request<()> {
+    let request = Request::builder().method(method);
+    request.uri(format!("http://{}/api", server.address)).body(()).expect("a request")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_stops_the_upstream() {
+    let upstream = Upstream::with_small_buffers();
+    let server = stripping(&upstream).await;
+    let mut client = client(&server).await;
+    let (answer, _) = client.send_request(to(&server, "GET"), true).expect("a stream");
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {ALL}\r\n\r\n")).await;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
+    let writer = tokio::spawn(async move {
+        let chunk = vec![b'x'; 64 * 1024];
+        while let Ok(length) = line.stream.write(&chunk).await {
+            count.fetch_add(length, Relaxed);
+        }
+    });
+    let mut body = soon(answer).await.expect("an answer").into_body();
+    let first = settled(&sent).await;
+    println!("{first} bytes ahead of a client that takes nothing");
+    assert!(first < AHEAD, "{first} bytes are on their way to a client that takes nothing");
+    // It goes on where it stood.
+    let mut taken = 0;
+    while taken < 8 << 20 {
+        let data = soon(body.data()).await.expect("more").expect("data");
+        body.flow_control().release_capacity(data.len()).expect("a window");
+        taken += data.len();
+    }
+    let second = settled(&sent).await;
+    assert!(second > taken && second - taken < AHEAD, "{second} bytes when {taken} are taken");
+    // Gone in the middle: the upstream learns of it.
+    drop((body, client));
+    soon(writer).await.expect("an end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_takes_nothing_stops_the_client() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let proxy = Proxy::new("/api", format!("http://{address}"))
+        .http2()
+        .limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60)));
+    let server = started(proxy).await;
+    let mut client = client(&server).await;
+    let (answer, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
+    let writing = tokio::spawn(async move {
+        loop {
+            body.reserve_capacity(16 * 1024);
+            let Some(Ok(room)) = poll_fn(|context| body.poll_capacity(context)).await else {
+                return;
+            };
+            if body.send_data(Bytes::from(vec![b'x'; room]), false).is_err() {
+                return;
+            }
+            count.fetch_add(room, Relaxed);
+        }
+    });
+    let (stream, _) = soon(listener.accept()).await.expect("a connection");
+    let mut upstream = h2::server::handshake(stream).await.expect("a handshake");
+    let (request, respond) = soon(upstream.accept()).await.expect("a request").expect("a request");
+    let driver = tokio::spawn(async move { while upstream.accept().await.is_some() {} });
+    let first = settled(&sent).await;
+    println!("{first} bytes ahead of an upstream that takes nothing");
+    assert!(first < AHEAD, "{first} bytes are on their way to an upstream that takes nothing");
+    // It takes some.
+    let (mut taken, mut body) = (0, request.into_body());
+    while taken < 4 << 20 {
+        let data = soon(body.data()).await.expect("more").expect("data");
+        body.flow_control().release_capacity(data.len()).expect("a window");
+        taken += data.len();
+    }
+    let second = settled(&sent).await;
+    assert!(second > taken && second - taken < AHEAD, "{second} bytes when {taken} are taken");
+    // The upstream is gone: the client learns of it.
+    driver.abort();
+    drop((body, respond));
+    assert_eq!(soon(answer).await.expect("an answer").status(), 502);
+    writing.abort();
+}
+
+/// A body is passed on as it comes, not when it is complete.
+#[tokio::test]
+async fn chunks_arrive_before_the_next_one_is_sent() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection
+        .send("POST /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n")
+        .await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    for _ in 0..3 {
+        connection.send("2\r\nup\r\n").await;
+        assert_eq!(line.exactly(7).await, b"2\r\nup\r\n");
+    }
+    // Answered before the request is complete (RFC 9112 9.3).
+    line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
+    assert_eq!(connection.head().await.status, 200);
+    for _ in 0..3 {
+        line.send("4\r\ndown\r\n").await;
+        assert_eq!(connection.chunk().await.expect("a chunk"), b"down");
+        connection.send("2\r\nup\r\n").await;
+        assert_eq!(line.exactly(7).await, b"2\r\nup\r\n");
+    }
+    connection.send("0\r\n\r\n").await;
+    assert_eq!(line.exactly(5).await, b"0\r\n\r\n");
+    line.send("0\r\n\r\n").await;
+    assert_eq!(connection.chunk().await, None);
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_never_looks_complete() {
+    for (head, is_chunked) in [
+        ("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc", false),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", true),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n5\r\nde", true),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n", true),
+    ] {
+        let upstream = Upstream::start().await;
+        let server = stripping(&upstream).await;
+        let mut connection = server.connect().await;
+        connection.send(request("GET /api", &[])).await;
+        let mut line = upstream.accept().await;
+        line.request().await;
+        line.send(head).await;
+        assert_eq!(connection.head().await.status, 200);
+        let first = if is_chunked { "3\r\nabc\r\n" } else { "abc" };
+        assert_eq!(connection.exactly(first.len()).await, first.as_bytes());
+        drop(line);
+        let rest = connection.rest().await;
+        assert!(!rest.ends_with(b"0\r\n\r\n"), "{head}: {}", rest.escape_ascii());
+        assert!(rest.len() <= b"2\r\nde\r\n".len(), "{head}: {}", rest.escape_ascii());
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
+    let upstream = Upstream::start().await;
+    let proxy = Proxy::new("/api", upstream.origin()).idle_timeout(Duration::from_millis(300));
+    let server = started(proxy).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
+    connection.head().await;
+    // Slow, but never for too long.
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        line.send("x").await;
+    }
+    assert_eq!(connection.rest().await, b"xxxxx");
+    assert_eq!(line.rest().await, b"");
+}
+
+/// Bytes behind an answer are none of the next one's.
+#[tokio::test]
+async fn what_is_sent_behind_an_answer_reaches_nobody() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api/1", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil",
+    )
+    .await;
+    assert_eq!(connection.answer().await.text(), "ok");
+    connection.send(request("GET /api/2", &[])).await;
+    let mut line = upstream.accept().await;
+    assert_eq!(line.request().await.path(), "/2");
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood").await;
+    assert_eq!(connection.answer().await.text(), "good");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_takes_its_request_with_it() {
+    // While it waits for an answer.
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    drop(connection);
+    assert_eq!(line.rest().await, b"");
+
+    // While the answer comes.
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
+    connection.head().await;
+    connection.chunk().await;
+    drop(connection);
+    assert_eq!(line.rest().await, b"");
+
+    // While it sends: what came looks like no complete request.
+    let mut connection = server.connect().await;
+    connection
+        .send(
+            "POST /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n",
+        )
+        .await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    assert_eq!(line.exactly(6).await, b"1\r\nx\r\n");
+    drop(connection);
+    assert_eq!(line.rest().await, b"");
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
+    let upstream = Upstream::start().await;
+    let proxy = Proxy::new("/api", upstream.origin()).limits(Limits::NONE.body(10));
+    let server = started(proxy).await;
+    let stated = server.answer(request("PUT /api", &["content-length: 11"])).await;
+    assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));
+    let mut connection = server.connect().await;
+    connection
+        .send("PUT /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n8\r\n12345678\r\n")
+        .await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.exactly(13).await;
+    connection.send("8\r\n12345678\r\n0\r\n\r\n").await;
+    let answer = connection.answer().await;
+    assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()));
+    let rest = line.rest().await;
+    assert!(!rest.ends_with(b"0\r\n\r\n"), "{}", rest.escape_ascii());
+}

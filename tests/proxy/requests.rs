@@ -1,0 +1,207 @@
+//! What an upstream gets.
+
+use policy_server::{Proxy, Sessions, prelude::*};
+
+use super::{Running, Upstream, http::request, started, stripping};
+
+const NOTHING: &str = "HTTP/1.1 204 No Content\r\n\r\n";
+
+#[tokio::test]
+async fn an_upstream_gets_the_request_and_who_sent_it() {
+    let upstream = Upstream::start().await;
+    let host = upstream.address.to_string();
+    let server = stripping(&upstream).await;
+    let mut arrived = upstream.answering(NOTHING);
+    let port = server.address.port();
+    let sent = format!(
+        "GET /api/orders?page=2 HTTP/1.1\r\nhost: localhost:{port}\r\naccept: text/*\r\n\
+         authorization: Bearer theirs\r\ncookie: a=1\r\nconnection: x-mine\r\nx-mine: 1\r\n\
+         keep-alive: timeout=5\r\nproxy-authorization: Basic eDp5\r\nte: gzip\r\n\
+         upgrade: h2c\r\nx-other: 2\r\n\r\n"
+    );
+    assert_eq!(server.answer(sent).await.status, 204);
+    let got = arrived.recv().await.expect("a request");
+    assert_eq!(got.line, "GET /orders?page=2 HTTP/1.1");
+    let want = [
+        "accept: text/*".to_owned(),
+        "authorization: Bearer theirs".to_owned(),
+        "cookie: a=1".to_owned(),
+        format!("forwarded: for=127.0.0.1;host=\"localhost:{port}\";proto=http"),
+        format!("host: {host}"),
+        "via: 1.1 policy".to_owned(),
+        "x-forwarded-for: 127.0.0.1".to_owned(),
+        format!("x-forwarded-host: localhost:{port}"),
+        "x-forwarded-proto: http".to_owned(),
+        "x-other: 2".to_owned(),
+    ];
+    assert_eq!(got.lines(), want);
+}
+
+#[tokio::test]
+async fn who_sent_it_is_what_this_server_knows() {
+    let upstream = Upstream::start().await;
+    let proxy = Proxy::new("/api", upstream.origin());
+    let app = App::new(()).public_origin("https://shop.example").proxy(proxy);
+    let server = Running::start(app).await;
+    let mut arrived = upstream.answering(NOTHING);
+    let sent = "GET /api/x HTTP/1.1\r\nhost: shop.example\r\nx-forwarded-for: 6.6.6.6\r\n\
+                x-forwarded-proto: gopher\r\nx-forwarded-host: evil.example\r\n\
+                forwarded: for=6.6.6.6\r\nx-real-ip: 6.6.6.6\r\nx-forwarded-prefix: /x\r\n\
+                connection: x-forwarded-for, forwarded, via, host\r\nvia: 1.0 other\r\n\r\n";
+    assert_eq!(server.answer(sent).await.status, 204);
+    let got = arrived.recv().await.expect("a request");
+    assert_eq!(got.path(), "/api/x");
+    assert_eq!(got.header("forwarded"), Some("for=127.0.0.1;host=shop.example;proto=http"));
+    assert_eq!(got.header("x-forwarded-for"), Some("127.0.0.1"));
+    assert_eq!(got.header("x-forwarded-host"), Some("shop.example"));
+    assert_eq!(got.header("x-forwarded-proto"), Some("http"));
+    assert_eq!(got.headers.len(), 6, "{got:?}");
+}
+
+#[tokio::test]
+async fn the_cookie_of_a_session_stays_here_unless_asked() {
+    for (forwards, cookie) in [(false, Some("a=1; b=2")), (true, Some("a=1; __Host-sid=x; b=2"))] {
+        let upstream = Upstream::start().await;
+        let proxy = Proxy::new("/api", upstream.origin());
+        let proxy = if forwards { proxy.forward_session() } else { proxy };
+        let app = App::new(()).sessions(Sessions::memory()).public_origin("https://shop.example");
+        let server = Running::start(app.proxy(proxy)).await;
+        let mut arrived = upstream.answering(NOTHING);
+        for cookies in ["a=1; __Host-sid=x; b=2", "__Host-sid=x"] {
+            let sent =
+                format!("GET /api HTTP/1.1\r\nhost: shop.example\r\ncookie: {cookies}\r\n\r\n");
+            assert_eq!(server.answer(sent).await.status, 204);
+        }
+        let first = arrived.recv().await.expect("a request");
+        assert_eq!(first.header("cookie"), cookie);
+        let second = arrived.recv().await.expect("a request");
+        assert_eq!(second.header("cookie"), forwards.then_some("__Host-sid=x"));
+    }
+}
+
+#[tokio::test]
+async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
+    let upstream = Upstream::start().await;
+    let app = App::new(()).proxy(
+        Proxy::new("/api", upstream.origin())
+            .cors(CorsPolicy::origins(&["https://app.example"]).build()),
+    );
+    let server = Running::start(app).await;
+    let mut arrived = upstream.answering(NOTHING);
+    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+        let mut connection = server.connect().await;
+        connection.send(request(&format!("{method} /api/x"), &[])).await;
+        assert_eq!(connection.head().await.status, 204, "{method}");
+        assert_eq!(
+            arrived.recv().await.expect("a request").line,
+            format!("{method} /api/x HTTP/1.1")
+        );
+    }
+    for (method, status) in [("TRACE", 405), ("LOCK", 501)] {
+        let refused = server.answer(request(&format!("{method} /api/x"), &[])).await;
+        assert_eq!(refused.status, status, "{method}");
+    }
+    let preflight = ["origin: https://app.example", "access-control-request-method: PUT"];
+    let answer = server.answer(request("OPTIONS /api/x", &preflight)).await;
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example"));
+    let cross = ["origin: https://evil.example", "access-control-request-method: PUT"];
+    assert_eq!(server.answer(request("OPTIONS /api/x", &cross)).await.status, 403);
+    assert!(arrived.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_length_is_said_by_the_body_alone() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection
+        .send("POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello")
+        .await;
+    let mut line = upstream.accept().await;
+    let got = line.request().await;
+    assert_eq!(got.header("content-length"), Some("5"));
+    assert_eq!(line.exactly(5).await, b"hello");
+    line.send(NOTHING).await;
+    assert_eq!(connection.answer().await.status, 204);
+
+    for method in ["POST", "GET"] {
+        let chunked = format!(
+            "{method} /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
+        connection.send(chunked + "5\r\nhello\r\n0\r\n\r\n").await;
+        let got = line.request().await;
+        assert_eq!(got.header("transfer-encoding"), Some("chunked"), "{method}");
+        assert_eq!(got.header("content-length"), None);
+        assert_eq!(line.exactly(15).await, b"5\r\nhello\r\n0\r\n\r\n");
+        line.send(NOTHING).await;
+        assert_eq!(connection.answer().await.status, 204);
+    }
+
+    connection.send("POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n").await;
+    assert_eq!(line.request().await.header("content-length"), Some("0"));
+    line.send(NOTHING).await;
+    assert_eq!(connection.answer().await.status, 204);
+}
+
+/// RFC 9110 10.1.1: this server is the one that says 100, once the body is asked for.
+#[tokio::test]
+async fn a_client_that_waits_for_100_gets_it() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    let fields = ["content-length: 5", "expect: 100-continue"];
+    connection.send(request("PUT /api", &fields)).await;
+    assert_eq!(connection.head().await.status, 100);
+    let mut line = upstream.accept().await;
+    assert_eq!(line.request().await.header("expect"), None);
+    connection.send("hello").await;
+    assert_eq!(line.exactly(5).await, b"hello");
+    line.send(NOTHING).await;
+    assert_eq!(connection.answer().await.status, 204);
+}
+
+#[tokio::test]
+async fn trailers_go_both_ways() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection
+        .send(
+            "POST /api HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\
+             te: trailers\r\nconnection: te\r\ntrailer: x-sum, x-forwarded-for\r\n\r\n\
+             1\r\na\r\n0\r\nx-sum: 1\r\nx-forwarded-for: 6.6.6.6\r\n\r\n",
+        )
+        .await;
+    let mut line = upstream.accept().await;
+    let got = line.request().await;
+    assert_eq!((got.header("te"), got.header("connection")), (Some("trailers"), Some("te")));
+    let body = line.exactly(b"1\r\na\r\n0\r\nx-sum: 1\r\n\r\n".len()).await;
+    assert_eq!(body.escape_ascii().to_string(), "1\\r\\na\\r\\n0\\r\\nx-sum: 1\\r\\n\\r\\n");
+    line.send(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-sum, set-cookie\r\n\r\n\
+         1\r\nb\r\n0\r\nx-sum: 2\r\nset-cookie: a=1\r\n\r\n",
+    )
+    .await;
+    let head = connection.head().await;
+    assert_eq!(head.header("trailer"), Some("x-sum, set-cookie"));
+    let body = connection.exactly(b"1\r\nb\r\n0\r\nx-sum: 2\r\n\r\n".len()).await;
+    assert_eq!(body, b"1\r\nb\r\n0\r\nx-sum: 2\r\n\r\n");
+}
+
+#[tokio::test]
+async fn connections_are_kept_for_the_next_request() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin())).await;
+    let mut line = None;
+    for _ in 0..3 {
+        let mut connection = server.connect().await;
+        connection.send(request("GET /api", &[])).await;
+        if line.is_none() {
+            line = Some(upstream.accept().await);
+        }
+        let line = line.as_mut().expect("a connection");
+        line.request().await;
+        line.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+        assert_eq!(connection.answer().await.text(), "ok");
+    }
+}

@@ -1,0 +1,421 @@
+//! Upstreams over TLS and in HTTP/2, and clients that speak HTTP/2.
+
+use std::{convert::Infallible, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, Version};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use policy_server::Proxy;
+use rcgen::{CertificateParams, KeyPair};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::aws_lc_rs,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    },
+};
+
+use super::{
+    Running, Upstream,
+    http::{request as plain, soon},
+    started,
+};
+
+/// A certificate for these names that signed itself, its PEM in a file.
+struct Certificate {
+    config: ServerConfig,
+    pem: PathBuf,
+}
+
+impl Certificate {
+    fn new(test: &str, names: &[&str]) -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        let certificate =
+            CertificateParams::new(names).expect("names").self_signed(&key).expect("a certificate");
+        let pem =
+            std::env::temp_dir().join(format!("policy-proxy-{test}-{}.pem", std::process::id()));
+        let text = data_encoding::BASE64.encode(certificate.der());
+        let text = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+        std::fs::write(&pem, text).expect("a file");
+        let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .expect("a certificate and its key");
+        Self { config, pem }
+    }
+}
+
+impl Drop for Certificate {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_file(&self.pem);
+    }
+}
+
+/// What an upstream of hyper's got.
+#[derive(Debug)]
+struct Got {
+    version: Version,
+    uri: String,
+    headers: HeaderMap,
+    body: Bytes,
+    trailers: Option<HeaderMap>,
+}
+
+/// Answers with what it got, and a trailer.
+async fn echo(
+    request: Request<Incoming>,
+    tell: mpsc::UnboundedSender<Got>,
+) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.expect("a whole body");
+    let trailers = body.trailers().cloned();
+    let body = body.to_bytes();
+    let got = Got {
+        version: parts.version,
+        uri: parts.uri.to_string(),
+        headers: parts.headers,
+        body: body.clone(),
+        trailers,
+    };
+    tell.send(got).expect("a test that listens");
+    let trailers =
+        HeaderMap::from_iter([("x-sum".parse().expect("a name"), "1".parse().expect("a value"))]);
+    let frames = [Frame::data(body), Frame::trailers(trailers)].map(Ok::<_, Infallible>);
+    let body = StreamBody::new(futures_util::stream::iter(frames));
+    let answer = Response::builder().header("trailer", "x-sum").body(body.boxed());
+    Ok(answer.expect("an answer"))
+}
+
+/// Starts an upstream, with TLS if there is a configuration for it; in HTTP/2 where the client
+/// begins so, or where ALPN says so.
+async fn upstream(
+    tls: Option<ServerConfig>,
+    is_http2: bool,
+) -> (SocketAddr, mpsc::UnboundedReceiver<Got>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (tell, got) = mpsc::unbounded_channel();
+    let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            let (tell, acceptor) = (tell.clone(), acceptor.clone());
+            tokio::spawn(async move {
+                let service = service_fn(move |request| echo(request, tell.clone()));
+                match acceptor {
+                    None => serve(stream, is_http2, service).await,
+                    Some(acceptor) => {
+                        let Ok(stream) = acceptor.accept(stream).await else { return };
+                        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                        serve(stream, is_http2, service).await;
+                    }
+                }
+            });
+        }
+    });
+    (address, got)
+}
+
+async fn serve<S>(
+    stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    is_http2: bool,
+    service: S,
+) where
+    S: hyper::service::Service<
+            Request<Incoming>,
+            Response = Response<BoxBody<Bytes, Infallible>>,
+            Error = Infallible,
+        > + Send
+        + 'static,
+    S::Future: Send + 'static,
+{
+    let io = TokioIo::new(stream);
+    // The proxy ends the connection when the test is over.
+    if is_http2 {
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(io, service)
+            .await;
+    } else {
+        let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
+    }
+}
+
+const POST: &str = "POST /api/x?y HTTP/1.1\r\nhost: localhost\r\nte: trailers\r\nconnection: te\r\n\
+                    trailer: x-sum\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-sum: 2\r\n\r\n";
+
+async fn assert_echo(
+    server: &Running,
+    got: &mut mpsc::UnboundedReceiver<Got>,
+    version: Version,
+) -> Got {
+    let mut connection = server.connect().await;
+    connection.send(POST).await;
+    let answer = connection.head().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let rest = connection.exactly(b"5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n".len()).await;
+    assert_eq!(rest.escape_ascii().to_string(), "5\\r\\nhello\\r\\n0\\r\\nx-sum: 1\\r\\n\\r\\n");
+    let got = soon(got.recv()).await.expect("a request");
+    assert_eq!((got.version, &got.body[..]), (version, &b"hello"[..]));
+    assert_eq!(got.trailers.as_ref().expect("trailers")["x-sum"], "2");
+    assert_eq!(got.headers["x-forwarded-for"], "127.0.0.1");
+    got
+}
+
+#[tokio::test]
+async fn http2_is_spoken_without_asking_where_the_app_says_so() {
+    let (address, mut got) = upstream(None, true).await;
+    let proxy = Proxy::new("/api", format!("http://{address}/v1")).strip_prefix().http2();
+    let server = started(proxy).await;
+    for _ in 0..2 {
+        let got = assert_echo(&server, &mut got, Version::HTTP_2).await;
+        assert_eq!(got.uri, format!("http://{address}/v1/x?y"));
+        assert_eq!(got.headers["te"], "trailers");
+        assert!(!got.headers.contains_key("connection") && !got.headers.contains_key("host"));
+    }
+}
+
+#[tokio::test]
+async fn over_tls_the_upstream_chooses_the_version() {
+    for (test, protocols, version) in [
+        ("both", &[&b"h2"[..], b"http/1.1"][..], Version::HTTP_2),
+        ("one", &[b"http/1.1"], Version::HTTP_11),
+        ("none", &[], Version::HTTP_11),
+    ] {
+        let mut certificate = Certificate::new(test, &["localhost"]);
+        certificate.config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
+        let origin = format!("https://localhost:{}", address.port());
+        let proxy = Proxy::new("/api", &origin).authority(&certificate.pem);
+        let server = started(proxy).await;
+        let got = assert_echo(&server, &mut got, version).await;
+        if version == Version::HTTP_2 {
+            assert_eq!(got.uri, format!("{origin}/api/x?y"));
+        } else {
+            assert_eq!(got.headers["host"], format!("localhost:{}", address.port()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_not_who_it_should_be_is_502() {
+    let certificate = Certificate::new("names", &["other.example"]);
+    let trusted = Certificate::new("trusted", &["localhost"]);
+    let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
+    let origin = format!("https://localhost:{}", address.port());
+    for proxy in [
+        // Another name, another authority, nobody that browsers know.
+        Proxy::new("/api", &origin).authority(&certificate.pem),
+        Proxy::new("/api", &origin).authority(&trusted.pem),
+        Proxy::new("/api", &origin),
+    ] {
+        let answer = started(proxy).await.answer(plain("GET /api", &[])).await;
+        assert_eq!(answer.problem(), (502, "proxy.unreachable".to_owned()));
+    }
+    assert!(got.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
+    let certificate = Certificate::new("old", &["localhost"]);
+    let (address, _got) = upstream(Some(certificate.config.clone()), false).await;
+    let origin = format!("https://localhost:{}", address.port());
+    let proxy = Proxy::new("/api", origin).authority(&certificate.pem).http2();
+    let answer = started(proxy).await.answer(plain("GET /api", &[])).await;
+    assert_eq!(answer.problem(), (502, "proxy.unreachable".to_owned()));
+}
+
+/// A client of HTTP/2 on one connection.
+async fn http2_client(
+    server: &Running,
+) -> hyper::client::conn::http2::SendRequest<BoxBody<Bytes, Infallible>> {
+    let stream = TcpStream::connect(server.address).await.expect("a server that listens");
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .expect("a handshake");
+    tokio::spawn(connection);
+    sender
+}
+
+fn request(method: &str, path: &str) -> Request<BoxBody<Bytes, Infallible>> {
+    let body = http_body_util::Empty::new().boxed();
+    let request = Request::builder().method(method).uri(format!("http://localhost{path}"));
+    request.body(body).expect("a request")
+}
+
+#[tokio::test]
+async fn a_client_of_http2_reaches_an_upstream_of_http1() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin()).strip_prefix()).await;
+    let mut client = http2_client(&server).await;
+    let mut sent = request("GET", "/api/x");
+    sent.headers_mut().append("cookie", "a=1".parse().expect("a value"));
+    sent.headers_mut().append("cookie", "b=2".parse().expect("a value"));
+    let answer = client.send_request(sent);
+    let serve = async {
+        let mut line = upstream.accept().await;
+        let got = line.request().await;
+        assert_eq!(got.line, "GET /x HTTP/1.1");
+        assert_eq!(got.header("cookie"), Some("a=1; b=2"));
+        assert_eq!(got.header("via"), Some("2 policy"));
+        assert_eq!(got.header("x-forwarded-host"), Some("localhost"));
+        line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nkeep-alive: timeout=5\r\n\r\n2\r\nok\r\n0\r\n\r\n").await;
+    };
+    let (answer, ()) = soon(async { tokio::join!(answer, serve) }).await;
+    let answer = answer.expect("an answer");
+    assert!(!answer.headers().contains_key("transfer-encoding"));
+    assert_eq!(answer.into_body().collect().await.expect("a body").to_bytes(), "ok");
+}
+
+/// RFC 9113 8.1: what breaks off is reset.
+#[tokio::test]
+async fn broken_answers_are_reset_and_cancelled_requests_end_at_the_upstream() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin())).await;
+    let mut client = http2_client(&server).await;
+    let answer = tokio::spawn(client.send_request(request("GET", "/api")));
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
+    let mut body = soon(answer).await.expect("an end").expect("an answer").into_body();
+    assert_eq!(
+        soon(body.frame()).await.expect("a frame").expect("data").into_data().expect("data"),
+        "ab"
+    );
+    drop(line);
+    assert!(soon(body.frame()).await.expect("an end").is_err());
+
+    // Cancelled while nothing has come, and while the body comes.
+    let waiting = tokio::spawn(client.send_request(request("GET", "/api")));
+    let mut line = upstream.accept().await;
+    line.request().await;
+    waiting.abort();
+    assert_eq!(line.rest().await, b"");
+    let answer = tokio::spawn(client.send_request(request("GET", "/api")));
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
+    let body = soon(answer).await.expect("an end").expect("an answer").into_body();
+    drop(body);
+    assert_eq!(line.rest().await, b"");
+}
+
+/// A stream that its client cancels is cancelled at an upstream of HTTP/2, and the others go on.
+#[tokio::test]
+async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (tell, mut reset) = mpsc::unbounded_channel();
+    let (begun, mut first) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let mut connection = h2::server::handshake(stream).await.expect("a handshake");
+        let mut is_first = true;
+        while let Some(Ok((_request, mut respond))) = connection.accept().await {
+            if !std::mem::take(&mut is_first) {
+                respond.send_response(Response::new(()), true).expect("a stream");
+                continue;
+            }
+            let mut stream = respond.send_response(Response::new(()), false).expect("a stream");
+            stream.send_data(Bytes::from_static(b"x"), false).expect("a stream");
+            begun.send(()).expect("a test that waits");
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                let reason = std::future::poll_fn(|context| stream.poll_reset(context)).await;
+                tell.send(reason.expect("a reset")).expect("a test that waits");
+            });
+        }
+    });
+    let proxy = Proxy::new("/api", format!("http://{address}"))
+        .http2()
+        .answer_timeout(Duration::from_secs(5));
+    let server = started(proxy).await;
+    let mut connection = server.connect().await;
+    connection.send(plain("GET /api", &[])).await;
+    soon(first.recv()).await.expect("a request");
+    assert_eq!(connection.head().await.status, 200);
+    drop(connection);
+    assert_eq!(soon(reset.recv()).await.expect("a reset"), h2::Reason::CANCEL);
+    assert_eq!(server.answer(plain("GET /api", &[])).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (tell, mut sizes) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        let mut connection = h2::server::handshake(stream).await.expect("a handshake");
+        while let Some(Ok((request, mut respond))) = connection.accept().await {
+            if request.uri().path() == "/api/small" {
+                respond.send_response(Response::new(()), true).expect("a stream");
+                continue;
+            }
+            let mut stream = respond.send_response(Response::new(()), false).expect("a stream");
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                let mut sent = 0_usize;
+                loop {
+                    stream.reserve_capacity(16 * 1024);
+                    let more = std::future::poll_fn(|context| stream.poll_capacity(context));
+                    let Some(Ok(room)) = more.await else { return };
+                    sent += room;
+                    if stream.send_data(Bytes::from(vec![b'x'; room]), false).is_err() {
+                        return;
+                    }
+                    if tell.send(sent).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let server = started(Proxy::new("/api", format!("http://{address}")).http2()).await;
+    let mut slow = server.connect().await;
+    slow.send(plain("GET /api/large", &[])).await;
+    slow.head().await;
+    // Until nothing was sent for a while.
+    let mut sent = 0;
+    while let Ok(Some(more)) = tokio::time::timeout(Duration::from_millis(300), sizes.recv()).await
+    {
+        sent = more;
+        assert!(sent < 8 << 20, "nobody stops it");
+    }
+    println!("{sent} bytes ahead of a client that takes nothing");
+    // The connection is free for others.
+    assert_eq!(server.answer(plain("GET /api/small", &[])).await.status, 200);
+    assert!(slow.exactly(4 << 20).await.ends_with(b"x"));
+}
+
+#[tokio::test]
+async fn websockets_have_http1_beside_an_upstream_of_http2() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin()).http2()).await;
+    let mut connection = server.connect().await;
+    let fields = [
+        "upgrade: websocket",
+        "connection: upgrade",
+        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
+    connection.send(plain("GET /api/live", &fields)).await;
+    let mut line = upstream.accept().await;
+    assert_eq!(line.request().await.line, "GET /api/live HTTP/1.1");
+    line.send(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
+    )
+    .await;
+    assert_eq!(connection.head().await.status, 101);
+}

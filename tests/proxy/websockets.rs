@@ -1,0 +1,235 @@
+//! WebSockets through the proxy.
+
+use std::{net::TcpListener, time::Duration};
+
+use http::Request;
+use policy_server::{Proxy, prelude::*};
+use tokio::net::TcpStream;
+use tungstenite::{Message, accept};
+
+use super::{
+    Running, Upstream,
+    http::{Connection, request, soon},
+    started, stripping,
+};
+
+const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\
+                        connection: Upgrade\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+/// The opening handshake with the key of RFC 6455 1.3.
+fn opening(fields: &[&str]) -> String {
+    let own = [
+        "upgrade: websocket",
+        "connection: keep-alive, Upgrade",
+        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-version: 13",
+    ];
+    request("GET /api/live", &[&own, fields].concat())
+}
+
+/// An echo of somebody else's making.
+fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let Ok(mut socket) = accept(stream) else { return };
+                while let Ok(message) = socket.read() {
+                    if matches!(message, Message::Text(_)) && socket.send(message).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    format!("http://{address}")
+}
+
+async fn opened(server: &Running, fields: &[&str]) -> Connection {
+    let mut connection = server.connect().await;
+    connection.send(opening(fields)).await;
+    let answer = connection.head().await;
+    assert_eq!(answer.status, 101, "{answer:?}");
+    assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    assert_eq!(answer.header("upgrade"), Some("websocket"));
+    assert_eq!(answer.header("connection"), Some("upgrade"));
+    connection
+}
+
+#[tokio::test]
+async fn messages_go_both_ways() {
+    let server = started(Proxy::new("/api", echo()).strip_prefix()).await;
+    let mut connection = opened(&server, &[]).await;
+    // Masked with zeros.
+    connection.send(b"\x81\x82\0\0\0\0hi").await;
+    assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
+    connection.send(b"\x81\x82\0\0\0\0yo").await;
+    assert_eq!(connection.exactly(4).await, b"\x81\x02yo");
+    // Closing goes both ways, too.
+    connection.send(b"\x88\x82\0\0\0\0\x03\xe8").await;
+    assert_eq!(connection.rest().await, b"\x88\x02\x03\xe8");
+}
+
+#[tokio::test]
+async fn the_upstream_gets_the_handshake_and_the_end_of_the_client() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(opening(&["cookie: a=1"])).await;
+    let mut line = upstream.accept().await;
+    let got = line.request().await;
+    assert_eq!(got.line, "GET /live HTTP/1.1");
+    for (name, value) in [
+        ("upgrade", "websocket"),
+        ("connection", "upgrade"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("cookie", "a=1"),
+    ] {
+        assert_eq!(got.header(name), Some(value));
+    }
+    line.send(SWITCHED).await;
+    assert_eq!(connection.head().await.status, 101);
+    connection.send("up").await;
+    assert_eq!(line.exactly(2).await, b"up");
+    line.send("down").await;
+    assert_eq!(connection.exactly(4).await, b"down");
+    drop(connection);
+    assert_eq!(line.rest().await, b"");
+}
+
+#[tokio::test]
+async fn the_client_gets_the_end_of_the_upstream() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(opening(&[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(SWITCHED).await;
+    line.send("last").await;
+    drop(line);
+    assert_eq!(connection.head().await.status, 101);
+    assert_eq!(connection.rest().await, b"last");
+}
+
+/// RFC 6455 10.2: the policy of the proxy says whose pages may open one.
+#[tokio::test]
+async fn pages_of_others_open_none() {
+    let policy = CorsPolicy::origins(&["https://app.example"]).build();
+    let server = started(Proxy::new("/api", echo()).cors(policy)).await;
+    opened(&server, &["origin: https://app.example"]).await;
+    opened(&server, &["origin: http://localhost"]).await;
+    let foreign = server.answer(opening(&["origin: https://evil.example"])).await;
+    assert_eq!(foreign.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
+}
+
+#[tokio::test]
+async fn an_upstream_may_decline() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(opening(&[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
+    let answer = connection.answer().await;
+    assert_eq!((answer.status, answer.text()), (403, "no"));
+}
+
+#[tokio::test]
+async fn an_upstream_switches_to_nothing_else() {
+    for switched in [
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: Upgrade\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    ] {
+        let upstream = Upstream::start().await;
+        let server = stripping(&upstream).await;
+        let mut connection = server.connect().await;
+        connection.send(opening(&[])).await;
+        let mut line = upstream.accept().await;
+        line.request().await;
+        line.send(switched).await;
+        let answer = connection.answer().await;
+        assert_eq!(answer.problem(), (502, "proxy.bad-answer".to_owned()));
+        assert_eq!(soon(line.rest()).await, b"");
+    }
+}
+
+/// An upgrade to HTTP/2 would carry requests past every gate.
+#[tokio::test]
+async fn no_other_protocol_is_asked_for() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut arrived = upstream.answering("HTTP/1.1 204 No Content\r\n\r\n");
+    for upgrade in ["h2c", "websocket, h2c", "TLS/1.3", "HTTP/2.0"] {
+        let fields = [
+            "connection: Upgrade, HTTP2-Settings",
+            &format!("upgrade: {upgrade}"),
+            "http2-settings: AAMAAABkAARAAAAAAAIAAAAA",
+        ];
+        assert_eq!(server.answer(request("GET /api", &fields)).await.status, 204);
+        let got = arrived.recv().await.expect("a request");
+        for name in ["connection", "upgrade", "http2-settings"] {
+            assert_eq!(got.header(name), None, "{upgrade}");
+        }
+    }
+}
+
+/// RFC 8441: a stream of HTTP/2 is a WebSocket over HTTP/1.1 behind the proxy.
+#[tokio::test]
+async fn a_stream_of_http2_becomes_one() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let stream = TcpStream::connect(server.address).await.expect("a server that listens");
+    let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
+    tokio::spawn(connection);
+    let mut client = client.ready().await.expect("a connection");
+    let settled = async {
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(settled).await;
+    let connect = || {
+        Request::builder()
+            .method("CONNECT")
+            .uri(format!("http://{}/api/live", server.address))
+            .extension(h2::ext::Protocol::from_static("websocket"))
+            .header("sec-websocket-version", "13")
+            .body(())
+            .expect("a request")
+    };
+    let (answer, mut sender) = client.send_request(connect(), false).expect("a stream");
+    let mut line = upstream.accept().await;
+    let got = line.request().await;
+    assert_eq!(got.line, "GET /live HTTP/1.1");
+    assert_eq!(
+        (got.header("upgrade"), got.header("connection")),
+        (Some("websocket"), Some("upgrade"))
+    );
+    let key =
+        data_encoding::BASE64.decode(got.header("sec-websocket-key").expect("a key").as_bytes());
+    assert_eq!(key.expect("base64").len(), 16);
+    line.send(SWITCHED).await;
+    let answer = soon(answer).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    for name in ["sec-websocket-accept", "upgrade", "connection"] {
+        assert!(!answer.headers().contains_key(name), "{answer:?}");
+    }
+    sender.send_data("up".into(), false).expect("a stream");
+    assert_eq!(line.exactly(2).await, b"up");
+    line.send("down").await;
+    let mut body = answer.into_body();
+    assert_eq!(soon(body.data()).await.expect("more").expect("data"), "down");
+    drop((sender, body));
+    assert_eq!(line.rest().await, b"");
+
+    // A page is no WebSocket, though its status would open one.
+    let (answer, _sender) = client.send_request(connect(), false).expect("a stream");
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npage").await;
+    assert_eq!(soon(answer).await.expect("an answer").status(), 502);
+}

@@ -1,0 +1,162 @@
+//! A client as it should be: it keeps its connection, and repeats what may be repeated if that
+//! ends without an answer (RFC 9110 9.2.2).
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Response,
+    body::Incoming,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpStream;
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs, pki_types::CertificateDer},
+};
+
+use super::*;
+
+type Body = Full<Bytes>;
+
+pub(crate) struct Client {
+    address: SocketAddr,
+    tls: TlsConnector,
+    is_http2: bool,
+    sender: Option<Sender>,
+}
+
+enum Sender {
+    Http1(http1::SendRequest<Body>),
+    Http2(http2::SendRequest<Body>),
+}
+
+impl Sender {
+    /// Whether the connection still takes requests.
+    async fn is_ready(&mut self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.ready().await.is_ok(),
+            Self::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// No answer is an error, whatever the reason.
+    async fn send(&mut self, request: ::http::Request<Body>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Self::Http1(sender) => sender.send_request(request).await,
+            Self::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+}
+
+impl Client {
+    pub(crate) fn new(
+        address: SocketAddr,
+        authority: CertificateDer<'static>,
+        is_http2: bool,
+    ) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority).expect("an authority");
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let protocol = if is_http2 { &b"h2"[..] } else { b"http/1.1" };
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self { address, tls: TlsConnector::from(Arc::new(config)), is_http2, sender: None }
+    }
+
+    pub(crate) async fn ask_until_over(mut self, tally: Arc<Tally>) {
+        let mut number = 0;
+        while !tally.is_over() {
+            number += 1;
+            match number % 8 {
+                0 => self.ask("POST", "/echo", "echoed", &tally).await,
+                1 => self.ask("GET", "/waits", "waited", &tally).await,
+                2 | 6 => self.ask("GET", "/api/hello", upstream::ANSWER, &tally).await,
+                _ => self.ask("GET", "/hello", "hello", &tally).await,
+            }
+            if number % 500 == 0 {
+                // Nobody keeps a connection for ever.
+                self.sender = None;
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Asks until there is an answer, which must be the right one to its last byte.
+    async fn ask(&mut self, method: &str, path: &str, expected: &str, tally: &Tally) {
+        loop {
+            let sender = match &mut self.sender {
+                Some(sender) => sender,
+                None => {
+                    tally.connected();
+                    self.sender.insert(connect(self.address, &self.tls, self.is_http2).await)
+                }
+            };
+            if !soon(sender.is_ready()).await {
+                self.sender = None;
+                continue;
+            }
+            let body = if method == "POST" { expected } else { "" };
+            let authority = if self.is_http2 { "https://localhost" } else { "" };
+            let request = ::http::Request::builder()
+                .method(method)
+                .uri(format!("{authority}{path}"))
+                .header("host", "localhost")
+                .body(Full::from(body.to_owned()))
+                .expect("a request");
+            let changes = tally.upstream_changes();
+            match soon(sender.send(request)).await {
+                // Nobody answers for an upstream that is dead.
+                Ok(answer)
+                    if answer.status() == 502
+                        && path.starts_with("/api/")
+                        && !tally.had_upstream_since(changes) =>
+                {
+                    soon(answer.into_body().collect()).await.expect("a whole problem");
+                    return tally.without_upstream();
+                }
+                Ok(answer) => {
+                    assert_eq!(answer.status(), 200, "{method} {path}");
+                    let body = soon(answer.into_body().collect()).await;
+                    let body = body.expect("an answer that does not break off").to_bytes();
+                    assert_eq!(body, expected, "{method} {path}");
+                    return tally.answered();
+                }
+                Err(_) => {
+                    self.sender = None;
+                    if method == "POST" {
+                        return tally.unknown();
+                    }
+                    tally.repeated();
+                }
+            }
+        }
+    }
+}
+
+/// Somebody always listens, and nothing was asked before there is a connection.
+async fn connect(address: SocketAddr, tls: &TlsConnector, is_http2: bool) -> Sender {
+    loop {
+        let stream = soon(TcpStream::connect(address)).await.expect("somebody listens");
+        stream.set_nodelay(true).expect("a socket");
+        let name = "localhost".try_into().expect("a name");
+        // A process that ends closes what has not asked for anything yet.
+        let Ok(stream) = soon(tls.connect(name, stream)).await else { continue };
+        let stream = TokioIo::new(stream);
+        if is_http2 {
+            let Ok((sender, connection)) =
+                soon(http2::handshake(TokioExecutor::new(), stream)).await
+            else {
+                continue;
+            };
+            tokio::spawn(connection);
+            return Sender::Http2(sender);
+        }
+        let Ok((sender, connection)) = soon(http1::handshake(stream)).await else { continue };
+        tokio::spawn(connection);
+        return Sender::Http1(sender);
+    }
+}
