@@ -1,6 +1,7 @@
 //! nginx in front of the server and behind it, on connections that are kept: whatever a client
 //! sends, both see the same requests, and nobody gets the answer to another one's.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
 #[path = "support/corpus.rs"]
 mod corpus;
