@@ -1,6 +1,6 @@
 //! One app over every version of HTTP: whoever asks gets the same answer, by status, fields and
 //! body.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 /// An app with every policy on.
 #[path = "fuzz/requests/app.rs"]

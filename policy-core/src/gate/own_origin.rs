@@ -283,6 +283,8 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for", "x-forwarded-host"] {
             let fields = [("host", "localhost"), (name, "x")];
             assert_eq!(admit(&own, "/", &fields), Err(Refusal::ForwardedInDevelopment), "{name}");
+            let malformed = [("host", "local host"), (name, "x")];
+            assert_eq!(admit(&own, "/", &malformed), Err(Refusal::HostMalformed), "{name}");
         }
     }
 
