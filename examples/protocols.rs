@@ -1,4 +1,4 @@
-//! One app over TLS, and a page that says over which protocol it was loaded.
+//! One app over TLS and QUIC, and a page that says over which protocol it was loaded.
 //!
 //! Run `cargo run --example protocols` and do what it prints.
 
@@ -29,7 +29,7 @@ fn app() -> App<()> {
 
 /// Makes a certificate on the first run. A deployment has `Tls::files("cert.pem", "key.pem")`.
 fn tls() -> Tls {
-    Tls::development("target/development-certificate").redirect_http("127.0.0.1:8080")
+    Tls::development("target/development-certificate").redirect_http("127.0.0.1:8080").http3()
 }
 
 #[tokio::main]

@@ -10,6 +10,8 @@
 
 #[path = "http3/announced.rs"]
 mod announced;
+#[path = "http3/browser.rs"]
+mod browser;
 #[path = "http3/client.rs"]
 mod client;
 #[path = "http3/connections.rs"]
@@ -28,6 +30,8 @@ mod peer;
 mod requests;
 #[path = "support/http.rs"]
 mod sockets;
+#[path = "support/webdriver.rs"]
+mod webdriver;
 
 use std::{
     convert::Infallible,

@@ -27,7 +27,7 @@ use h2::client::SendRequest;
 use policy_server::{Body, RequestId, Settings, prelude::*};
 use tokio::{net::TcpStream, sync::Semaphore};
 
-use http::{Answer, Connection, Running, request, soon};
+use http::{Connection, Running, request, soon};
 
 /// Lets handlers wait for the test: they take one permit each.
 type Gate = Arc<Semaphore>;

@@ -779,8 +779,6 @@ refusals! {
     PlainHttp 421 "origin.plain-http", "This is served over https only";
     /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
     TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
-    /// RFC 9110 7.4: a proxy says that the client asked for another scheme than the public origin's.
-    SchemeInsecure 421 "origin.scheme-insecure", "This server answers requests over https only";
     /// No route has the path.
     RouteNotFound 404 "route.not-found", "There is nothing here";
     /// RFC 9110 9.1: the method is none of the standard, and no route has it.

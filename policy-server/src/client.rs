@@ -44,11 +44,7 @@ impl Client {
     /// Takes what the proxies say in the fields of the request, and removes what anybody else
     /// does. To be asked once, and only where there is such a field: few requests have one.
     pub(crate) fn hear(&mut self, headers: &mut HeaderMap, proxies: Option<&TrustedProxies>) {
-        let is_one = |proxies: &&TrustedProxies| {
-            let peer = self.peer.as_ref();
-            proxies.write_fields() && peer.is_some_and(|peer| proxies.has(peer.address.ip()))
-        };
-        let believed = proxies.filter(is_one);
+        let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
             let said = proxies.read(headers);
             let host = said.host.map(Into::into);
@@ -77,6 +73,12 @@ impl Client {
         head.is_forwarded && !self.has_heard
     }
 
+    /// Whether the fields of the request are those of a proxy that is believed.
+    pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
+        let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
+        proxies.write_fields() && proxies.has(peer.address.ip())
+    }
+
     /// Leaves in a head what gates ask of it.
     pub(crate) fn note<'a>(&'a self, head: &mut Head<'a>, own: &OwnOrigin) {
         head.is_forwarded = self.is_forged;
@@ -87,7 +89,7 @@ impl Client {
     /// Whether the request came in the scheme of the public origin, as far as a proxy says.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
         match (own, self.scheme()) {
-            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::SchemeInsecure),
+            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
             _ => Ok(()),
         }
     }

@@ -71,8 +71,7 @@ where
     }
     let proxies = app.proxies.as_ref();
     let client = client.hearing(request.headers_mut(), proxies);
-    let is_trusted =
-        proxies.zip(client.peer()).is_some_and(|(proxies, peer)| proxies.has(peer.ip()));
+    let is_trusted = client.is_proxied(proxies);
     let mut exchange = Exchange::begin(app, &mut request, client.address(), is_trusted);
     gates(app, request, client, Some(&mut exchange)).observed(exchange)
 }
@@ -343,6 +342,9 @@ fn admit<S>(
     has_content: bool,
 ) -> Admission {
     let request = Received { app, head, headers, client };
+    if let Err(refusal) = head.well_formed() {
+        return request.misunderstood(refusal);
+    }
     if head.is_tunnel()
         && let Some(tunnel) = &app.tunnel
     {
@@ -473,20 +475,17 @@ impl<S> Received<'_, S> {
             .and_then(|_| client.admit(&app.own_origin));
         match admitted {
             // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
-            Ok(()) if head.origin != Single::Absent => {
-                self.refuse(Refusal::TunnelOrigin, &app.outside, Grant::Unasked)
-            }
+            Ok(()) if head.origin != Single::Absent => self.misunderstood(Refusal::TunnelOrigin),
             Ok(()) => self.admit(Answerer::Tunnel, rules),
-            Err(refusal) => self.refuse(refusal, &app.outside, Grant::Unasked),
+            Err(refusal) => self.misunderstood(refusal),
         }
     }
 
     /// The request itself, for nobody to share.
     fn trace(&self, has_content: bool) -> Admission {
-        let outside = &self.app.outside;
         match trace::answer(self.head, self.headers, has_content) {
-            Ok(response) => self.answered(response, outside, Grant::Unasked),
-            Err(refusal) => self.refuse(refusal, outside, Grant::Unasked),
+            Ok(response) => self.answered(response, &self.app.outside, Grant::Unasked),
+            Err(refusal) => self.misunderstood(refusal),
         }
     }
 

@@ -124,6 +124,12 @@ impl Proxies {
         self
     }
 
+    /// Whether they say of each request if it came over https, so that nobody but they has to
+    /// speak TLS.
+    pub(crate) fn say_scheme(&self) -> bool {
+        matches!(self.way, Some(Way::Forwarded | Way::XForwarded(_)))
+    }
+
     /// What is believed, or everything that is wrong.
     pub(crate) fn check(self) -> Result<TrustedProxies, Vec<StartProblem>> {
         let mut problems = Vec::new();

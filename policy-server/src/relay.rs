@@ -65,7 +65,7 @@ const LOOKS: u32 = 4;
 async fn quiet(idle: Option<Duration>, moved: &AtomicU32) {
     let Some(idle) = idle else { return std::future::pending().await };
     let (mut seen, mut quiet_looks) = (moved.load(Relaxed), 0);
-    while quiet_looks <= LOOKS {
+    while quiet_looks < LOOKS {
         tokio::time::sleep(idle / LOOKS).await;
         let now = moved.load(Relaxed);
         quiet_looks = if now == seen { quiet_looks + 1 } else { 0 };

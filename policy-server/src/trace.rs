@@ -91,8 +91,8 @@ mod tests {
             assert_eq!(answer.header("cache-control"), Some("no-store"));
             assert_eq!(answer.header("access-control-allow-origin"), None);
             let want = format!(
-                "TRACE {path} HTTP/1.1\r\nhost: api.example\r\norigin: https://a.example\r\n\
-                 x-seen: yes\r\n\r\n"
+                "TRACE {path} HTTP/1.1\r\norigin: https://a.example\r\nx-seen: yes\r\n\
+                 host: api.example\r\n\r\n"
             );
             assert_eq!(answer.text(), want);
         }

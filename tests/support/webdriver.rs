@@ -63,6 +63,10 @@ impl Browser {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+        // The browser would heed the flag against it.
+        flags.retain(|flag| {
+            flag != "--disable-quic" || !more.iter().any(|more| more == "--enable-quic")
+        });
         flags.push(format!("--user-data-dir={}", profile.0.display()));
         flags.extend_from_slice(more);
         let mut options = json!({ "args": flags, "prefs": preferences });

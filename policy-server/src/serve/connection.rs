@@ -82,7 +82,7 @@ pub(super) async fn serve_connection<S: Send + Sync + 'static>(
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
             let mut builder = http2::Builder::new(executor);
-            builder.timer(TokioTimer::new());
+            builder.timer(TokioTimer::new()).enable_connect_protocol();
             super::http2::limit(&mut builder, settings);
             builder.serve_connection(TokioIo::new(io.in_frames()), service)
         });

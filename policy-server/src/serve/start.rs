@@ -21,6 +21,7 @@ use crate::{
     app::App,
     assemble::assemble,
     error::{Error, StartProblem},
+    proxies::Proxies,
 };
 
 impl<S: Send + Sync + 'static> Server<S> {
@@ -72,7 +73,8 @@ impl<S: Send + Sync + 'static> Server<S> {
 struct Start {
     settings: Settings,
     own_origin: OwnOrigin,
-    /// Whether requests carry secrets.
+    /// Whether requests carry secrets that nobody in front protects: proxies that say of each
+    /// request whether it came over https do.
     has_credentials: bool,
     problems: Vec<StartProblem>,
     notices: Vec<String>,
@@ -90,7 +92,8 @@ impl Start {
         Self {
             settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
-            has_credentials: app.has_credentials(),
+            has_credentials: app.has_credentials()
+                && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
             problems: Vec::new(),
             notices: Vec::new(),
             #[cfg(feature = "http3")]
@@ -113,7 +116,8 @@ impl Start {
         Some(listener)
     }
 
-    /// Listens without TLS. On loopback a proxy can be in front, and nobody else listens in.
+    /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
+    /// nobody else listens in.
     async fn plain(&mut self, address: &str) -> Listeners {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;

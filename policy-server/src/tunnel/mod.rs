@@ -20,9 +20,9 @@ pub(crate) use open::{as_proxy, present};
 ///
 /// ```
 /// use policy_server::{Callers, Tunnel, prelude::*};
-/// # use policy_server::{policy_core::token::Key, tokens::Tokens};
+/// # use policy_server::policy_core::secret::SecretKey;
 ///
-/// # let keys = vec![Key::hs256("k1", &[7; 32])?];
+/// # let keys = [("k1", SecretKey::drawn([7; 32]))];
 /// let app = App::new(())
 ///     .public_origin("https://api.shop.example")
 ///     .tokens(Tokens::hs256(keys)?)
@@ -32,7 +32,7 @@ pub(crate) use open::{as_proxy, present};
 ///             .private(["10.0.0.0/8"]),
 ///     );
 /// # assert!(app.build().is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), Error>(())
 /// ```
 ///
 /// With curl: `curl -p -x https://api.shop.example --proxy-header "Proxy-Authorization: Bearer .." ..`.

@@ -1,0 +1,140 @@
+//! Behind proxies that write fields.
+
+use super::*;
+
+const PROXY: [u8; 4] = [127, 0, 0, 1];
+
+fn deployed(proxies: Proxies) -> App<()> {
+    app().public_origin("https://api.example").behind(proxies)
+}
+
+fn get(path: &str, fields: &[&str]) -> String {
+    request(&format!("GET {path}"), fields).replace("host: localhost", "host: api.example")
+}
+
+#[tokio::test]
+async fn say_who_the_client_is_in_the_way_that_is_believed() {
+    let all = [
+        "forwarded: for=192.0.2.1;proto=https",
+        "x-forwarded-for: 198.51.100.9, 192.0.2.2, 10.0.0.1",
+        "x-forwarded-proto: https",
+    ];
+    let proxies = || Proxies::new(PROXIES);
+    for (proxies, of_proxy) in [
+        (proxies().forwarded(), "192.0.2.1 over 127.0.0.1, forwarded"),
+        (proxies().x_forwarded(), "192.0.2.2 over 127.0.0.1, x-forwarded-for x-forwarded-proto"),
+        (proxies().proxy_protocol(), ""),
+    ] {
+        let speaks_first = of_proxy.is_empty();
+        let server = Running::start(deployed(proxies)).await;
+        // Whoever is no proxy is who they are, and nobody sees what they say.
+        let answer = ask_from(STRANGER, &server, &get("/client", &all)).await;
+        assert_eq!(answer.text(), "127.0.0.2 over 127.0.0.2, ");
+        if !speaks_first {
+            let answer = ask_from(PROXY, &server, &get("/client", &all)).await;
+            assert_eq!(answer.text(), of_proxy);
+            let silent = ask_from(PROXY, &server, &get("/client", &[])).await;
+            assert_eq!(silent.text(), "127.0.0.1 over 127.0.0.1, ");
+        }
+    }
+    let server = Running::start(app().public_origin("https://api.example")).await;
+    let answer = ask_from(PROXY, &server, &get("/client", &all)).await;
+    assert_eq!(answer.text(), "127.0.0.1 over 127.0.0.1, ");
+}
+
+#[tokio::test]
+async fn have_each_of_their_clients_counted_alone() {
+    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let ask = async |from, client: &str| {
+        let fields = [&*format!("x-forwarded-for: {client}"), "x-forwarded-proto: https"];
+        ask_from(from, &server, &get("/once", &fields)).await.status
+    };
+    assert_eq!(ask(PROXY, "192.0.2.1").await, 200);
+    assert_eq!(ask(PROXY, "192.0.2.1").await, 429);
+    assert_eq!(ask(PROXY, "192.0.2.2").await, 200);
+    // Putting another address in front does not help.
+    assert_eq!(ask(PROXY, "192.0.2.3, 192.0.2.2").await, 429);
+    assert_eq!(ask(STRANGER, "192.0.2.4").await, 200);
+    assert_eq!(ask(STRANGER, "192.0.2.5").await, 429);
+}
+
+#[tokio::test]
+async fn pass_on_nothing_that_came_without_https() {
+    let server = Running::start(deployed(Proxies::new(PROXIES).forwarded())).await;
+    for (field, status) in [
+        ("forwarded: for=192.0.2.1;proto=http", 421),
+        ("forwarded: for=192.0.2.1;proto=ws", 421),
+        ("forwarded: for=192.0.2.1;proto=HTTPS", 200),
+        ("forwarded: for=192.0.2.1", 200),
+        ("x-forwarded-proto: http", 200),
+    ] {
+        let answer = ask_from(PROXY, &server, &get("/client", &[field])).await;
+        assert_eq!(answer.status, status, "{field}");
+        if status == 421 {
+            assert_eq!(answer.problem().1, "origin.plain-http");
+        }
+        assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn say_which_host_was_asked_where_that_is_believed() {
+    let inside =
+        |field: &str| request("GET /client", &[field]).replace("localhost", "app.internal");
+    let proxies = || Proxies::new(PROXIES);
+    for (proxies, field, status) in [
+        (proxies().forwarded(), "forwarded: for=192.0.2.1;host=api.example", 200),
+        (proxies().forwarded(), "forwarded: for=192.0.2.1;host=\"api.example:443\"", 200),
+        (proxies().forwarded(), "forwarded: for=192.0.2.1;host=evil.example", 421),
+        (proxies().forwarded(), "forwarded: for=192.0.2.1", 421),
+        (proxies().forwarded(), "forwarded: for=192.0.2.1;host=\"api.example@\"", 400),
+        (proxies().x_forwarded_with_host(), "x-forwarded-host: api.example", 200),
+        (proxies().x_forwarded_with_host(), "x-forwarded-host: api.example, evil.example", 421),
+        (proxies().x_forwarded(), "x-forwarded-host: api.example", 421),
+    ] {
+        let server = Running::start(deployed(proxies)).await;
+        let answer = ask_from(PROXY, &server, &inside(field)).await;
+        assert_eq!(answer.status, status, "{field}");
+        assert_eq!(ask_from(STRANGER, &server, &inside(field)).await.status, 421, "{field}");
+    }
+}
+
+/// DNS rebinding and a forgotten proxy: in development forwarded fields are believed only where
+/// loopback itself is said to be a proxy.
+#[tokio::test]
+async fn on_loopback_serve_development_only_if_they_are_named() {
+    let named =
+        Running::start(app().behind(Proxies::new(["127.0.0.1"]).x_forwarded_with_host())).await;
+    let other = Running::start(app().behind(Proxies::new(["10.0.0.0/8"]).x_forwarded())).await;
+    let field = "x-forwarded-for: 192.0.2.1";
+    for (server, from, field, status) in [
+        (&named, PROXY, field, 200),
+        (&named, PROXY, "forwarded: for=192.0.2.1", 200),
+        (&named, PROXY, "x-forwarded-host: localhost:3000", 200),
+        (&named, PROXY, "x-forwarded-host: app.example", 421),
+        (&named, STRANGER, field, 421),
+        (&other, PROXY, field, 421),
+    ] {
+        let answer = ask_from(from, server, &request("GET /client", &[field])).await;
+        assert_eq!(answer.status, status, "{field} from {from:?}");
+    }
+}
+
+#[tokio::test]
+async fn are_not_imitated_for_layers_either() {
+    use axum::middleware::{Next, map_request};
+
+    let _: Option<Next> = None;
+    let app = deployed(Proxies::new(PROXIES).x_forwarded());
+    let app = app.layer(map_request(async |mut request: policy_server::Request| {
+        let seen = request.headers().contains_key("x-forwarded-for");
+        request.headers_mut().insert("x-saw-forwarded", seen.to_string().parse().expect("a value"));
+        request
+    }));
+    let server = Running::start(app).await;
+    let bytes = get("/client", &["x-forwarded-for: 192.0.2.1"]);
+    let of_proxy = ask_from(PROXY, &server, &bytes).await;
+    assert_eq!(of_proxy.text(), "192.0.2.1 over 127.0.0.1, x-forwarded-for x-saw-forwarded");
+    let of_stranger = ask_from(STRANGER, &server, &bytes).await;
+    assert_eq!(of_stranger.text(), "127.0.0.2 over 127.0.0.2, x-saw-forwarded");
+}

@@ -1,0 +1,89 @@
+//! Behind proxies that speak the PROXY protocol.
+
+use super::*;
+
+const V1: &[u8] = b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\n";
+const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+/// 192.0.2.1:4711 to 198.51.100.1:443, and a name of the certificate behind it.
+const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x01\xc6\x33\x64\x01\x12\x67\x01\xbb\x02\0\x03abc";
+
+async fn start() -> Running {
+    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    Running::start(app().settings(settings).behind(Proxies::new(PROXIES).proxy_protocol())).await
+}
+
+#[tokio::test]
+async fn say_who_the_client_is_before_its_first_byte() {
+    let server = start().await;
+    let get = request("GET /client", &[]);
+    for (header, client) in [(V1, "192.0.2.1"), (V2, "192.0.2.1"), (LOCAL, "127.0.0.1")] {
+        let mut connection = server.connect().await;
+        // What is behind it is nobody's but HTTP's, also in the same packet and pipelined.
+        connection.send([header, get.as_bytes(), get.as_bytes()].concat()).await;
+        for _ in 0..2 {
+            let answer = connection.answer().await;
+            assert_eq!(answer.text(), format!("{client} over 127.0.0.1, "));
+        }
+        let mut connection = server.connect().await;
+        for byte in header {
+            connection.send([*byte]).await;
+            tokio::task::yield_now().await;
+        }
+        connection.send(&get).await;
+        assert_eq!(connection.answer().await.text(), format!("{client} over 127.0.0.1, "));
+    }
+}
+
+#[tokio::test]
+async fn speak_http2_behind_it_as_well() {
+    let server = start().await;
+    let mut stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    soon(tokio::io::AsyncWriteExt::write_all(&mut stream, V2)).await.expect("a server");
+    let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let get =
+        ::http::Request::builder().uri("http://localhost/client").body(()).expect("a request");
+    let (answer, _) = client.send_request(get, true).expect("a request");
+    let mut body = soon(answer).await.expect("an answer").into_body();
+    let text = soon(body.data()).await.expect("a body").expect("a body");
+    assert_eq!(text, "192.0.2.1 over 127.0.0.1, ");
+}
+
+#[tokio::test]
+async fn are_closed_where_they_do_not() {
+    let server = start().await;
+    let get = request("GET /client", &[]);
+    for bytes in [
+        get.as_bytes(),
+        b"PROXY TCP4 192.0.2.1 198.51.100.1 4711\r\n",
+        b"PROXY TCP9 1 2 3 4\r\n",
+        &[b'x'; 200],
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff",
+        b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
+    ] {
+        let mut connection = server.connect().await;
+        connection.send(bytes).await;
+        connection.closed().await;
+    }
+    // One that has not ended in time, and none at all.
+    for bytes in [&V1[..20], &V2[..14], b""] {
+        let mut connection = server.connect().await;
+        connection.send(bytes).await;
+        connection.closed().await;
+    }
+}
+
+#[tokio::test]
+async fn are_the_only_ones_whose_header_is_read() {
+    let server = start().await;
+    let get = request("GET /client", &["x-forwarded-for: 192.0.2.9"]);
+    let mut connection = connect_from(STRANGER, &server).await;
+    connection.send([V1, get.as_bytes()].concat()).await;
+    assert_eq!(connection.head().await.status, 400);
+    let answer = ask_from(STRANGER, &server, &request("GET /client", &[])).await;
+    assert_eq!(answer.text(), "127.0.0.2 over 127.0.0.2, ");
+    // They pass on what their client wrote: in development nobody knows what that is for.
+    let mut connection = server.connect().await;
+    connection.send([V1, get.as_bytes()].concat()).await;
+    assert_eq!(connection.answer().await.problem().1, "origin.forwarded-in-development");
+}

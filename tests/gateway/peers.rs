@@ -1,0 +1,244 @@
+//! The same with clients and proxies of others.
+
+use std::{
+    env, fs,
+    net::TcpListener,
+    path::PathBuf,
+    process::{self, Child, Command, Output, Stdio},
+};
+
+use axum::extract::WebSocketUpgrade;
+use policy_server::Tunnel;
+
+use super::*;
+
+/// Runs a program to its end, while the server goes on.
+async fn run(mut command: Command) -> Output {
+    let output = tokio::task::spawn_blocking(move || {
+        let output = command.output();
+        output.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    });
+    soon(output).await.expect("an end")
+}
+
+async fn curl(arguments: &[&str]) -> String {
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--max-time", "20"]).args(arguments);
+    let output = run(command).await;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+#[tokio::test]
+#[ignore = "needs curl"]
+async fn curl_reaches_a_server_through_a_tunnel() {
+    let inside = Running::start(app()).await;
+    let tunnel = Tunnel::to([inside.address.to_string()]).public().private(["127.0.0.1"]);
+    let gateway = Running::start(app().tunnel(tunnel)).await;
+    let (proxy, url) =
+        (format!("http://{}", gateway.address), format!("http://{}/client", inside.address));
+    let text = curl(&["--proxytunnel", "--proxy", &proxy, &url]).await;
+    assert_eq!(text, "127.0.0.1 over 127.0.0.1, ");
+    let other = ["--proxytunnel", "--proxy", &proxy, "--write-out", "%{http_connect}"];
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--max-time", "20"]).args(other).arg("http://db.example/");
+    assert_eq!(run(command).await.stdout, b"403");
+}
+
+#[tokio::test]
+#[ignore = "needs curl"]
+async fn curl_speaks_the_proxy_protocol() {
+    let server = Running::start(app().behind(Proxies::new(PROXIES).proxy_protocol())).await;
+    let url = format!("http://{}/client", server.address);
+    assert_eq!(curl(&["--haproxy-protocol", &url]).await, "127.0.0.1 over 127.0.0.1, ");
+    assert_eq!(
+        curl(&["--haproxy-protocol", "--http2-prior-knowledge", &url]).await,
+        "127.0.0.1 over 127.0.0.1, "
+    );
+    assert_eq!(curl(&["--interface", "127.0.0.2", &url]).await, "127.0.0.2 over 127.0.0.2, ");
+}
+
+/// A proxy of others, in a folder of its own, until it is dropped.
+struct Front {
+    process: Child,
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Front {
+    /// Starts a program with this configuration, in which `ADDRESS` stands for where it listens
+    /// and `FOLDER` for its folder, and waits until it does.
+    async fn start(program: &str, arguments: &[&str], configuration: &str) -> Self {
+        let folder = env::temp_dir().join(format!("policy-{program}-{}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        // Nobody else takes a port so soon after it was free.
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = address.expect("a port");
+        let place = folder.to_string_lossy().into_owned();
+        let configuration =
+            configuration.replace("ADDRESS", &address.to_string()).replace("FOLDER", &place);
+        let file = folder.join("configuration");
+        fs::write(&file, configuration).expect("a file");
+        let mut command = Command::new(program);
+        command.args(arguments).arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn();
+        let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let front = Self { process, folder, address };
+        soon(async {
+            while TcpStream::connect(address).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        front
+    }
+
+    /// The content of the answer to a request.
+    async fn answer(&self, bytes: &str) -> String {
+        let mut connection = Connection::open(self.address).await;
+        connection.send(bytes.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")).await;
+        let answer = String::from_utf8(connection.rest().await).expect("a text");
+        answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What the documentation of `Proxies` says for nginx.
+const NGINX: &str = "
+daemon off;
+master_process off;
+pid FOLDER/pid;
+error_log FOLDER/errors;
+events {}
+http {
+    access_log off;
+    client_body_temp_path FOLDER/body;
+    proxy_temp_path FOLDER/proxy;
+    fastcgi_temp_path FOLDER/fastcgi;
+    uwsgi_temp_path FOLDER/uwsgi;
+    scgi_temp_path FOLDER/scgi;
+    server {
+        listen ADDRESS;
+        location / {
+            proxy_pass http://UPSTREAM;
+            proxy_set_header Host $host;
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+            proxy_set_header X-Forwarded-Proto $scheme;
+        }
+    }
+}
+";
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_says_who_its_client_is() {
+    let proxies = || Proxies::new(["127.0.0.1"]).x_forwarded();
+    let server = Running::start(app().behind(proxies())).await;
+    let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
+    let nginx = Front::start("nginx", &["-c"], &configuration).await;
+    // nginx is a proxy, and so is the test: what is in front of both is the client.
+    for (fields, client) in [
+        (&[][..], "127.0.0.1"),
+        (&["x-forwarded-for: 192.0.2.1"], "192.0.2.1"),
+        (&["x-forwarded-for: 198.51.100.9, 192.0.2.1"], "192.0.2.1"),
+        (&["x-forwarded-for: 192.0.2.1, nonsense"], "127.0.0.1"),
+        (&["forwarded: for=192.0.2.1"], "127.0.0.1"),
+    ] {
+        let answer = nginx.answer(&request("GET /client", fields)).await;
+        let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
+        assert_eq!(answer, seen, "{fields:?}");
+    }
+    // It says that this came without https, which a deployment does not serve.
+    let app = app().public_origin("https://localhost").behind(proxies());
+    let server = Running::start(app).await;
+    drop(nginx);
+    let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
+    let nginx = Front::start("nginx", &["-c"], &configuration).await;
+    let answer = nginx.answer(&request("GET /client", &["x-forwarded-proto: https"])).await;
+    assert!(answer.contains("origin.plain-http"), "{answer}");
+}
+
+const HAPROXY: &str = "
+defaults
+    mode tcp
+    timeout connect 5s
+    timeout client 5s
+    timeout server 5s
+listen front
+    bind ADDRESS
+    server app UPSTREAM HOW
+";
+
+#[tokio::test]
+#[ignore = "needs haproxy"]
+async fn haproxy_says_who_its_client_is() {
+    for how in ["send-proxy", "send-proxy-v2", "send-proxy-v2-ssl-cn", "check send-proxy-v2"] {
+        let server =
+            Running::start(app().behind(Proxies::new(["127.0.0.1"]).proxy_protocol())).await;
+        let configuration = HAPROXY.replace("UPSTREAM", &server.address.to_string());
+        let configuration = configuration.replace("HOW", how);
+        let haproxy = Front::start("haproxy", &["-f"], &configuration).await;
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from((STRANGER, 0))).expect("an address of this machine");
+        let stream = soon(socket.connect(haproxy.address)).await.expect("a proxy");
+        let mut connection = Connection::over(stream);
+        connection.send(request("GET /client", &[])).await;
+        assert_eq!(connection.answer().await.text(), "127.0.0.2 over 127.0.0.1, ", "{how}");
+    }
+}
+
+#[get("/socket")]
+#[auth(public)]
+async fn socket(upgrade: WebSocketUpgrade) -> Response {
+    websockets::echo(upgrade)
+}
+
+/// Sends messages of all lengths that frames tell apart, and wants them back.
+const PYTHON: &str = "
+import sys
+from websockets.sync.client import connect
+from websockets.exceptions import InvalidStatus
+
+url, own = sys.argv[1:]
+with connect(url, origin=own, compression=None) as socket:
+    for length in [0, 1, 125, 126, 65535, 65536, 1 << 20]:
+        socket.send('x' * length)
+        assert socket.recv() == 'x' * length, length
+        socket.send(b'y' * length)
+        assert socket.recv() == b'y' * length, length
+    assert socket.ping().wait(10)
+try:
+    connect(url, origin='https://evil.example')
+    raise SystemExit('it was opened for another origin')
+except InvalidStatus as refused:
+    assert refused.response.status_code == 403, refused
+print('done')
+";
+
+#[tokio::test]
+#[ignore = "needs packages of Python"]
+async fn python_speaks_websockets() {
+    let server = Running::start(app().routes(routes![socket])).await;
+    let mut command = Command::new(python());
+    let (url, own) =
+        (format!("ws://{}/socket", server.address), format!("http://{}", server.address));
+    command.args(["-c", PYTHON, &url, &own]);
+    let output = run(command).await;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{errors}");
+}
+
+/// `cargo xtask test` installs the packages there.
+fn python() -> PathBuf {
+    let test = env::current_exe().expect("the path of this test");
+    let target = test.ancestors().nth(3).expect("the folder of the build");
+    target.join("interop/python/bin/python3")
+}

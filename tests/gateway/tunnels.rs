@@ -1,0 +1,340 @@
+//! Tunnels by CONNECT.
+
+use policy_server::{
+    AuthError, Callers, Clock, Scheme, SchemeRequest, Tunnel, policy_core::secret::SecretKey,
+    tokens::Tokens as TokenSettings,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    task::JoinHandle,
+};
+
+use super::*;
+
+const LOOPBACK: [&str; 1] = ["127.0.0.0/8"];
+
+/// Says what it got, in capitals, once the other side has ended.
+async fn target() -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let serving = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                stream.write_all(b"hello ").await.expect("a client");
+                let mut said = Vec::new();
+                // A tunnel may be cut.
+                if stream.read_to_end(&mut said).await.is_ok() {
+                    let _ = stream.write_all(&said.to_ascii_uppercase()).await;
+                }
+            });
+        }
+    });
+    (address, serving)
+}
+
+fn open_to(target: SocketAddr) -> Tunnel {
+    Tunnel::to([target.to_string()]).public().private(LOOPBACK)
+}
+
+fn connect(target: &str, fields: &[&str]) -> String {
+    request(&format!("CONNECT {target}"), fields)
+        .replace("host: localhost", &format!("host: {target}"))
+}
+
+/// Opens a tunnel, and reads what the target says first.
+async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connection {
+    let mut connection = server.connect().await;
+    connection.send(connect(&target.to_string(), fields)).await;
+    let answer = connection.head().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    // RFC 9110 9.3.6.
+    assert_eq!(answer.header("content-length"), None);
+    assert_eq!(answer.header("transfer-encoding"), None);
+    assert_eq!(connection.exactly(6).await, b"hello ");
+    connection
+}
+
+#[tokio::test]
+async fn pass_on_bytes_both_ways_and_each_end_by_itself() {
+    let (target, _serving) = target().await;
+    let server = Running::start(app().tunnel(open_to(target))).await;
+    let mut connection = opened(&server, target, &[]).await;
+    connection.send("a secret").await;
+    soon(connection.stream.shutdown()).await.expect("an end");
+    assert_eq!(connection.rest().await, b"A SECRET");
+    // More than all buffers on the way hold.
+    let mut connection = opened(&server, target, &[]).await;
+    let (mut read, mut write) = connection.stream.split();
+    let long = vec![b'x'; 8 << 20];
+    soon(write.write_all(&long)).await.expect("a tunnel");
+    soon(write.shutdown()).await.expect("an end");
+    let mut back = Vec::new();
+    soon(read.read_to_end(&mut back)).await.expect("an answer");
+    assert!(back.len() == long.len() && back.iter().all(|byte| *byte == b'X'));
+}
+
+/// What is sent behind the head, before the answer, is for the target.
+#[tokio::test]
+async fn lose_nothing_that_was_sent_early() {
+    let (target, _serving) = target().await;
+    let server = Running::start(app().tunnel(open_to(target))).await;
+    let mut connection = server.connect().await;
+    connection.send(connect(&target.to_string(), &[]) + "early").await;
+    soon(connection.stream.shutdown()).await.expect("an end");
+    assert_eq!(connection.head().await.status, 200);
+    assert_eq!(connection.rest().await, b"hello EARLY");
+}
+
+#[tokio::test]
+async fn are_streams_of_http2_too() {
+    let (target, _serving) = target().await;
+    let settings = Settings::default().idle_timeout(Duration::from_millis(100));
+    let server = Running::start(app().settings(settings).tunnel(open_to(target))).await;
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let connect = ::http::Request::connect(target.to_string()).body(()).expect("a request");
+    let (answer, mut sending) = client.send_request(connect, false).expect("a request");
+    let answer = soon(answer).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    let mut receiving = answer.into_body();
+    assert_eq!(soon(receiving.data()).await.expect("data").expect("data"), "hello ");
+    // The connection is not idle while a tunnel is open.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    sending.send_data("a secret".into(), true).expect("a stream");
+    let mut back = Vec::new();
+    while let Some(data) = soon(receiving.data()).await {
+        back.extend_from_slice(&data.expect("data"));
+    }
+    assert_eq!(back, b"A SECRET");
+    // One that is not listed is an answer like others, on the same connection.
+    let connect = ::http::Request::connect("db.example:1").body(()).expect("a request");
+    let (answer, _) = client.send_request(connect, true).expect("a request");
+    assert_eq!(soon(answer).await.expect("an answer").status(), 403);
+}
+
+#[tokio::test]
+async fn lead_to_nothing_else() {
+    let (target, _serving) = target().await;
+    let port = target.port();
+    let closed = {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        listener.local_addr().expect("an address")
+    };
+    let (localhost, unknown) =
+        (format!("localhost:{port}"), format!("no-such-host.invalid:{port}"));
+    let tunnel = Tunnel::to([&*target.to_string(), &closed.to_string(), &unknown]).public();
+    let server = Running::start(app().tunnel(tunnel.private(LOOPBACK))).await;
+    let text = target.to_string();
+    let with_user = format!("user@{text}");
+    for (bytes, status, code) in [
+        (connect("127.0.0.1:1", &[]), 403, "tunnel.target-not-listed"),
+        (connect(&localhost, &[]), 403, "tunnel.target-not-listed"),
+        (connect(&format!("127.0.0.3:{port}"), &[]), 403, "tunnel.target-not-listed"),
+        (connect(&format!("[::ffff:127.0.0.3]:{port}"), &[]), 403, "tunnel.target-not-listed"),
+        (connect(&closed.to_string(), &[]), 502, "tunnel.unreachable"),
+        (connect(&unknown, &[]), 502, "tunnel.unreachable"),
+        (connect(&text, &["origin: http://localhost"]), 403, "tunnel.origin"),
+        (connect(&text, &["origin: null"]), 403, "tunnel.origin"),
+        (request(&format!("CONNECT {text}"), &[]), 400, "wire.host-malformed"),
+        (connect(&with_user, &[]), 400, "wire.target-form"),
+    ] {
+        let answer = server.answer(&bytes).await;
+        assert_eq!(answer.problem(), (status, code.to_owned()), "{bytes}");
+    }
+    // An app without one.
+    let server = Running::start(app()).await;
+    let answer = server.answer(connect(&text, &[])).await;
+    assert_eq!(answer.problem(), (400, "wire.target-form".to_owned()));
+}
+
+/// A name that is listed may turn inside at any time: what it resolves to is looked at.
+#[tokio::test]
+async fn do_not_turn_inside_with_the_name_of_their_target() {
+    let (target, _serving) = target().await;
+    let localhost = format!("localhost:{}", target.port());
+    let tunnel = || Tunnel::to([&*localhost]).public();
+    let server = Running::start(app().tunnel(tunnel())).await;
+    let answer = server.answer(connect(&localhost, &[])).await;
+    assert_eq!(answer.problem(), (403, "tunnel.address-refused".to_owned()));
+    let server = Running::start(app().tunnel(tunnel().private(["127.0.0.0/8", "::1"]))).await;
+    let mut connection = server.connect().await;
+    connection.send(connect(&localhost, &[])).await;
+    assert_eq!(connection.head().await.status, 200);
+}
+
+#[tokio::test]
+async fn have_limits() {
+    let (target, _serving) = target().await;
+    let server = Running::start(app().tunnel(open_to(target).at_once(1))).await;
+    let first = opened(&server, target, &[]).await;
+    let full = server.answer(connect(&target.to_string(), &[])).await;
+    assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));
+    drop(first);
+    // Its place is free once the server has seen the end.
+    soon(async {
+        while server.answer_head(&connect(&target.to_string(), &[])).await != 200 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+
+    // Its queue is full, so the system does not answer whoever comes next.
+    let full = TcpSocket::new_v4().expect("a socket");
+    full.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+    let full = full.listen(1).expect("a queue");
+    let address = full.local_addr().expect("an address");
+    let waiting = async || soon(TcpStream::connect(address)).await.expect("a place");
+    let _queue = [waiting().await, waiting().await];
+    let late = open_to(address).connect_timeout(Duration::from_millis(200));
+    let server = Running::start(app().tunnel(late)).await;
+    let answer = server.answer(connect(&address.to_string(), &[])).await;
+    assert_eq!(answer.problem(), (504, "tunnel.timed-out".to_owned()));
+
+    let idle = open_to(target).idle_timeout(Duration::from_millis(100));
+    let server = Running::start(app().tunnel(idle)).await;
+    opened(&server, target, &[]).await.closed().await;
+}
+
+impl Running {
+    /// The status of the answer to one request, whatever comes behind it.
+    async fn answer_head(&self, bytes: &str) -> u16 {
+        let mut connection = self.connect().await;
+        connection.send(bytes).await;
+        connection.head().await.status
+    }
+}
+
+#[tokio::test]
+async fn end_with_the_server() {
+    let (target, _serving) = target().await;
+    let server = Running::start(app().tunnel(open_to(target))).await;
+    let mut connection = opened(&server, target, &[]).await;
+    soon(server.stop()).await.expect("an end");
+    connection.closed().await;
+}
+
+struct Basic;
+
+impl Scheme for Basic {
+    const AMBIENT: bool = true;
+
+    fn challenge(&self) -> Option<::http::HeaderValue> {
+        Some(::http::HeaderValue::from_static("Basic realm=\"tunnel\""))
+    }
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        match request.headers().get("authorization") {
+            None => Ok(None),
+            Some(shown) if shown == "Basic YWRhOjEyMw==" => Ok(Some(Identity::new("ada"))),
+            Some(_) => Err(AuthError::Invalid),
+        }
+    }
+}
+
+#[tokio::test]
+async fn ask_for_credentials_as_a_proxy_does() {
+    let (target, _serving) = target().await;
+    let tunnel = Tunnel::to([target.to_string()]).auth(Callers::scheme::<Basic>());
+    let server = Running::start(app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))).await;
+    let text = target.to_string();
+    for fields in [
+        &[][..],
+        &["proxy-authorization: Basic eDp5"],
+        // For whom the tunnel leads to, not for us.
+        &["authorization: Basic YWRhOjEyMw=="],
+    ] {
+        let answer = server.answer(connect(&text, fields)).await;
+        assert_eq!(answer.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
+        assert_eq!(answer.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
+        assert_eq!(answer.header("www-authenticate"), None);
+    }
+    opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
+}
+
+#[post("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens, scope: String) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada").scopes([scope]))?.access_token)
+}
+
+#[post("/cut-off")]
+#[auth(public)]
+async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user("ada").await.map(drop)
+}
+
+#[tokio::test]
+async fn end_with_the_token_that_opened_them() {
+    let (target, _serving) = target().await;
+    let clock = Clock::at(1_800_000_000);
+    let tokens = TokenSettings::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let tunnel = Tunnel::to([target.to_string()])
+        .auth(Callers::token().scopes(&["tunnel"]))
+        .private(LOOPBACK);
+    let app = app().clock(clock.clone()).tokens(tokens).routes(routes![token, cut_off]);
+    let server = Running::start(app.tunnel(tunnel)).await;
+    let issued = async |scope: &str| {
+        let length = format!("content-length: {}", scope.len());
+        let answer = server.answer(request("POST /token", &[&length]) + scope).await;
+        format!("proxy-authorization: Bearer {}", answer.text())
+    };
+    let (good, poor) = (issued("tunnel").await, issued("other").await);
+    let text = target.to_string();
+    assert_eq!(server.answer(connect(&text, &[&poor])).await.status, 403);
+    let missing = server.answer(connect(&text, &[])).await;
+    assert_eq!(missing.status, 407);
+    assert_eq!(missing.header("proxy-authenticate"), Some("Bearer realm=\"api\""));
+
+    let mut revoked = opened(&server, target, &[&good]).await;
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(server.answer(request("POST /cut-off", &["content-length: 0"])).await.status, 200);
+    revoked.closed().await;
+
+    let again = issued("tunnel").await;
+    let mut expired = opened(&server, target, &[&again]).await;
+    clock.advance(Duration::from_secs(24 * 3600));
+    expired.closed().await;
+}
+
+#[tokio::test]
+async fn do_not_start_where_they_could_not_be_used() {
+    for (tunnel, codes) in [
+        (Tunnel::to(["db.example:5432"]).auth(Callers::token()), &["auth.tokens-missing"][..]),
+        (
+            Tunnel::to(["db.example:5432"]).auth(Callers::scheme::<Basic>()),
+            &["auth.scheme-missing"],
+        ),
+        (
+            Tunnel::to(["db.example", "10.0.0.1:22"]).public(),
+            &["tunnel.target", "tunnel.target-private"],
+        ),
+    ] {
+        let error = app().tunnel(tunnel).build().map(drop).unwrap_err().to_string();
+        for code in codes {
+            assert!(error.contains(code), "{code} in {error}");
+        }
+    }
+    let error = app().behind(Proxies::new(["10.0.0.0/33"])).build().map(drop).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("App::behind: `10.0.0.0/33`: this is not a network"), "{error}");
+    assert!(error.contains("proxies.unsaid"), "{error}");
+}
+
+/// What proxies add is for whoever asks, so it is no secret to anybody, but nothing else is told.
+#[tokio::test]
+async fn and_trace_is_another_thing() {
+    let server = Running::start(app().trace()).await;
+    let fields = ["x-seen: 1", "authorization: Bearer abc", "cookie: a=b"];
+    let answer = server.answer(request("TRACE /any", &fields)).await;
+    assert_eq!(answer.header("content-type"), Some("message/http"));
+    assert_eq!(answer.text(), "TRACE /any HTTP/1.1\r\nhost: localhost\r\nx-seen: 1\r\n\r\n");
+    for fields in [&["content-length: 1"][..], &["transfer-encoding: chunked"]] {
+        let answer = server.answer(request("TRACE /any", fields) + "1\r\nx\r\n0\r\n\r\n").await;
+        assert_eq!(answer.problem(), (400, "wire.trace-content".to_owned()), "{fields:?}");
+    }
+}

@@ -1,0 +1,253 @@
+//! WebSockets as streams of HTTP/2 (RFC 8441).
+
+use ::http::{HeaderMap, Request, StatusCode, Version};
+use axum::extract::{WebSocketUpgrade, ws::Message};
+use bytes::Bytes;
+use h2::{RecvStream, SendStream, client::SendRequest, ext::Protocol};
+use policy_server::{Clock, policy_core::secret::SecretKey, tokens::Tokens as TokenSettings};
+
+use super::*;
+
+/// Says what it hears.
+pub(super) fn echo(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async |mut socket| {
+        while let Some(Ok(message)) = socket.recv().await {
+            if let Message::Text(_) | Message::Binary(_) = message {
+                // The client may be gone.
+                let _ = socket.send(message).await;
+            }
+        }
+    })
+}
+
+#[get("/socket/{name}")]
+#[cors(origins = ["https://shop.example"])]
+#[auth(public)]
+async fn socket(name: String, upgrade: WebSocketUpgrade) -> Response {
+    assert_eq!(name, "ada");
+    echo(upgrade)
+}
+
+#[get("/mine")]
+#[auth(token)]
+async fn mine(upgrade: WebSocketUpgrade) -> Response {
+    echo(upgrade)
+}
+
+#[post("/posted")]
+#[auth(public)]
+async fn posted() {}
+
+#[get("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+#[post("/cut-off")]
+#[auth(public)]
+async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user("ada").await.map(drop)
+}
+
+fn app() -> App<()> {
+    super::app().routes(routes![socket, posted])
+}
+
+async fn handshake(server: &Running) -> SendRequest<Bytes> {
+    let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
+    let (client, mut connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    let ping = connection.ping_pong();
+    tokio::spawn(connection);
+    // The server's settings are there with its answer to this.
+    let ping = ping.map(|mut ping| async move { ping.ping(h2::Ping::opaque()).await });
+    soon(ping.expect("a ping")).await.expect("an answer");
+    client
+}
+
+fn opening(path: &str, protocol: &'static str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder().method("CONNECT").uri(format!("http://localhost{path}"));
+    request = request.version(Version::HTTP_2).header("sec-websocket-version", "13");
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.extension(Protocol::from_static(protocol)).body(()).expect("a request")
+}
+
+struct Socket {
+    sending: SendStream<Bytes>,
+    receiving: RecvStream,
+    received: Vec<u8>,
+}
+
+async fn ask(
+    client: &mut SendRequest<Bytes>,
+    request: Request<()>,
+) -> (StatusCode, HeaderMap, Socket) {
+    *client = soon(client.clone().ready()).await.expect("a connection");
+    let (answer, sending) = client.send_request(request, false).expect("a request");
+    let (head, receiving) = soon(answer).await.expect("an answer").into_parts();
+    (head.status, head.headers, Socket { sending, receiving, received: Vec::new() })
+}
+
+async fn opened(client: &mut SendRequest<Bytes>, request: Request<()>) -> Socket {
+    let (status, headers, socket) = ask(client, request).await;
+    assert_eq!(status, 200);
+    // RFC 8441 5.1: they are of HTTP/1.1's handshake.
+    for name in ["sec-websocket-accept", "upgrade", "connection", "content-length"] {
+        assert!(!headers.contains_key(name), "{headers:?}");
+    }
+    socket
+}
+
+impl Socket {
+    /// Sends `hi`, masked with zeros, and reads it back.
+    async fn assert_echo(&mut self) {
+        let frame = Bytes::from_static(b"\x81\x82\0\0\0\0hi");
+        self.sending.send_data(frame, false).expect("a stream");
+        while self.received.len() < 4 {
+            let data = soon(self.receiving.data()).await.expect("a stream").expect("data");
+            self.receiving.flow_control().release_capacity(data.len()).expect("its window");
+            self.received.extend_from_slice(&data);
+        }
+        assert_eq!(std::mem::take(&mut self.received), b"\x81\x02hi");
+    }
+
+    /// Waits for the end of the stream, before which nothing comes.
+    async fn assert_ended(&mut self) {
+        while let Some(Ok(data)) = soon(self.receiving.data()).await {
+            assert!(data.is_empty(), "before the end: `{}`", data.escape_ascii());
+        }
+    }
+}
+
+async fn problem(mut socket: Socket) -> String {
+    let mut body = Vec::new();
+    while let Some(data) = soon(socket.receiving.data()).await {
+        body.extend_from_slice(&data.expect("data"));
+    }
+    let problem: serde_json::Value = serde_json::from_slice(&body).expect("a problem");
+    problem["code"].as_str().expect("a code").to_owned()
+}
+
+#[tokio::test]
+async fn open_on_the_route_that_serves_get() {
+    let settings = Settings::default().idle_timeout(Duration::from_millis(100));
+    let server = Running::start(app().settings(settings)).await;
+    let mut client = handshake(&server).await;
+    assert!(client.is_extended_connect_protocol_enabled());
+    for fields in
+        [&[][..], &[("origin", "https://shop.example")], &[("origin", "http://localhost")]]
+    {
+        let request = opening("/socket/ada", "websocket", fields);
+        let mut first = opened(&mut client, request.clone()).await;
+        let mut second = opened(&mut client, request).await;
+        first.assert_echo().await;
+        second.assert_echo().await;
+        // The connection is not idle while a stream is open.
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        first.assert_echo().await;
+        // One that ends says goodbye and leaves the others.
+        first.sending.send_data(Bytes::new(), true).expect("a stream");
+        second.assert_echo().await;
+    }
+    let get = Request::builder().uri("http://localhost/client").body(()).expect("a request");
+    assert_eq!(ask(&mut client, get).await.0, 200);
+}
+
+/// RFC 6455 10.2; the same check as over HTTP/1.1.
+#[tokio::test]
+async fn do_not_open_for_other_origins_protocols_or_routes() {
+    let server = Running::start(app()).await;
+    let mut client = handshake(&server).await;
+    for (path, protocol, fields, status, code) in [
+        (
+            "/socket/ada",
+            "websocket",
+            &[("origin", "https://evil.example")][..],
+            403,
+            "cors.websocket-origin-not-granted",
+        ),
+        (
+            "/socket/ada",
+            "websocket",
+            &[("origin", "null")],
+            403,
+            "cors.websocket-origin-not-granted",
+        ),
+        ("/socket/ada", "connect-udp", &[], 501, "route.protocol-unknown"),
+        ("/socket/ada", "WebSocket", &[], 501, "route.protocol-unknown"),
+        ("/posted", "websocket", &[], 405, "route.method-not-allowed"),
+        ("/nowhere", "websocket", &[], 404, "route.not-found"),
+        ("/socket/../ada", "websocket", &[], 400, "wire.path-dot-segment"),
+    ] {
+        let (found, _, socket) = ask(&mut client, opening(path, protocol, fields)).await;
+        assert_eq!((found.as_u16(), &*problem(socket).await), (status, code), "{path} {protocol}");
+    }
+    // A handler that wants a WebSocket and gets a GET.
+    let get = Request::builder().uri("http://localhost/socket/ada").body(()).expect("a request");
+    assert!(ask(&mut client, get).await.0.is_client_error());
+}
+
+#[tokio::test]
+async fn end_with_their_token_and_leave_the_connection() {
+    let clock = Clock::at(1_800_000_000);
+    let tokens = TokenSettings::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
+    let server = Running::start(app).await;
+    let token = server.answer(request("GET /token", &[])).await.text().to_owned();
+    let mut client = handshake(&server).await;
+    let request = |token: &str| {
+        opening("/mine", "websocket", &[("authorization", &format!("Bearer {token}"))])
+    };
+    let (status, _, socket) = ask(&mut client, request("no.to.ken")).await;
+    assert_eq!((status.as_u16(), &*problem(socket).await), (401, "auth.token-invalid"));
+    let mut public = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
+    let mut mine = opened(&mut client, request(&token)).await;
+    mine.assert_echo().await;
+    clock.advance(Duration::from_secs(2));
+    let cut_off = http::request("POST /cut-off", &["content-length: 0"]);
+    assert_eq!(server.answer(cut_off).await.status, 200);
+    mine.assert_ended().await;
+    public.assert_echo().await;
+    let get = Request::builder().uri("http://localhost/client").body(()).expect("a request");
+    assert_eq!(ask(&mut client, get).await.0, 200);
+}
+
+#[tokio::test]
+async fn end_with_the_server_at_once() {
+    let server = Running::start(app()).await;
+    let mut client = handshake(&server).await;
+    let mut socket = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
+    socket.assert_echo().await;
+    soon(server.stop()).await.expect("an end");
+    socket.assert_ended().await;
+}
+
+/// A client that takes nothing is not listened to without end.
+#[tokio::test]
+async fn hold_no_more_than_their_windows() {
+    let server = Running::start(app()).await;
+    let mut client = handshake(&server).await;
+    let mut greedy = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
+    // A binary message of 64 KiB, whose echo nobody reads.
+    let mut frame = b"\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0".to_vec();
+    frame.resize(frame.len() + (64 << 10), b'x');
+    let frame = Bytes::from(frame);
+    let mut taken = 0;
+    while taken < (16 << 20) {
+        greedy.sending.reserve_capacity(frame.len());
+        let limit = Duration::from_millis(500);
+        let has_room = std::future::poll_fn(|context| greedy.sending.poll_capacity(context));
+        let Ok(room) = tokio::time::timeout(limit, has_room).await else { break };
+        let room = room.expect("a stream").expect("room").min(frame.len());
+        // Parts of frames are fine: it is a stream of bytes.
+        let start = taken % frame.len();
+        let part = frame.slice(start..(start + room).min(frame.len()));
+        taken += part.len();
+        greedy.sending.send_data(part, false).expect("a stream");
+    }
+    assert!(taken < (16 << 20), "{taken} bytes were taken");
+    let get = Request::builder().uri("http://localhost/client").body(()).expect("a request");
+    assert_eq!(ask(&mut client, get).await.0, 200);
+}
