@@ -99,7 +99,7 @@ async fn echo(body: Bytes) -> Bytes {
 #[post("/trailers")]
 #[auth(public)]
 async fn trailers(body: Body) -> Result<Response, StatusCode> {
-    let whole = body.collect().await.map_err(|_| StatusCode::BAD_REQUEST)?;
+    let whole = body.collect().await.or(Err(StatusCode::BAD_REQUEST))?;
     let trailers = whole.trailers().cloned().unwrap_or_default();
     let frames = [http_body::Frame::data(whole.to_bytes()), http_body::Frame::trailers(trailers)];
     let frames = stream::iter(frames.map(Ok::<_, Infallible>));
@@ -169,7 +169,7 @@ async fn broken() -> Body {
 async fn later(State(site): State<Site>, body: Body) -> Result<String, StatusCode> {
     let _guard = Guard::new(&site);
     site.gate.acquire().await.expect("a gate").forget();
-    let whole = body.collect().await.map_err(|_| StatusCode::BAD_REQUEST)?;
+    let whole = body.collect().await.or(Err(StatusCode::BAD_REQUEST))?;
     Ok(whole.to_bytes().len().to_string())
 }
 

@@ -45,6 +45,16 @@ async fn clients_over_tls() {
     assert_eq!(server.answer("GET", "/hello").await.header("alt-svc"), None, "here already");
 }
 
+/// What leads to the server may have another port than it.
+#[tokio::test]
+async fn the_port_is_that_of_the_public_origin() {
+    for (origin, port) in [("https://shop.example", 443), ("https://shop.example:8443", 8443)] {
+        let server = Server::start(app().public_origin(origin)).await;
+        let want = format!("h3=\":{port}\"; ma=86400");
+        assert_eq!(announced(&server, b"h2", "/hello").await, Some(want));
+    }
+}
+
 #[tokio::test]
 async fn nobody_where_it_is_not_served_or_over_plain_http() {
     let plain = Running::start(app()).await;

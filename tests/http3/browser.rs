@@ -54,7 +54,8 @@ fn visit(address: std::net::SocketAddr, key: &KeyPair) -> Result<Value, Failure>
 async fn chromium_loads_a_page() {
     let server = Server::start(app().routes(routes![page])).await;
     let pair = fs::read_to_string(server.folder().join("localhost.pem")).unwrap();
-    let key = KeyPair::from_pem(&pair[pair.find("-----BEGIN PRIVATE KEY").unwrap()..]).unwrap();
+    let (_, key) = pair.split_at(pair.find("-----BEGIN PRIVATE KEY").unwrap());
+    let key = KeyPair::from_pem(key).unwrap();
     let address = server.address();
     // The server runs on this thread.
     let visited = tokio::task::spawn_blocking(move || visit(address, &key)).await.unwrap();

@@ -60,9 +60,9 @@ impl Role {
 
     /// The same, telling of HTTP/3.
     #[cfg(feature = "http3")]
-    pub(super) fn with(mut self, told: HeaderValue) -> Self {
+    pub(super) fn with(mut self, told: Option<HeaderValue>) -> Self {
         if let Self::Tls { alternative, .. } = &mut self {
-            *alternative = Some(told);
+            *alternative = told;
         }
         self
     }

@@ -168,6 +168,16 @@ impl Start {
         [(listener, role)].into_iter().chain(redirect).collect()
     }
 
+    /// The port of the public origin, which may lead to another one here.
+    #[cfg(feature = "http3")]
+    fn public_port(&self) -> Option<u16> {
+        let OwnOrigin::Public(origin) = &self.own_origin else { return None };
+        match origin.authority().strip_prefix(origin.host())?.strip_prefix(':') {
+            Some(port) => port.parse().ok(),
+            None => Some(443),
+        }
+    }
+
     /// Listens for QUIC at the same port. Where any port will do, it is one that both can have.
     #[cfg(feature = "http3")]
     async fn with_http3(
@@ -183,7 +193,8 @@ impl Start {
             let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
             match Http3::bind(listener.address, tls, &self.settings) {
                 Ok(http3) => {
-                    let role = Role::tls(certificates).with(http3.alternative());
+                    let port = self.public_port().unwrap_or(listener.address.port());
+                    let role = Role::tls(certificates).with(http3::alternative(port));
                     self.http3 = Some(http3);
                     return Some((listener, role));
                 }

@@ -63,7 +63,6 @@ const ANNOUNCED_FOR: u32 = 24 * 60 * 60;
 #[derive(Clone, Debug)]
 pub(super) struct Http3 {
     endpoint: Endpoint,
-    alternative: HeaderValue,
 }
 
 impl Http3 {
@@ -89,14 +88,7 @@ impl Http3 {
         let socket = UdpSocket::bind(address)?;
         let runtime = Arc::new(TokioRuntime);
         let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
-        let value = format!("h3=\":{}\"; ma={ANNOUNCED_FOR}", address.port());
-        let alternative = HeaderValue::try_from(value).map_err(io::Error::other)?;
-        Ok(Self { endpoint, alternative })
-    }
-
-    /// The field that tells of this listener over TLS.
-    pub(super) fn alternative(&self) -> HeaderValue {
-        self.alternative.clone()
+        Ok(Self { endpoint })
     }
 
     /// Accepts connections, never more at once than allowed: there is no queue of the kernel's for
@@ -133,6 +125,11 @@ impl Http3 {
         self.endpoint.close(quic::code(Code::H3_NO_ERROR), b"");
         let _ = timeout(PATIENCE, self.endpoint.wait_idle()).await;
     }
+}
+
+/// The field that tells clients over TLS of HTTP/3 at this port, as they see it.
+pub(super) fn alternative(port: u16) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("h3=\":{port}\"; ma={ANNOUNCED_FOR}")).ok()
 }
 
 /// Retry (RFC 9000 8.1.2), which a client without an answer to an earlier one gets.

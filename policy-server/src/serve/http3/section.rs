@@ -163,7 +163,7 @@ fn of_static(index: usize) -> Option<Field> {
         15..=21 => Field::Pseudo(METHOD),
         22 | 23 => Field::Pseudo(SCHEME),
         24..=28 | 63..=71 => Field::Pseudo(STATUS),
-        0..=98 => Field::Regular,
+        2..=14 | 29..=62 | 72..=98 => Field::Regular,
         _ => return None,
     })
 }

@@ -126,8 +126,9 @@ fn string(flags: u8, bits: u32, text: &[u8], is_huffman: bool, to: &mut Vec<u8>)
     let mut digits: String = text.iter().map(code).collect();
     digits.push_str(&"1".repeat((8 - digits.len() % 8) % 8));
     integer(flags | 1 << bits, bits, digits.len() / 8, to);
-    for at in (0..digits.len()).step_by(8) {
-        to.push(u8::from_str_radix(&digits[at..at + 8], 2).expect("digits"));
+    for byte in digits.as_bytes().chunks(8) {
+        let byte = str::from_utf8(byte).expect("digits");
+        to.push(u8::from_str_radix(byte, 2).expect("digits"));
     }
 }
 

@@ -96,7 +96,8 @@ impl Tls {
     }
 
     /// Serves HTTP/3 too (RFC 9114), over QUIC (RFC 9000) at the UDP port of the same number, and
-    /// announces it by `Alt-Svc` (RFC 7838) in every answer over TLS.
+    /// announces it by `Alt-Svc` (RFC 7838) in every answer over TLS. What leads to the server has
+    /// to pass UDP on, too, at the port of the public origin.
     ///
     /// It is the same app with the same limits. What is its own:
     ///
