@@ -70,7 +70,7 @@ fn load(
         let (next, outputs) = step(state, event);
         state = next;
         event = match outputs.into_iter().next().expect("a load goes on until it is done") {
-            Output::Send { id, request } => {
+            Output::Request { id, request } => {
                 let answer = servers.answer(&request.method, request.url.path(), &request.headers);
                 log.push(request);
                 Event::Answer { id, answer }

@@ -23,7 +23,7 @@ pub enum Event {
         /// What is asked for.
         fetch: Fetch,
     },
-    /// A server answers an [`Output::Send`].
+    /// A server answers an [`Output::Request`].
     Answer {
         /// The load whose request it was.
         id: LoadId,
@@ -50,7 +50,7 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub enum Output {
     /// It sends a request, and waits for [`Event::Answer`] or [`Event::Unreachable`].
-    Send {
+    Request {
         /// The load that it belongs to.
         id: LoadId,
         /// The request.

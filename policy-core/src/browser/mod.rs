@@ -7,7 +7,7 @@
 //! does about it:
 //!
 //! - [`Event::Start`]: a page, or the person in front of it, loads something: a [`Fetch`]
-//! - [`Output::Send`]: a request goes to a server; [`Event::Answer`] is what it says
+//! - [`Output::Request`]: a request goes to a server; [`Event::Answer`] is what it says
 //! - [`Output::Done`]: what the page got: an [`Outcome`]
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.

@@ -68,12 +68,12 @@ impl State {
                 own.0 -= 1;
             }
             self.loads.insert(own, Load::refresh(request, asked));
-            outputs.push(Output::Send { id: own, request: sent });
+            outputs.push(Output::Request { id: own, request: sent });
         }
         match next {
             Next::Send(load, request) => {
                 self.loads.insert(id, *load);
-                outputs.push(Output::Send { id, request });
+                outputs.push(Output::Request { id, request });
             }
             Next::Done(outcome) => outputs.push(Output::Done { id, outcome }),
             Next::Kept => {}
@@ -101,7 +101,7 @@ impl State {
 ///     page: Some(Page::at(Url::parse("https://app.shop.example")?)),
 ///     fetch: Fetch::put("https://api.shop.example/orders/7"),
 /// });
-/// let [Output::Send { request, .. }] = &outputs[..] else { panic!("{outputs:?}") };
+/// let [Output::Request { request, .. }] = &outputs[..] else { panic!("{outputs:?}") };
 /// assert!(request.is_preflight);
 ///
 /// let (_, outputs) = step(state, Event::Unreachable { id: LoadId(1) });
@@ -167,12 +167,12 @@ pub fn run(
         state = next;
         let last = outputs.pop();
         for output in outputs {
-            if let Output::Send { id, request } = output {
+            if let Output::Request { id, request } = output {
                 (state, _) = step(state, Event::Answer { id, answer: server(&request) });
             }
         }
         event = match last {
-            Some(Output::Send { request, .. }) => Event::Answer { id, answer: server(&request) },
+            Some(Output::Request { request, .. }) => Event::Answer { id, answer: server(&request) },
             Some(Output::Done { outcome, .. }) => return (state, outcome),
             None => panic!("a load neither asks nor ends"),
         };

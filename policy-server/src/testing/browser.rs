@@ -102,7 +102,7 @@ impl Browser {
         let mut event = Event::Start { id, page, fetch };
         loop {
             match self.step(event) {
-                Some(Output::Send { request, .. }) => {
+                Some(Output::Request { request, .. }) => {
                     let question = Question::default();
                     let answer = net.deliver(&request, &question).await;
                     event = match &answer {

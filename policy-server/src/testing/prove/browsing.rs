@@ -63,7 +63,7 @@ enum Kind {
 impl Node {
     fn of(state: State, outputs: Vec<Output>) -> Rc<Self> {
         let kind = match outputs.into_iter().next() {
-            Some(Output::Send { request, .. }) => Kind::Sends(Box::new((state, request))),
+            Some(Output::Request { request, .. }) => Kind::Sends(Box::new((state, request))),
             Some(Output::Done { outcome, .. }) => Kind::Ended(end(outcome)),
             None => Kind::Ended(End::Lost),
         };
@@ -221,7 +221,7 @@ impl Browsing {
         let (state, _) = step(state, Event::Answer { id: ID, answer });
         let (_, outputs) = step(state, open());
         outputs.iter().any(|output| match output {
-            Output::Send { request, .. } => request.headers.contains_key(header::COOKIE),
+            Output::Request { request, .. } => request.headers.contains_key(header::COOKIE),
             Output::Done { .. } => false,
         })
     }
@@ -238,7 +238,7 @@ impl Browsing {
         let event = Event::Start { id: ID, page: Some(page), fetch };
         let (_, outputs) = step(none.clone(), event);
         let site = outputs.iter().find_map(|output| match output {
-            Output::Send { request, .. } => request.headers.get("sec-fetch-site").cloned(),
+            Output::Request { request, .. } => request.headers.get("sec-fetch-site").cloned(),
             Output::Done { .. } => None,
         });
         let is_opaque = stance.page.origin == PageOrigin::Opaque;
@@ -318,7 +318,7 @@ mod tests {
         loop {
             let request = match outputs.into_iter().next().unwrap() {
                 Output::Done { outcome, .. } => return end(outcome),
-                Output::Send { request, .. } => request,
+                Output::Request { request, .. } => request,
             };
             let reply = match request.is_preflight {
                 true => exchange.preflight.as_deref().unwrap(),
