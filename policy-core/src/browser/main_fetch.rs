@@ -82,8 +82,9 @@ impl Load {
                 }
             }
             Waiting::Response(asked) => proceed(state, request, |state, request| {
-                let answer = network::received(state, request, &asked, answer);
-                if may_see(request, &answer).is_err() && !state.profile.stores_refused {
+                let (answer, is_stored) = network::received(state, request, &asked, answer);
+                let is_dropped = is_stored && !state.profile.stores_refused;
+                if is_dropped && may_see(request, &answer).is_err() {
                     network::forget(state, &asked);
                 }
                 respond(state, request, answer, false)

@@ -52,6 +52,12 @@ pub struct Profile {
     /// Whether the local machine may set and get cookies with `Secure` without TLS. RFC 6265bis
     /// leaves it open (5.8.3: "potentially trustworthy"); Safari does not allow it.
     pub secure_on_loopback: bool,
+    /// Whether of several `Max-Age`, or `Expires`, the last counts even if it is no number or date,
+    /// and is as none then, as in Chromium and Firefox. RFC 6265bis passes over it (5.6.1, 5.6.2).
+    pub bad_expiry_counts: bool,
+    /// Whether a server that refuses a WebSocket sets cookies by that, whatever the status (Fetch,
+    /// 4.6). In Chromium with 401 alone (`WebSocketBasicHandshakeStream::ValidateResponse`).
+    pub refused_sockets_set_cookies: bool,
     /// Whether a cookie that takes another value is a new one, which is sent after older ones. RFC
     /// 6265bis keeps the time of the old one (5.7, step 24.3); Chromium only where the value is
     /// the same.
@@ -64,6 +70,10 @@ pub struct Profile {
     /// Whether HEAD is answered with what GET has brought (RFC 9111, 4). Firefox stores answers to
     /// HEAD by themselves.
     pub head_uses_get: bool,
+    /// Whether a stored answer that HEAD asked about is dropped, unless the server says that it
+    /// still holds, as in Chromium (`HttpCache::Transaction::DoOverwriteCachedResponse`). RFC 9111
+    /// (4.3.5) compares the fields.
+    pub head_drops: bool,
     /// Whether `Cache-Control: no-cache` of a request, as a script sets it, goes past the cache,
     /// and does not only ask whether the stored answer holds (RFC 9111, 5.2.1.4). Chromium does so
     /// (`LOAD_BYPASS_CACHE`).
@@ -80,7 +90,7 @@ pub struct Profile {
     /// RFC 9111 (3) stores what it may guess about.
     pub stores_all: bool,
     /// Whether what a page may not read is stored for the next time. Chromium drops the connection
-    /// and with it what it has.
+    /// and with it what it has, unless it had to read all of it to guess its type.
     pub stores_refused: bool,
     /// The statuses of stored answers that are asked for with conditions, if not all: 200 in
     /// Chromium (`HttpCache::Transaction::ConditionalizeRequest`).
@@ -192,7 +202,8 @@ pub struct Profile {
     /// request is (Fetch, 4.8). Not in Firefox.
     pub preflights_know_taint: bool,
     /// Whether who listens to an upload needs its method in `Access-Control-Allow-Methods`, even
-    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). Firefox does.
+    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). In Chromium and Firefox, but
+    /// for GET, HEAD and POST.
     pub uploads_need_methods: bool,
     /// Whether the result of a preflight is kept even of a request with the cache mode `no-store`
     /// (Fetch says nothing of it). Chromium does not.
