@@ -73,6 +73,9 @@ impl Load {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
+                        if is_kept && state.profile.preflights_forget {
+                            state.preflights.clear(&request);
+                        }
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -159,7 +162,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    if state.profile.preflights_forget {
+    let cache_mode = network::cache_mode(&state.profile, request);
+    if state.profile.preflights_forget && !state.profile.asks_anew.contains(&cache_mode) {
         state.preflights.clear(request);
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
@@ -219,6 +223,9 @@ fn respond(
             Redirect::Error if is_idle => {}
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
+                if state.profile.manual_needs_address {
+                    redirect::address(request, &answer.headers)?;
+                }
                 let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 return Ok(Step::Done(Outcome::Response(response)));
             }

@@ -194,7 +194,8 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
             }
             Mode::Navigate if profile.navigations_keep_origin => {
                 let first = request.page.as_ref().map_or(policy, |page| page.referrer_policy);
-                match origin_allowed(first, &request.origin, &request.url) {
+                let is_allowed = origin_allowed(first, &request.origin, &request.url);
+                match is_allowed && !request.was_led_away() {
                     true => request.serialized_origin(),
                     false => Cow::Borrowed("null"),
                 }
@@ -283,10 +284,11 @@ fn tell_storage_access(
             let keeps_method = request.method.as_str().eq_ignore_ascii_case(&request.fetch.method);
             let is_for_script = matches!(request.fetch.mode, Mode::Cors | Mode::SameOrigin);
             let is_said = is_of_window(first) && (is_for_script || keeps_method);
-            if is_said && request.tainting != Tainting::Cors {
+            if is_said && !headers.contains_key(header::ORIGIN) {
+                // An image that is asked for over TLS instead has not left.
                 let origin = match request.was_led_away() {
-                    true => Cow::Borrowed("null"),
-                    false => request.serialized_origin(),
+                    true => "null".into(),
+                    false => request.origin.to_string(),
                 };
                 insert(headers, header::ORIGIN, &origin);
             }
@@ -539,21 +541,41 @@ mod tests {
         assert!(!asks_again(CacheMode::NoCache, &holds));
     }
 
+    /// `Origin` of the request after a redirect, in Chromium and with the usual referrer policy.
+    fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
+        let state = State::new(Profile::CHROMIUM, browser().now());
+        let answers = [answer(status, &[("location", location)]), answer(200, &[])];
+        load_in(state, Some(page), fetch, &answers).last("origin").map(str::to_owned)
+    }
+
+    #[test]
+    fn a_form_that_is_led_to_another_origin_does_not_tell_its_own_in_chromium() {
+        let form = || Fetch::form("https://app.test/", [("a", "1")]);
+        let origin = |location| origin_after(&app(), form(), 307, location);
+        assert_eq!(origin("/next").as_deref(), Some("https://app.test"));
+        assert_eq!(origin("https://evil.test/").as_deref(), Some("null"));
+    }
+
+    #[test]
+    fn an_image_that_is_asked_for_over_tls_instead_has_not_left_in_chromium() {
+        let page = Page { has_same_site_ancestors: false, ..app() };
+        let image = || Fetch::image("https://www.app.test/");
+        let origin = |location| origin_after(&page, image(), 302, location);
+        assert_eq!(origin("http://www.app.test/a").as_deref(), Some("https://app.test"));
+        assert_eq!(origin("http://other.app.test/a").as_deref(), Some("null"));
+    }
+
     #[test]
     fn chromium_drops_the_origin_with_the_method_where_no_script_reads() {
-        let page = Page::at(Url::parse("https://app.test/").unwrap())
-            .framed(Url::parse("https://evil.test/").unwrap());
-        let second = |mode, status| {
-            let state = State::new(Profile::CHROMIUM, browser().now());
-            let fetch = Fetch::post("https://app.test/").mode(mode);
-            let fetch = fetch.credentials(Credentials::Include);
-            let answers = [answer(status, &[("location", "/next")]), answer(200, &[])];
-            let trial = load_in(state, Some(&page), fetch, &answers);
-            assert_eq!(trial.last("sec-fetch-storage-access"), Some("inactive"));
-            trial.last("origin").map(str::to_owned)
-        };
-        assert_eq!(second(Mode::NoCors, 303), None);
-        assert_eq!(second(Mode::NoCors, 307).as_deref(), Some("https://evil.test"));
+        let page = app().framed(Url::parse("https://evil.test/").unwrap());
+        let post = || Fetch::post("https://app.test/").mode(Mode::NoCors);
+        let origin =
+            |status| origin_after(&page, post().credentials(Credentials::Include), status, "/next");
+        assert_eq!(origin(303), None);
+        assert_eq!(origin(307).as_deref(), Some("https://evil.test"));
+        let page = Page { has_same_site_ancestors: false, ..app() };
+        let post = Fetch::post("https://app.test/").credentials(Credentials::Include);
+        assert_eq!(origin_after(&page, post, 303, "/next").as_deref(), Some("https://app.test"));
     }
 
     /// What `/` says at first, and how a second fetch of it goes, which is answered `again`.

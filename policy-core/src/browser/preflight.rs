@@ -44,7 +44,7 @@ pub(super) fn is_cached(
         true if !is_forced(request) && !unsafe_names.is_empty() => true,
         true => match profile.watched_uploads {
             WatchedUploads::Method => has_method(),
-            WatchedUploads::Anything => !matching.is_empty(),
+            WatchedUploads::Anything | WatchedUploads::Grant => !matching.is_empty(),
         },
     };
     let by_star = |name: &str| profile.stars_are_kept && name != "authorization";
@@ -82,7 +82,7 @@ pub(super) fn judge(
     let methods = list("access-control-allow-methods")?;
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
-    let methods = match methods {
+    let mut methods = match methods {
         None if is_forced(request) && !profile.uploads_need_methods => {
             vec![asked.to_owned()]
         }
@@ -117,6 +117,9 @@ pub(super) fn judge(
         return Ok(Allowed { methods, names, max_age: 0 });
     }
     let max_age = max_age.filter(|_| !is_bad);
+    if profile.watched_uploads == WatchedUploads::Grant && is_forced(request) {
+        methods.push(asked.to_owned());
+    }
     // A number that is too large for us is too large for any browser.
     let max_age = max_age.map_or(5, |digits| digits.parse().unwrap_or(u64::MAX));
     Ok(Allowed { methods, names, max_age })

@@ -81,7 +81,8 @@ pub struct Profile {
     /// Whether `Pragma: no-cache` of an answer is as in `Cache-Control`. The standard gives it no
     /// meaning (RFC 9111, 5.4); all engines do.
     pub obeys_pragma: bool,
-    /// Whether `Expires` that is no date means that it is over (RFC 9111, 5.3). Chromium ignores it.
+    /// Whether `Expires` that is no date means that it is over (RFC 9111, 5.3). Chromium ignores it,
+    /// unless it is `0`.
     pub bad_expires_is_over: bool,
     /// Whether of several `max-age` the last counts, as in Firefox, and not the first. RFC 9111
     /// (4.2.1) takes the first, or none.
@@ -126,7 +127,7 @@ pub struct Profile {
     /// `Origin` header").
     pub fetch_tells_origin: bool,
     /// Whether a navigation tells its origin as the referrer policy of its page says, whatever
-    /// redirects say on the way, as in Chromium.
+    /// redirects say on the way, until one leads to another origin, as in Chromium.
     pub navigations_keep_origin: bool,
     /// Whether `http://localhost` and `https://localhost` are one site to `Sec-Fetch-Site`, as in
     /// Firefox.
@@ -143,6 +144,9 @@ pub struct Profile {
     /// Whether the redirect mode `error` takes what has nowhere to go to for no redirect, as in
     /// Chromium. Fetch (4.3) looks at the status alone.
     pub redirects_need_location: bool,
+    /// Whether the redirect mode `manual` fails where `Location` is no address, as in Chromium. To
+    /// Fetch (4.3) it is a redirect like the others.
+    pub manual_needs_address: bool,
     /// Whether no redirect may lead to an address with a user and a password, and not only those
     /// of the CORS protocol (Fetch, 4.4). Chromium lets only windows go there.
     pub redirects_have_no_password: bool,
@@ -192,8 +196,9 @@ pub struct Profile {
     /// Whether what was allowed to `null` is kept for the next load, or for the next address after a
     /// redirect. Fetch knows one origin `null`; Chromium as many as there are.
     pub sandboxed_preflights_are_kept: bool,
-    /// Whether a new preflight makes the browser forget what earlier ones allowed, before there is
-    /// an answer, as in Chromium (`PreflightCache::CheckIfRequestCanSkipPreflight`).
+    /// Whether a new preflight makes the browser forget what earlier ones allowed: when it is
+    /// granted, and before there is an answer too, if the cache was looked at. As in Chromium
+    /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).
     pub preflights_forget: bool,
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
@@ -226,8 +231,10 @@ pub struct Profile {
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
-    /// Anything that was allowed: Chromium, Firefox.
+    /// Anything that was allowed: Firefox.
     Anything,
+    /// That a preflight was granted, whatever it allowed: Chromium.
+    Grant,
 }
 
 /// How `Access-Control-Max-Age` is read where it is no number of digits.

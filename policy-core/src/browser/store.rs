@@ -177,11 +177,8 @@ fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
         let asked = CacheControl::of(profile, &request.headers);
         asked.no_cache || has_pragma(&request.headers)
     };
-    match effective(mode, request) {
-        CacheMode::NoStore | CacheMode::Reload => true,
-        CacheMode::Default => profile.no_cache_goes_past && is_told(),
-        CacheMode::NoCache | CacheMode::ForceCache => false,
-    }
+    matches!(effective(mode, request), CacheMode::NoStore | CacheMode::Reload)
+        || profile.no_cache_goes_past && is_told()
 }
 
 /// A request that has conditions of its own, or wants a part, goes past the cache (Fetch,
@@ -672,13 +669,15 @@ mod tests {
     #[test]
     fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
         let said = answer(200, &[MAX_AGE, TAG]);
-        let finds = |profile, wanted| {
+        let finds = |profile, mode, wanted| {
             let then = get(&[("cache-control", wanted)]);
-            Browser::new(profile).keeps(&get(&[]), &said).finds(&then)
+            name(&Browser::new(profile).keeps(&get(&[]), &said).looks(mode, &then))
         };
-        assert_eq!(finds(Profile::CHROMIUM, "no-cache"), "miss");
-        assert_eq!(finds(Profile::CHROMIUM, "max-age=0"), "stale");
-        assert_eq!(finds(Profile::FIREFOX, "no-cache"), "stale");
+        for mode in [CacheMode::Default, CacheMode::NoCache, CacheMode::ForceCache] {
+            assert_eq!(finds(Profile::CHROMIUM, mode, "no-cache"), "miss", "{mode:?}");
+        }
+        assert_eq!(finds(Profile::CHROMIUM, CacheMode::Default, "max-age=0"), "stale");
+        assert_eq!(finds(Profile::FIREFOX, CacheMode::Default, "no-cache"), "stale");
     }
 
     #[test]
