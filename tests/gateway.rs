@@ -18,7 +18,7 @@ mod websockets;
 
 use std::{net::SocketAddr, time::Duration};
 
-use ::http::HeaderMap;
+use ::http::{HeaderMap, HeaderName};
 use policy_server::{Proxies, Settings, prelude::*};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -39,7 +39,7 @@ async fn client(
     fields: HeaderMap,
 ) -> String {
     let mut left: Vec<_> =
-        fields.keys().map(|name| name.as_str()).filter(|name| name.contains("forwarded")).collect();
+        fields.keys().map(HeaderName::as_str).filter(|name| name.contains("forwarded")).collect();
     left.sort_unstable();
     format!("{client} over {}, {}", peer.ip(), left.join(" "))
 }

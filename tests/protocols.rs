@@ -1,6 +1,6 @@
 //! One app over every version of HTTP: whoever asks gets the same answer, by status, fields and
 //! body.
-#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 /// An app with every policy on.
 #[path = "fuzz/requests/app.rs"]
@@ -10,13 +10,25 @@ mod cases;
 #[path = "protocols/clients.rs"]
 mod clients;
 
-use std::{future::pending, net::SocketAddr, time::Duration};
+use std::{
+    fs,
+    future::pending,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use policy_server::{App, Limits, Rate};
+use policy_server::{App, Limits, Rate, Tls};
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, pem::PemObject},
+};
 
 use cases::{Case, Payload};
-use clients::{Client, Http1, Http2};
+use clients::{Client, Http1, Http2, Http3, Place};
 
+const HOST: &str = "api.shop.example";
 const ORIGIN: &str = "https://api.shop.example";
 
 /// An answer, but for what belongs to a connection or a moment.
@@ -42,11 +54,34 @@ fn app() -> App<()> {
 }
 
 /// Serves an app of its own on a free port.
-async fn served(app: App<()>) -> SocketAddr {
+async fn served(app: App<()>) -> Place {
     let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
     let address = server.local_addr();
     tokio::spawn(server.run_until(pending()));
-    address
+    Place { address, trust: None }
+}
+
+async fn plain() -> Place {
+    served(app()).await
+}
+
+/// The same with a certificate of its own, over TLS and QUIC.
+async fn secure(name: &str) -> Place {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
+    let _none = fs::remove_dir_all(&folder);
+    let place = served(app().tls(Tls::development(&folder).http3())).await;
+    Place { trust: Some(trusting(&folder)), ..place }
+}
+
+fn trusting(folder: &Path) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(folder.join("authority.pem"));
+    roots.add(authority.expect("an authority")).expect("an authority");
+    ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth()
 }
 
 /// Asks everything in its order. What a server draws is replaced by its name, in the questions and
@@ -81,12 +116,30 @@ async fn all(client: &mut impl Client) -> Vec<(&'static str, Answer)> {
 
 #[tokio::test]
 async fn every_version_gets_the_same_answers() {
-    let one = all(&mut Http1::new(served(app()).await)).await;
-    assert_eq!(one.len(), cases::all().len());
-    let others = [("HTTP/2", all(&mut Http2::new(served(app()).await)).await)];
+    let one = all(&mut Http1::new(plain().await)).await;
+    let others = [
+        ("HTTP/1.1 over TLS", all(&mut Http1::new(secure("1").await)).await),
+        ("HTTP/2 over TLS", all(&mut Http2::new(secure("2").await)).await),
+        ("HTTP/2 with prior knowledge", all(&mut Http2::new(plain().await)).await),
+        ("HTTP/3", all(&mut Http3::new(secure("3").await)).await),
+    ];
     for (version, answers) in others {
+        assert_eq!(answers.len(), one.len());
         for (answer, expected) in answers.iter().zip(&one) {
             assert_eq!(answer, expected, "{version}");
         }
+    }
+}
+
+/// RFC 9113 8.2.3 and RFC 9114 4.2.1: clients may cut them, and no handler sees where.
+#[tokio::test]
+async fn cookies_are_one_line_where_they_may_be_cut() {
+    let case = cases::cut_cookies();
+    for answer in [
+        Http2::new(plain().await).answer(&case).await,
+        Http2::new(secure("cookies-2").await).answer(&case).await,
+        Http3::new(secure("cookies-3").await).answer(&case).await,
+    ] {
+        assert_eq!((answer.status, &*answer.body), (200, "a=1; b=2; c=3; d=4"));
     }
 }

@@ -1,6 +1,7 @@
-//! nginx in front of the server, on connections that it keeps: whatever a client sends, both see
-//! the same requests, and nobody gets the answer to another one's.
+//! nginx in front of the server and behind it, on connections that are kept: whatever a client
+//! sends, both see the same requests, and nobody gets the answer to another one's.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
 #[path = "support/corpus.rs"]
 mod corpus;
@@ -17,7 +18,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use policy_server::prelude::*;
+use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpStream;
 use tower::util::MapRequestLayer;
 
@@ -63,7 +64,25 @@ struct Nginx {
 
 impl Nginx {
     /// Starts it in front of `upstream`, with bodies that it reads whole or passes on as they come.
-    async fn start(upstream: SocketAddr, buffering: &str) -> Self {
+    async fn before(upstream: SocketAddr, buffering: &str) -> Self {
+        let location = format!(
+            "proxy_pass http://app;
+             proxy_http_version 1.1;
+             proxy_request_buffering {buffering};
+             proxy_next_upstream off;
+             proxy_set_header Connection '';
+             proxy_set_header Host localhost;"
+        );
+        let app = format!("upstream app {{ server {upstream}; keepalive 1; }}");
+        Self::start(&app, &location).await
+    }
+
+    /// Starts it as a server that answers with the target.
+    async fn behind() -> Self {
+        Self::start("", "default_type text/plain; return 200 $request_uri;").await
+    }
+
+    async fn start(upstream: &str, location: &str) -> Self {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = free.local_addr().expect("a port");
         drop(free);
@@ -81,18 +100,8 @@ impl Nginx {
                  lingering_timeout 20ms; client_body_timeout 1s; client_header_timeout 1s;
                  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
                  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-                 upstream app {{ server {upstream}; keepalive 1; }}
-                 server {{
-                     listen {address};
-                     location / {{
-                         proxy_pass http://app;
-                         proxy_http_version 1.1;
-                         proxy_request_buffering {buffering};
-                         proxy_next_upstream off;
-                         proxy_set_header Connection '';
-                         proxy_set_header Host localhost;
-                     }}
-                 }}
+                 {upstream}
+                 server {{ listen {address}; location / {{ {location} }} }}
              }}"
         );
         fs::write(folder.join("nginx.conf"), config).expect("a file");
@@ -111,17 +120,20 @@ impl Nginx {
 
     /// All requests that it says it forwarded: their targets, and how the server answered.
     fn forwarded(&self) -> Vec<(String, String)> {
-        let log = fs::read_to_string(self.folder.join("requests.log")).expect("its log");
+        let log = self.log();
         let lines = log.lines().filter_map(|line| line.rsplit_once(' '));
         let lines = lines.filter(|(_, status)| *status != "-");
         let target = |line: &str| line.split_once(' ').expect("a target").1.to_owned();
         lines.map(|(line, status)| (target(line), status.to_owned())).collect()
     }
 
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("requests.log")).expect("its log")
+    }
+
     /// How many requests it has answered in any way: some it gives up without a word.
     fn answered(&self) -> usize {
-        let log = fs::read_to_string(self.folder.join("requests.log")).expect("its log");
-        log.lines().filter(|line| !line.starts_with("0 ")).count()
+        self.log().lines().filter(|line| !line.starts_with("0 ")).count()
     }
 }
 
@@ -142,7 +154,7 @@ fn is_root() -> bool {
 async fn pairs_agree(buffering: &str) {
     let seen = Seen::default();
     let server = Running::start(app(&seen)).await;
-    let nginx = Nginx::start(server.address, buffering).await;
+    let nginx = Nginx::before(server.address, buffering).await;
     let mut passed = 0;
     for case in corpus::all() {
         let (before, answered) = (nginx.forwarded().len(), nginx.answered());
@@ -196,4 +208,45 @@ async fn nginx_that_passes_bodies_on_cannot_be_desynchronised() {
 #[ignore = "needs nginx"]
 async fn nginx_that_reads_bodies_whole_cannot_be_desynchronised() {
     pairs_agree("on").await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_behind_the_server_cannot_be_desynchronised() {
+    let nginx = Nginx::behind().await;
+    let upstream = format!("http://{}", nginx.address);
+    let paths = ["/hello", "/upload", "/names"];
+    let app = paths.iter().fold(App::new(()), |app, path| app.proxy(Proxy::new(*path, &upstream)));
+    let server = Running::start(app).await;
+    let mut served = 0;
+    for case in corpus::all() {
+        let before = nginx.log().lines().count();
+        let mut connection = server.connect().await;
+        connection.try_send([&case.bytes, BEHIND].concat()).await;
+        let received = String::from_utf8_lossy(&connection.rest().await).into_owned();
+        let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
+
+        // Its log has all that came before this.
+        let answer = server.answer(request("GET /names/next", &[])).await;
+        assert_eq!((answer.status, answer.text()), (200, "/names/next"), "{what}");
+        let logged = async {
+            while !nginx.log().lines().skip(before).any(|line| line.contains("/names/next")) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        soon(logged).await;
+        let log = nginx.log();
+        let seen: Vec<_> =
+            log.lines().skip(before).filter_map(|line| line.split(' ').nth(1)).collect();
+        let count = |target: &str| seen.iter().filter(|seen| **seen == target).count();
+        // What the client sent behind came through once, or not at all.
+        let behind = usize::from(matches!(case.want, Want::Served(_)));
+        assert_eq!(count("/names/behind"), behind, "{seen:?}: {what}");
+        assert_eq!(received.matches("\r\n\r\n/names/behind").count(), behind, "{what}");
+        let first = count("/hello") + count("/upload");
+        assert!(first <= 1 && first + behind + 1 == seen.len(), "{seen:?}: {what}");
+        served += usize::from(case.want == Want::Served(200) && first == 1);
+    }
+    assert!(served >= 10, "only {served} went through");
+    assert_eq!(server.panics(), 0);
 }

@@ -37,6 +37,8 @@ mod slow_clients;
 mod status_lines;
 #[path = "wire/targets.rs"]
 mod targets;
+#[path = "wire/trailers.rs"]
+mod trailers;
 
 use std::{future::pending, time::Duration};
 

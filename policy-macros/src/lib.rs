@@ -574,7 +574,7 @@ pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
 /// | `coop = "same-origin"` | `Cross-Origin-Opener-Policy` |
 /// | `coep = "require-corp"` | `Cross-Origin-Embedder-Policy` |
 /// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every answer |
-/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every answer of a service with `https` |
+/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every answer over TLS of a service with a public origin |
 /// | `include_subdomains`, `preload` | what `hsts` promises beyond |
 /// | `every_answer` | answers that are no pages have the fields of pages, too |
 ///

@@ -31,7 +31,10 @@ impl Callers {
     /// Whom a scheme of the application's own recognises, which the app has by
     /// [`App::scheme`](crate::App::scheme).
     pub fn scheme<T: Scheme>() -> Self {
-        let scheme = Some(OwnScheme { name: type_name::<T>(), ambient: T::AMBIENT });
+        let path = type_name::<T>();
+        // As attributes write it.
+        let name = path.rsplit("::").next().unwrap_or(path);
+        let scheme = Some(OwnScheme { name, ambient: T::AMBIENT });
         let requirement = Requirement { scheme, ..Requirement::NONE };
         Self { requirement, scheme: Some(TypeId::of::<T>()) }
     }

@@ -166,7 +166,8 @@ impl fmt::Display for StartProblem {
                 f,
                 "`{address}` can be reached from other machines without TLS, and sessions and tokens are secrets ({code})\n  \
                  help: give the app a certificate with `App::tls(Tls::files(\"cert.pem\", \"key.pem\"))`, \
-                 or listen on 127.0.0.1 behind a proxy that speaks TLS"
+                 or name the proxy in front that speaks TLS with `App::behind(Proxies::new([\"10.0.0.0/8\"]).forwarded())`, \
+                 or listen on 127.0.0.1"
             ),
             Self::NotLoopback { address } => write!(
                 f,

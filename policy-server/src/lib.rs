@@ -290,6 +290,6 @@ pub mod __private {
 }
 
 /// The examples of the README are tested as those of the documentation are.
-#[cfg(all(doctest, feature = "testing"))]
+#[cfg(all(doctest, feature = "testing", feature = "http3", feature = "proxy"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

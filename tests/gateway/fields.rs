@@ -1,5 +1,7 @@
 //! Behind proxies that write fields.
 
+use policy_server::policy_core::secret::SecretKey;
+
 use super::*;
 
 const PROXY: [u8; 4] = [127, 0, 0, 1];
@@ -74,6 +76,43 @@ async fn pass_on_nothing_that_came_without_https() {
             assert_eq!(answer.problem().1, "origin.plain-http");
         }
         assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
+    }
+}
+
+/// RFC 6797 7.2: over plain HTTP nobody would believe it.
+#[tokio::test]
+async fn say_whether_browsers_are_to_stay_with_https() {
+    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    for (from, field, is_told) in [
+        (PROXY, "x-forwarded-proto: https", true),
+        (PROXY, "x-forwarded-for: 192.0.2.1", false),
+        (STRANGER, "x-forwarded-proto: https", false),
+    ] {
+        let answer = ask_from(from, &server, &get("/client", &[field])).await;
+        assert_eq!(answer.header("strict-transport-security").is_some(), is_told, "{field}");
+    }
+}
+
+/// Secrets travel over https: it is spoken here, or by proxies that say so of each request.
+#[tokio::test]
+async fn let_an_app_with_credentials_listen_without_tls() {
+    let with_tokens = |proxies: Option<Proxies>| {
+        let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+        let app = app().public_origin("https://api.example").tokens(tokens);
+        proxies.into_iter().fold(app, App::behind)
+    };
+    let proxies = || Proxies::new(PROXIES);
+    for (proxies, starts) in [
+        (None, false),
+        (Some(proxies().proxy_protocol()), false),
+        (Some(proxies().forwarded()), true),
+        (Some(proxies().x_forwarded()), true),
+    ] {
+        let bound = with_tokens(proxies).bind("0.0.0.0:0").await;
+        match bound {
+            Ok(_) => assert!(starts),
+            Err(error) => assert!(!starts && error.to_string().contains("app.plain-credentials")),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use policy_server::{
     AuthError, Callers, Clock, Scheme, SchemeRequest, Tunnel, policy_core::secret::SecretKey,
-    tokens::Tokens as TokenSettings,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -272,7 +271,7 @@ async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
 async fn end_with_the_token_that_opened_them() {
     let (target, _serving) = target().await;
     let clock = Clock::at(1_800_000_000);
-    let tokens = TokenSettings::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
     let tunnel = Tunnel::to([target.to_string()])
         .auth(Callers::token().scopes(&["tunnel"]))
         .private(LOOPBACK);

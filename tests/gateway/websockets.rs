@@ -4,7 +4,7 @@ use ::http::{HeaderMap, Request, StatusCode, Version};
 use axum::extract::{WebSocketUpgrade, ws::Message};
 use bytes::Bytes;
 use h2::{RecvStream, SendStream, client::SendRequest, ext::Protocol};
-use policy_server::{Clock, policy_core::secret::SecretKey, tokens::Tokens as TokenSettings};
+use policy_server::{Clock, policy_core::secret::SecretKey};
 
 use super::*;
 
@@ -192,7 +192,7 @@ async fn do_not_open_for_other_origins_protocols_or_routes() {
 #[tokio::test]
 async fn end_with_their_token_and_leave_the_connection() {
     let clock = Clock::at(1_800_000_000);
-    let tokens = TokenSettings::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
     let server = Running::start(app).await;
     let token = server.answer(request("GET /token", &[])).await.text().to_owned();

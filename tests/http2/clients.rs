@@ -1,8 +1,32 @@
 //! Clients of others.
 
-use std::process::Command;
+use std::{fs, path::PathBuf, process::Command};
+
+use policy_server::Tls;
 
 use super::*;
+
+/// A folder for certificates and files, removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("clients-{name}"));
+        let _none = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
 
 /// What a program prints when it is done, while the server of this thread goes on.
 async fn printed(program: &'static str, arguments: &[&str]) -> String {
@@ -35,10 +59,10 @@ async fn nghttp_and_h2load_are_served() {
 #[ignore = "needs curl"]
 async fn curl_is_served_over_both_versions() {
     let server = Running::start(app()).await;
+    let folder = Folder::new("upload");
     let body = "x".repeat(1_100_000);
-    let folder = std::env::temp_dir().join(format!("policy-curl-{}", std::process::id()));
-    std::fs::write(&folder, &body).expect("a file");
-    let file = format!("@{}", folder.display());
+    fs::write(folder.file("body"), &body).expect("a file");
+    let file = format!("@{}", folder.file("body"));
     let url = |path| format!("http://{}{path}", server.address);
     for (flag, version) in
         [("--http1.1", "1.1"), ("--http2", "1.1"), ("--http2-prior-knowledge", "2")]
@@ -53,6 +77,24 @@ async fn curl_is_served_over_both_versions() {
         let none = printed("curl", &[&shown[..], &[&url("/none")]].concat()).await;
         assert!(none.ends_with(&format!("|404 {version}")), "{none}");
     }
-    std::fs::remove_file(&folder).expect("its end");
     assert_serving(&server).await;
+}
+
+#[tokio::test]
+#[ignore = "needs curl and nghttp2-client"]
+async fn clients_choose_the_version_over_tls() {
+    let folder = Folder::new("tls");
+    let server = Running::start(app().tls(Tls::development(&folder.0))).await;
+    let url = format!("https://localhost:{}/hello", server.address.port());
+    for (flag, version) in [("--http1.1", "1.1"), ("--http2", "2")] {
+        let trusting = ["--silent", flag, "--cacert", &folder.file("authority.pem")];
+        let shown = ["--ipv4", "--write-out", "|%{http_code} %{http_version}", &url];
+        let answer = printed("curl", &[&trusting[..], &shown].concat()).await;
+        assert_eq!(answer, format!("hello|200 {version}"));
+    }
+    let url = format!("https://{}/hello", server.address);
+    let report = printed("h2load", &["-n", "2000", "-c", "10", "-m", "20", &url]).await;
+    assert!(report.contains("Application protocol: h2"), "{report}");
+    assert!(report.contains("2000 succeeded, 0 failed, 0 errored"), "{report}");
+    assert_eq!(server.panics(), 0);
 }

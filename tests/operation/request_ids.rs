@@ -1,6 +1,9 @@
 //! `x-request-id`: on every answer, and nobody's own.
 
+use policy_server::Proxies;
+
 use super::*;
+use crate::log::Log;
 
 fn assert_drawn(id: Option<&str>) {
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -50,4 +53,32 @@ async fn there_is_none_unless_said() {
     assert_eq!(server.answer(get("/hello")).await.header("x-request-id"), None);
     let answer = server.answer(get("/id")).await;
     assert_eq!(answer.status, 500, "a handler that wants one is an error of the app");
+}
+
+/// The app's proxy names the request, and for whom it asks.
+#[tokio::test]
+async fn a_proxy_of_the_apps_brings_its_own() {
+    let (log, _guard) = Log::of("policy::access");
+    let proxies = Proxies::new(["127.0.0.0/8"]).x_forwarded();
+    let app = app().public_origin("https://api.example").behind(proxies);
+    let server = Running::start(app.request_ids().access_log()).await;
+    let sent = "GET /id HTTP/1.1\r\nhost: api.example\r\nx-forwarded-proto: https\r\n\
+                x-forwarded-for: 203.0.113.7\r\nx-request-id: front-17\r\n\r\n";
+    let answer = server.answer(sent).await;
+    assert_eq!((answer.status, answer.text()), (200, "front-17"));
+    assert_eq!(answer.header("x-request-id"), Some("front-17"));
+    let line = soon(async {
+        loop {
+            match log.with("status=200").pop() {
+                Some(line) => return line,
+                None => tokio::task::yield_now().await,
+            }
+        }
+    });
+    let line = line.await;
+    for part in ["client=203.0.113.7", "request_id=\"front-17\""] {
+        assert!(line.contains(part), "no `{part}` in `{line}`");
+    }
+    let malformed = sent.replace("front-17", "two words");
+    assert_drawn(server.answer(malformed).await.header("x-request-id"));
 }

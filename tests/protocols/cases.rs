@@ -198,6 +198,12 @@ fn callers() -> Vec<Case> {
     ]
 }
 
+/// Cookies in three lines.
+pub(crate) fn cut_cookies() -> Case {
+    let cut = case("cookies in pieces", "GET /cookies", 200).field("cookie", "a=1");
+    cut.field("cookie", "b=2; c=3").field("cookie", "d=4")
+}
+
 fn content() -> Vec<Case> {
     const LAMP: &str = r#"{"name":"desk","price":30}"#;
     let picture = |name, status| case(name, "GET /picture", status);

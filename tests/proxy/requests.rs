@@ -51,10 +51,10 @@ async fn who_sent_it_is_what_this_server_knows() {
     assert_eq!(server.answer(sent).await.status, 204);
     let got = arrived.recv().await.expect("a request");
     assert_eq!(got.path(), "/api/x");
-    assert_eq!(got.header("forwarded"), Some("for=127.0.0.1;host=shop.example;proto=https"));
+    assert_eq!(got.header("forwarded"), Some("for=127.0.0.1;host=shop.example;proto=http"));
     assert_eq!(got.header("x-forwarded-for"), Some("127.0.0.1"));
     assert_eq!(got.header("x-forwarded-host"), Some("shop.example"));
-    assert_eq!(got.header("x-forwarded-proto"), Some("https"));
+    assert_eq!(got.header("x-forwarded-proto"), Some("http"));
     assert_eq!(got.headers.len(), 6, "{got:?}");
 }
 

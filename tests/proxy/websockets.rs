@@ -1,8 +1,10 @@
 //! WebSockets through the proxy.
 
-use std::net::TcpListener;
+use std::{net::TcpListener, time::Duration};
 
+use http::Request;
 use policy_server::{Proxy, prelude::*};
+use tokio::net::TcpStream;
 use tungstenite::{Message, accept};
 
 use super::{
@@ -173,4 +175,61 @@ async fn no_other_protocol_is_asked_for() {
             assert_eq!(got.header(name), None, "{upgrade}");
         }
     }
+}
+
+/// RFC 8441: a stream of HTTP/2 is a WebSocket over HTTP/1.1 behind the proxy.
+#[tokio::test]
+async fn a_stream_of_http2_becomes_one() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let stream = TcpStream::connect(server.address).await.expect("a server that listens");
+    let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
+    tokio::spawn(connection);
+    let mut client = client.ready().await.expect("a connection");
+    let settled = async {
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(settled).await;
+    let connect = || {
+        Request::builder()
+            .method("CONNECT")
+            .uri(format!("http://{}/api/live", server.address))
+            .extension(h2::ext::Protocol::from_static("websocket"))
+            .header("sec-websocket-version", "13")
+            .body(())
+            .expect("a request")
+    };
+    let (answer, mut sender) = client.send_request(connect(), false).expect("a stream");
+    let mut line = upstream.accept().await;
+    let got = line.request().await;
+    assert_eq!(got.line, "GET /live HTTP/1.1");
+    assert_eq!(
+        (got.header("upgrade"), got.header("connection")),
+        (Some("websocket"), Some("upgrade"))
+    );
+    let key =
+        data_encoding::BASE64.decode(got.header("sec-websocket-key").expect("a key").as_bytes());
+    assert_eq!(key.expect("base64").len(), 16);
+    line.send(SWITCHED).await;
+    let answer = soon(answer).await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    for name in ["sec-websocket-accept", "upgrade", "connection"] {
+        assert!(!answer.headers().contains_key(name), "{answer:?}");
+    }
+    sender.send_data("up".into(), false).expect("a stream");
+    assert_eq!(line.exactly(2).await, b"up");
+    line.send("down").await;
+    let mut body = answer.into_body();
+    assert_eq!(soon(body.data()).await.expect("more").expect("data"), "down");
+    drop((sender, body));
+    assert_eq!(line.rest().await, b"");
+
+    // A page is no WebSocket, though its status would open one.
+    let (answer, _sender) = client.send_request(connect(), false).expect("a stream");
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npage").await;
+    assert_eq!(soon(answer).await.expect("an answer").status(), 502);
 }

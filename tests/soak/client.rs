@@ -74,6 +74,7 @@ impl Client {
             match number % 8 {
                 0 => self.ask("POST", "/echo", "echoed", &tally).await,
                 1 => self.ask("GET", "/waits", "waited", &tally).await,
+                2 | 6 => self.ask("GET", "/api/hello", upstream::ANSWER, &tally).await,
                 _ => self.ask("GET", "/hello", "hello", &tally).await,
             }
             if number % 500 == 0 {
@@ -106,7 +107,17 @@ impl Client {
                 .header("host", "localhost")
                 .body(Full::from(body.to_owned()))
                 .expect("a request");
+            let changes = tally.upstream_changes();
             match soon(sender.send(request)).await {
+                // Nobody answers for an upstream that is dead.
+                Ok(answer)
+                    if answer.status() == 502
+                        && path.starts_with("/api/")
+                        && !tally.had_upstream_since(changes) =>
+                {
+                    soon(answer.into_body().collect()).await.expect("a whole problem");
+                    return tally.without_upstream();
+                }
                 Ok(answer) => {
                     assert_eq!(answer.status(), 200, "{method} {path}");
                     let body = soon(answer.into_body().collect()).await;

@@ -13,6 +13,10 @@ pub(crate) struct Tally {
     repeated: AtomicUsize,
     /// Without an answer, and nobody knows whether it was done.
     unknown: AtomicUsize,
+    /// Of what is proxied, while there was nobody to answer.
+    without_upstream: AtomicUsize,
+    /// Odd while there is nobody.
+    upstream_changes: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -31,6 +35,25 @@ impl Tally {
 
     pub(crate) fn unknown(&self) {
         self.unknown.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn without_upstream(&self) {
+        self.without_upstream.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn upstream_is(&self, is_there: bool) {
+        let changes = self.upstream_changes.fetch_add(1, Relaxed);
+        assert_eq!(changes % 2 == 1, is_there);
+    }
+
+    /// A mark by which [`had_upstream_since`](Self::had_upstream_since) asks.
+    pub(crate) fn upstream_changes(&self) -> usize {
+        self.upstream_changes.load(Relaxed)
+    }
+
+    /// Whether what is proxied could be answered all the time since then.
+    pub(crate) fn had_upstream_since(&self, changes: usize) -> bool {
+        changes % 2 == 0 && self.upstream_changes() == changes
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -52,13 +75,14 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { answered, connections, repeated, unknown, .. } = self;
-        let all = [answered, connections, repeated, unknown].map(|count| count.load(Relaxed));
-        let [answered, connections, repeated, unknown] = all;
+        let Self { answered, connections, repeated, unknown, without_upstream, .. } = self;
+        let all = [answered, connections, repeated, unknown, without_upstream];
+        let [answered, connections, repeated, unknown, without] =
+            all.map(|count| count.load(Relaxed));
         write!(
             f,
             "{answered} answers over {connections} connections, {repeated} requests repeated, \
-             {unknown} that may not be"
+             {unknown} that may not be, {without} without an upstream"
         )
     }
 }

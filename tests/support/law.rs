@@ -1,4 +1,5 @@
 //! How a law is put to the test: on many generated cases, enough of them interesting.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{cell::Cell, env, fmt::Debug};
 

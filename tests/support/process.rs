@@ -22,7 +22,7 @@ pub(crate) fn again(test: &str, role: &str) -> Command {
     command
         .args(["-c", "ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""])
         .arg(env::current_exe().expect("the path of this test"))
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

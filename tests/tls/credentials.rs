@@ -1,6 +1,6 @@
 //! Sessions and tokens are for TLS.
 
-use policy_server::Error;
+use policy_server::{Error, Proxies};
 
 use super::*;
 
@@ -19,11 +19,13 @@ async fn do_not_start_over_plain_http_that_others_can_reach() {
 }
 
 #[tokio::test]
-async fn start_over_tls_on_loopback_and_where_there_are_none() {
+async fn start_over_tls_behind_proxies_on_loopback_and_where_there_are_none() {
     let (authority, folder) = (Authority::new(), folder("credentials"));
     let (certificate, key) = authority.issue(&["api.example"]).write(&folder);
     let tls = Tls::files(certificate, key);
     assert!(with_sessions().tls(tls).bind("0.0.0.0:0").await.is_ok());
+    let proxies = Proxies::new(["10.0.0.0/8"]).forwarded();
+    assert!(with_sessions().behind(proxies).bind("0.0.0.0:0").await.is_ok());
     assert!(with_sessions().bind("127.0.0.1:0").await.is_ok());
     assert!(app().public_origin("https://api.example").bind("0.0.0.0:0").await.is_ok());
 }

@@ -53,6 +53,24 @@ async fn in_asterisk_form_are_for_options() {
     }
 }
 
+/// RFC 9112 3.2: a target has none. The parser cuts it off, so that no gate sees it, and neither
+/// does a handler: what stands in it changes nothing.
+#[tokio::test]
+async fn with_a_fragment_are_served_without_it() {
+    for (target, body) in [
+        ("/names/lamp#x", "lamp"),
+        ("/names/lamp#/../../hello", "lamp"),
+        ("/names/lamp#?x=1", "lamp"),
+        ("http://localhost/names/lamp#@a.example/hello", "lamp"),
+    ] {
+        let answer = tried(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
+        assert_eq!((answer.status, answer.text()), (200, body), "{target}");
+    }
+    // The host ends where the fragment begins, and is compared so.
+    let target = "GET http://a.example#@localhost/hello";
+    assert_eq!(tried(raw(target, "host: localhost\r\n")).await.status, 400);
+}
+
 #[tokio::test]
 async fn in_authority_form_are_refused() {
     for line in ["CONNECT localhost:80", "CONNECT a.example:443", "GET localhost:80"] {

@@ -119,7 +119,7 @@ fn laws(arguments: &[&str]) -> Outcome {
 
 /// The modules of `tests/fuzz` that have a corpus.
 const TARGETS: &[&str] =
-    &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record"];
+    &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record", "wire"];
 
 /// The time is split over the targets.
 fn fuzz(arguments: &[&str]) -> Outcome {

@@ -50,6 +50,8 @@ pub(crate) const H2LOAD: Tool =
     Tool { names: &["h2load"], package: "nghttp2-client", purpose: "a client of HTTP/2" };
 pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
+pub(crate) const HAPROXY: Tool =
+    Tool { names: &["haproxy"], package: "haproxy", purpose: "a sender of the PROXY protocol" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they
@@ -60,6 +62,7 @@ const PYTHON_PACKAGES: &[&str] = &[
     "aioquic==1.7.2",
     "cryptography==50.0.2",
     "requests==2.34.2",
+    "websockets==17.4",
 ];
 const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
 

@@ -8,8 +8,8 @@ use crate::{
     faults, project,
     run::{Run, with_env},
     setup::{
-        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, NGINX, NODE, NPM, PYTHON,
-        SLOWHTTPTEST,
+        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
+        PYTHON, SLOWHTTPTEST,
     },
 };
 
@@ -38,6 +38,7 @@ fn steps(run: &mut Run) -> Outcome {
             CURL,
             FIREFOX,
             GIT,
+            HAPROXY,
             H2LOAD,
             NGINX,
             PYTHON,

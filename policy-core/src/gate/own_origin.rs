@@ -88,7 +88,8 @@ pub enum OwnOrigin {
 }
 
 impl OwnOrigin {
-    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2).
+    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2). HTTP/1.0 has to name
+    /// one, too: without it nobody can say whether the request came to the right server.
     ///
     /// # Errors
     ///
@@ -282,6 +283,8 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for", "x-forwarded-host"] {
             let fields = [("host", "localhost"), (name, "x")];
             assert_eq!(admit(&own, "/", &fields), Err(Refusal::ForwardedInDevelopment), "{name}");
+            let malformed = [("host", "local host"), (name, "x")];
+            assert_eq!(admit(&own, "/", &malformed), Err(Refusal::HostMalformed), "{name}");
         }
     }
 

@@ -11,6 +11,9 @@ impl Head<'_> {
     /// Checks the form of the target and the encoding of its path (RFC 9112 3.2, RFC 3986 2.1
     /// and 3.3), so that a router may match its bytes.
     ///
+    /// A fragment is no part of a target, and [`http::Uri`] has none: one that a client sends all
+    /// the same is cut off before anything sees it.
+    ///
     /// # Errors
     ///
     /// The reason to refuse the request.

@@ -44,7 +44,7 @@ impl HeadersPolicy {
     ///
     /// | on | fields |
     /// |---|---|
-    /// | every answer | `X-Content-Type-Options: nosniff`; of a service with `https` also `Strict-Transport-Security: max-age=31536000` |
+    /// | every answer | `X-Content-Type-Options: nosniff`; over TLS, of a service with a public origin, also `Strict-Transport-Security: max-age=31536000` |
     /// | pages | `Content-Security-Policy: base-uri 'self'; object-src 'none'; frame-ancestors 'self'`, `X-Frame-Options: SAMEORIGIN`, `Referrer-Policy: strict-origin-when-cross-origin` |
     ///
     /// It breaks no page: none of it keeps a page from loading what it loads today, but for

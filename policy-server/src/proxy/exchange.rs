@@ -7,9 +7,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    Extensions, HeaderMap, HeaderValue, Method, Request, Uri,
+    Extensions, HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
     header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+        SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
     },
     request,
 };
@@ -56,8 +57,15 @@ pub(crate) fn forward<S>(
         None => return Box::pin(ready(app.guard.refuse(Refusal::TargetForm, &request))),
     };
     let (mut parts, body) = request.into_parts();
-    let is_websocket = asks_for_websocket(&parts.method, parts.version, &parts.headers);
-    let upgrade = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
+    // No other protocol comes as far as this (RFC 8441 4).
+    let is_extended = parts.method == Method::CONNECT;
+    let is_websocket =
+        is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
+    let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
+    let upgrade = stream.map(|stream| Upgrade { stream, is_extended });
+    if is_extended {
+        parts.method = Method::GET;
+    }
     let own_cookie = app.guard.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
     let mut fields = end_to_end(&parts.headers);
     let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
@@ -70,6 +78,14 @@ pub(crate) fn forward<S>(
     if upgrade.is_some() {
         fields.insert(CONNECTION, UPGRADES);
         fields.insert(UPGRADE, WEBSOCKET);
+        if is_extended {
+            match websocket::key(&app.random) {
+                Ok(key) => drop(fields.insert(SEC_WEBSOCKET_KEY, key)),
+                Err(error) => {
+                    return Box::pin(ready(Problem::internal(error).into_response()));
+                }
+            }
+        }
     } else if fields.contains_key(TE) && !client.speaks_http2() {
         fields.insert(CONNECTION, HeaderValue::from_static("te"));
     }
@@ -88,6 +104,13 @@ pub(crate) fn forward<S>(
             Err(refusal) => Problem::from(refusal).into_response(),
         }
     })
+}
+
+/// What the connection of a client is to become.
+struct Upgrade {
+    stream: OnUpgrade,
+    /// Whether it is one stream of HTTP/2 or later (RFC 8441), and no connection.
+    is_extended: bool,
 }
 
 /// Says how long a body is, from what is known of the body itself: a field that says something
@@ -270,22 +293,30 @@ struct Returning {
 }
 
 impl Returning {
-    fn answer(&self, answer: http::Response<Incoming>, upgrade: Option<OnUpgrade>) -> Response {
+    fn answer(&self, answer: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
         let (mut parts, body) = answer.into_parts();
         let is_websocket = switches_to_websocket(parts.status, &parts.headers);
         self.rewrite(&mut parts.headers);
         let mut response = Response::default();
-        if parts.status.is_informational() {
+        // Success opens a stream of HTTP/2, whatever is behind it.
+        let is_misunderstood = parts.status.is_success()
+            && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_extended);
+        if parts.status.is_informational() || is_misunderstood {
             let upstream = parts.extensions.remove::<OnUpgrade>();
             let (Some(client), Some(upstream), true) = (upgrade, upstream, is_websocket) else {
-                let cause = "the upstream switched to a protocol that was not asked for";
+                let cause = "the upstream did not do what it says, or what was asked for";
                 let Failure { refusal, .. } =
                     self.gateway.failed(Refusal::UpstreamAnswer, &cause, false);
                 return Problem::from(refusal).into_response();
             };
-            websocket::join(client, upstream);
-            parts.headers.insert(CONNECTION, UPGRADES);
-            parts.headers.insert(UPGRADE, WEBSOCKET);
+            websocket::join(client.stream, upstream);
+            if client.is_extended {
+                parts.status = StatusCode::OK;
+                parts.headers.remove(SEC_WEBSOCKET_ACCEPT);
+            } else {
+                parts.headers.insert(CONNECTION, UPGRADES);
+                parts.headers.insert(UPGRADE, WEBSOCKET);
+            }
         } else {
             let idle = self.gateway.timeouts.idle;
             *response.body_mut() = Body::new(AnswerBody::new(body, self.is_of_head, idle));

@@ -11,6 +11,15 @@ use std::time::Duration;
 /// let settings = Settings::default().header_timeout(Duration::from_secs(5)).one_request_per_connection();
 /// let app = App::new(()).settings(settings);
 /// ```
+///
+/// # HTTP/2
+///
+/// Its limits need no setting, since no proper client comes near them: 200 requests at once on a
+/// connection, 1 MiB of bodies that nobody has asked for yet, 64 KiB of each answer that the client
+/// does not take, 20 requests taken back before they were looked at, 200 streams that had to be
+/// reset, and 256 KiB of frames that belong to no request, such as PING and SETTINGS, beyond what
+/// requests and their answers warrant. What goes over the first three waits or is refused; over the
+/// others a connection ends, and all the others go on. A client that pings and takes nothing is idle.
 #[derive(Clone, Debug)]
 #[must_use = "settings hold for the app that they are given to"]
 pub struct Settings {

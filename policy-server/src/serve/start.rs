@@ -116,7 +116,8 @@ impl Start {
         Some(listener)
     }
 
-    /// Listens without TLS. On loopback a proxy can be in front, and nobody else listens in.
+    /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
+    /// nobody else listens in.
     async fn plain(&mut self, address: &str) -> Listeners {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;

@@ -57,11 +57,15 @@ impl OpenTunnels {
     /// answer until `ended` is done, at the latest.
     pub(crate) async fn open(
         self: Arc<Self>,
-        request: Request<Body>,
+        mut request: Request<Body>,
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
+        // A connection that cannot become something else: HTTP/3, or another server's.
+        let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
+            return Problem::from(Refusal::ProtocolUnknown).into_response();
+        };
         match self.connect(request.uri().clone()).await {
-            Ok((stream, permit)) => self.begin(request, stream, permit, ended),
+            Ok((stream, permit)) => self.begin(request, upgrade, stream, permit, ended),
             Err(refusal) => Problem::from(refusal).into_response(),
         }
     }
@@ -106,13 +110,11 @@ impl OpenTunnels {
     fn begin(
         &self,
         mut request: Request<Body>,
+        upgrade: OnUpgrade,
         stream: TcpStream,
         permit: Permit,
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
-        let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-            return Problem::internal("this server gives no connection away").into_response();
-        };
         // While it is there, the connection that it is a stream of is not idle.
         let opened = request.extensions_mut().remove::<Opened>();
         let idle = self.idle_timeout;

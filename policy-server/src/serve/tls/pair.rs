@@ -5,7 +5,6 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use policy_core::Rule;
@@ -110,10 +109,8 @@ impl Files {
                 return Err(vec![Found::because(malformed, certificate, error)]);
             }
         }
-        found.extend(usable(&pair, provider, UnixTime::now()).err().map(|rule| match rule {
-            (rule, Some(ago)) => Found::because(rule, certificate, ago),
-            (rule, None) => Found::in_file(rule, certificate),
-        }));
+        let unusable = usable(&pair, provider, UnixTime::now()).err();
+        found.extend(unusable.map(|(rule, why)| Found::because(rule, certificate, why)));
         if found.is_empty() { Ok(Arc::new(pair)) } else { Err(found) }
     }
 
@@ -146,8 +143,8 @@ fn usable(
     pair: &CertifiedKey,
     provider: &CryptoProvider,
     now: UnixTime,
-) -> Result<(), (Rule, Option<String>)> {
-    let malformed = |error: Error| (Rule::TlsCertificateMalformed, Some(error.to_string()));
+) -> Result<(), (Rule, String)> {
+    let malformed = |error: Error| (Rule::TlsCertificateMalformed, error.to_string());
     let certificate = pair.end_entity_cert().and_then(ParsedCertificate::try_from);
     let certificate = certificate.map_err(malformed)?;
     let algorithms = provider.signature_verification_algorithms.all;
@@ -157,11 +154,11 @@ fn usable(
         Err(Error::InvalidCertificate(error)) => match error {
             CertificateError::ExpiredContext { not_after, .. } => {
                 let since = now.as_secs().saturating_sub(not_after.as_secs());
-                Err((Rule::TlsExpired, Some(format!("{} ago", age(since)))))
+                Err((Rule::TlsExpired, format!("{} ago", age(since))))
             }
             CertificateError::NotValidYetContext { not_before, .. } => {
                 let until = not_before.as_secs().saturating_sub(now.as_secs());
-                Err((Rule::TlsNotYetValid, Some(format!("for another {}", age(until)))))
+                Err((Rule::TlsNotYetValid, format!("for another {}", age(until))))
             }
             CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
                 Err(malformed(Error::InvalidCertificate(error)))
@@ -173,7 +170,7 @@ fn usable(
 }
 
 fn age(seconds: u64) -> String {
-    match Duration::from_secs(seconds).as_secs() / 3600 {
+    match seconds / 3600 {
         hours @ 48.. => format!("{} days", hours / 24),
         hours @ 2.. => format!("{hours} hours"),
         _ => format!("{} minutes", seconds / 60),
