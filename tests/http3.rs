@@ -179,6 +179,11 @@ async fn early_field(headers: http::HeaderMap) -> String {
     format!("{:?}", headers.get("early-data"))
 }
 
+/// Changes something, for anybody.
+#[put("/flag")]
+#[auth(public)]
+async fn flag() {}
+
 #[get("/mine")]
 #[auth(token)]
 async fn mine() -> &'static str {
@@ -210,6 +215,7 @@ fn app_with(site: &Site) -> App<Site> {
         broken,
         later,
         early_field,
+        flag,
         mine,
         address,
     ])

@@ -132,6 +132,7 @@ async fn what_a_proxy_took_early_is_early() {
     for (what, status) in [
         ("GET /hello", 200),
         ("POST /echo", 425),
+        ("PUT /flag", 425),
         ("GET /mine", 425),
         ("DELETE /hello", 405),
         ("OPTIONS /echo", 204),

@@ -120,7 +120,8 @@ async fn frames_where_they_may_not_be_end_the_connection() {
         ("a number of no field", frame(HEADERS, b"\x00\x00\xff\x7f"), DECOMPRESSION_FAILED),
     ] {
         let quic = server.raw().await;
-        assert_eq!(exchange(&quic, &bytes).await.unwrap_err(), code, "{what}");
+        // The stream may be given up before the connection is closed.
+        assert!(exchange(&quic, &bytes).await.is_err(), "{what}");
         assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}");
     }
     assert_eq!(server.answer("GET", "/hello").await.text(), "hello", "others go on");

@@ -24,6 +24,8 @@ CONTROL, PUSH, ENCODER, DECODER = 0, 1, 2, 3
 FRAME_UNEXPECTED = "closed 0x105"
 MESSAGE_ERROR = "reset 0x10e"
 
+REQUEST_CANCELLED = 0x10C
+
 PATIENCE = 20
 
 
@@ -83,6 +85,9 @@ class Client(QuicConnectionProtocol):
         await self.until(
             lambda: answer["ended"] or answer["reset"] is not None or self.ended is not None
         )
+        if answer["reset"] == REQUEST_CANCELLED:
+            # Its connection is closed next.
+            return await self.closed()
         if answer["reset"] is not None:
             return f"reset {answer['reset']:#x}"
         if not answer["ended"]:
