@@ -1,7 +1,11 @@
 //! What operators rely on: probes, drain, request ids, logs without secrets, and one runtime for
 //! each core.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
-#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test fails where something is missing"
+)]
 
 #[path = "operation/access_log.rs"]
 mod access_log;

@@ -1,6 +1,10 @@
 //! The development proxy over real sockets: what an upstream gets, what comes back, and what
 //! becomes of both when somebody is slow, dead or hostile. The upstreams write bytes of their own.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::print_stdout,
+    reason = "a law says how often it was tried, a stream how far it got"
+)]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
 #[path = "proxy/answers.rs"]

@@ -59,9 +59,10 @@ impl Probe {
         let readiness = readiness.clone();
         SharedService::from_fn(move |_request| {
             let is_good = self == Self::Health || readiness.is_ready();
-            std::future::ready(match is_good {
-                true => "ok\n".into_response(),
-                false => Problem::from(Refusal::ServerStopping).into_response(),
+            std::future::ready(if is_good {
+                "ok\n".into_response()
+            } else {
+                Problem::from(Refusal::ServerStopping).into_response()
             })
         })
     }

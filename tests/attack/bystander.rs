@@ -38,7 +38,7 @@ impl Bystander {
         let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
         let (half, p99, last) = (at(0.5), at(0.99), at(1.0));
         println!("{attack}: {} answers, p50 {half:?}, p99 {p99:?}, max {last:?}", times.len());
-        assert!(p99 < Duration::from_secs(2), "{attack}: a bystander waits {p99:?}");
+        assert!(p99 < Duration::from_secs(5), "{attack}: a bystander waits {p99:?}");
     }
 }
 

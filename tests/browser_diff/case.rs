@@ -217,7 +217,9 @@ impl Servers {
         let Some(route) = self.routes.iter().find(|route| {
             path.strip_prefix(&format!("/{}/", self.id)).is_some_and(|rest| rest == route.path)
         }) else {
-            return Answer { status: 404, ..Answer::default() };
+            let mut answer = Answer { status: 404, ..Answer::default() };
+            answer.headers.insert(header::CONTENT_LENGTH, 0.into());
+            return answer;
         };
         let is_preflight =
             method == Method::OPTIONS && headers.contains_key("access-control-request-method");

@@ -9,6 +9,9 @@
 //! - stored answers of other statuses than 200: for how long they are used, and whether they are asked
 //!   for with conditions, differs from one to the next
 //! - parts of stored answers, which Chromium cuts itself
+//! - answers without type to `XMLHttpRequest` and to elements with `crossorigin`: Chromium reads
+//!   their content to guess the type before it asks whether the page may see them, and has stored
+//!   all of it if the first bytes say nothing
 //! - redirects of a page to its own origin with a password, which `fetch()` of Chromium refuses and
 //!   its `XMLHttpRequest` follows
 //! - two types of one content: Firefox sends one of them
@@ -523,6 +526,9 @@ fn answer(random: &mut Random, case: &Case) -> Canned {
         status = if case.loads().all(|fetch| fetch.mode == Mode::WebSocket) { 101 } else { 200 };
     }
     content_type(random, opens, images, &mut headers);
+    if case.loads().any(|fetch| fetch.watches_upload || is_cors_element(fetch)) {
+        type_all(&mut headers);
+    }
     expose(random, &mut headers);
     store(random, case, status, &mut headers);
     while random.below(4) == 0 {
@@ -581,6 +587,21 @@ fn content_type(
     if random.below(6) == 0 {
         let nosniff = *random.of(&["nosniff", "NOSNIFF", "nosniff, x", "x, nosniff", ""]);
         add(headers, "x-content-type-options", nosniff.into());
+    }
+}
+
+fn is_cors_element(fetch: &Fetch) -> bool {
+    fetch.mode == Mode::Cors
+        && matches!(fetch.destination, Destination::Script | Destination::Image)
+}
+
+/// Gives a type to what has none, or one that Chromium takes for none.
+fn type_all(headers: &mut Vec<(&'static str, String)>) {
+    const TYPE: &str = "content-type";
+    const GUESSED: &[&str] = &["", "x", "text/plain", "application/octet-stream"];
+    headers.retain(|(name, value)| *name != TYPE || !GUESSED.contains(&&**value));
+    if !headers.iter().any(|(name, _)| *name == TYPE) {
+        add(headers, TYPE, "text/javascript".into());
     }
 }
 

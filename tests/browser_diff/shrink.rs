@@ -1,5 +1,7 @@
 //! The smallest variant of a case that still shows a difference.
 
+use policy_core::browser::Mode;
+
 use crate::{
     case::{Canned, Case, Step},
     compare::Run,
@@ -40,9 +42,13 @@ enum Part {
 
 fn parts(case: &Case) -> Vec<Part> {
     let mut parts: Vec<Part> = (0..case.steps.len()).map(Part::Step).collect();
-    parts.extend((0..case.routes.len()).map(Part::Route));
+    let is_idle = |route: &usize| !is_named(case, case.routes[*route].path);
+    parts.extend((0..case.routes.len()).filter(is_idle).map(Part::Route));
     for (index, step) in case.steps.iter().enumerate() {
-        if let Step::Load(fetch) = step {
+        // Those of a form are its own.
+        if let Step::Load(fetch) = step
+            && fetch.mode != Mode::Navigate
+        {
             parts.extend((0..fetch.headers.len()).map(|field| Part::Field(index, field)));
         }
     }
@@ -60,6 +66,17 @@ fn parts(case: &Case) -> Vec<Part> {
         }
     }
     parts
+}
+
+/// Whether a load or a redirect may lead to a path.
+fn is_named(case: &Case, path: &str) -> bool {
+    let answers = case.routes.iter().flat_map(|route| &route.answers);
+    let locations = answers
+        .flat_map(|answer| &answer.headers)
+        .filter(|(name, _)| *name == "location")
+        .map(|(_, value)| value);
+    let mut addresses = case.loads().map(|fetch| &fetch.url).chain(locations);
+    addresses.any(|address| address.split(['/', '?', '#']).any(|part| part == path))
 }
 
 fn without(case: &Case, part: Part) -> Case {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use policy_server::{Error, Proxy, prelude::*};
+use policy_server::{Error, Proxy, StartProblem, prelude::*};
 
 fn problems(proxy: Proxy) -> Vec<&'static str> {
     match App::new(()).proxy(proxy).build() {
         Ok(_) => Vec::new(),
-        Err(Error::Start(problems)) => problems.iter().map(|problem| problem.code()).collect(),
+        Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
         Err(other) => panic!("{other}"),
     }
 }

@@ -109,8 +109,8 @@ fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheCon
     }
     let date = date(answer, now);
     let expires = http_date(&answer.headers, &EXPIRES);
-    let is_said = expires.is_some() || profile.bad_expires_is_over;
-    if is_said && answer.headers.contains_key(EXPIRES) {
+    let is_over = |text: &str| text == "0" || profile.bad_expires_is_over;
+    if expires.is_some() || single(&answer.headers, &EXPIRES).is_some_and(is_over) {
         return expires.unwrap_or_default().saturating_sub(date);
     }
     let modified = http_date(&answer.headers, &LAST_MODIFIED).filter(|modified| *modified <= date);
@@ -233,6 +233,15 @@ mod tests {
         for expires in ["0", "-1", "soon", "Sat, 05 Nov 1994 08:49:37 GMT"] {
             assert_eq!(standard(&[DATE_OF_NOW, ("expires", expires)]), 0, "{expires}");
         }
+    }
+
+    #[test]
+    fn an_expiry_that_is_no_date_is_ignored_in_chromium_but_for_zero() {
+        let fresh_for = |expires| {
+            let modified = ("last-modified", TEN_HOURS_AGO);
+            fresh_for(&Profile::CHROMIUM, 200, &[DATE_OF_NOW, modified, ("expires", expires)])
+        };
+        assert_eq!(["0", "-1", "soon"].map(fresh_for), [0, 3600, 3600]);
     }
 
     #[test]

@@ -73,6 +73,9 @@ impl Load {
                         let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
+                        if is_kept && state.profile.preflights_forget {
+                            state.preflights.clear(&request);
+                        }
                         if is_kept {
                             state.preflights.keep(&request, allowed, state.now, cap);
                         }
@@ -82,8 +85,9 @@ impl Load {
                 }
             }
             Waiting::Response(asked) => proceed(state, request, |state, request| {
-                let answer = network::received(state, request, &asked, answer);
-                if may_see(request, &answer).is_err() && !state.profile.stores_refused {
+                let (answer, is_stored) = network::received(state, request, &asked, answer);
+                let is_dropped = is_stored && !state.profile.stores_refused;
+                if is_dropped && may_see(request, &answer).is_err() {
                     network::forget(state, &asked);
                 }
                 respond(state, request, answer, false)
@@ -158,7 +162,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    if state.profile.preflights_forget {
+    let cache_mode = network::cache_mode(&state.profile, request);
+    if state.profile.preflights_forget && !state.profile.asks_anew.contains(&cache_mode) {
         state.preflights.clear(request);
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
@@ -218,6 +223,9 @@ fn respond(
             Redirect::Error if is_idle => {}
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
+                if state.profile.manual_needs_address {
+                    redirect::address(request, &answer.headers)?;
+                }
                 let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 return Ok(Step::Done(Outcome::Response(response)));
             }

@@ -95,15 +95,19 @@ pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
-/// What the browser keeps of an answer before anybody looks at it, and what it takes for the
-/// answer: where the server says that the stored one still holds, that.
+/// What the browser keeps of an answer before anybody looks at it. Gives what it takes for the
+/// answer: where the server says that the stored one still holds, that; and whether the answer
+/// itself is stored now.
 pub(super) fn received(
     state: &mut State,
     request: &Request,
     asked: &Asked,
     answer: Answer,
-) -> Answer {
-    if includes_credentials(request) {
+) -> (Answer, bool) {
+    let sets_cookies = request.fetch.mode != Mode::WebSocket
+        || matches!(answer.status, 101 | 401)
+        || state.profile.refused_sockets_set_cookies;
+    if sets_cookies && includes_credentials(request) {
         for line in answer.headers.get_all(header::SET_COOKIE) {
             let context = cookie_context(request);
             state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
@@ -112,18 +116,18 @@ pub(super) fn received(
     let State { profile, now, store, .. } = state;
     let Asked { request: sent, key, is_conditional } = asked;
     match request.fetch.mode {
-        Mode::WebSocket => answer,
+        Mode::WebSocket => (answer, false),
         _ if *is_conditional && answer.status == 304 => {
-            store.revalidated(profile, *now, key, sent, &answer).unwrap_or(answer)
+            (store.revalidated(profile, *now, key, sent, &answer).unwrap_or(answer), false)
         }
         _ => {
-            store.keep(profile, *now, key, request.fetch.cache, sent, &answer);
-            answer
+            let is_stored = store.keep(profile, *now, key, request.fetch.cache, sent, &answer);
+            (answer, is_stored)
         }
     }
 }
 
-/// Forgets what was stored of an answer.
+/// Forgets an answer that has just been stored.
 pub(super) fn forget(state: &mut State, asked: &Asked) {
     state.store.forget(&state.profile, &asked.key, &asked.request);
 }
@@ -190,7 +194,8 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
             }
             Mode::Navigate if profile.navigations_keep_origin => {
                 let first = request.page.as_ref().map_or(policy, |page| page.referrer_policy);
-                match origin_allowed(first, &request.origin, &request.url) {
+                let is_allowed = origin_allowed(first, &request.origin, &request.url);
+                match is_allowed && !request.was_led_away() {
                     true => request.serialized_origin(),
                     false => Cow::Borrowed("null"),
                 }
@@ -273,15 +278,17 @@ fn tell_storage_access(
     match profile.storage_access {
         StorageAccess::Untold => {}
         StorageAccess::Told => {
-            // What is said at the start stays; a navigation that takes another method drops it.
+            // What is said at the start stays; where no script may read what comes, another
+            // method drops it.
             let first = request.redirected_from.first().unwrap_or(&request.url);
             let keeps_method = request.method.as_str().eq_ignore_ascii_case(&request.fetch.method);
-            let is_said =
-                is_of_window(first) && (request.fetch.mode != Mode::Navigate || keeps_method);
-            if is_said && request.tainting != Tainting::Cors {
+            let is_for_script = matches!(request.fetch.mode, Mode::Cors | Mode::SameOrigin);
+            let is_said = is_of_window(first) && (is_for_script || keeps_method);
+            if is_said && !headers.contains_key(header::ORIGIN) {
+                // An image that is asked for over TLS instead has not left.
                 let origin = match request.was_led_away() {
-                    true => Cow::Borrowed("null"),
-                    false => request.serialized_origin(),
+                    true => "null".into(),
+                    false => request.origin.to_string(),
                 };
                 insert(headers, header::ORIGIN, &origin);
             }
@@ -399,7 +406,7 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch, Page, PageOrigin, Reason, ReferrerPolicy,
+        Fetch, Page, PageOrigin, Reason, ReferrerPolicy, run,
         trial::{Trial, answer, app, browser, load, load_in, page},
     };
 
@@ -491,6 +498,84 @@ mod tests {
         assert_eq!(trial.last("upgrade"), Some("websocket"));
         let refused = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(403, &[])]);
         assert_eq!(*refused.reason(), Reason::NoUpgrade(403));
+    }
+
+    #[test]
+    fn a_websocket_that_is_refused_sets_no_cookies_in_chromium() {
+        let kept = |profile, status| {
+            let state = State::new(profile, browser().now());
+            let said = answer(status, &[("set-cookie", "a=1; Secure")]);
+            let fetch = Fetch::websocket("wss://app.test/live");
+            load_in(state, Some(&app()), fetch, &[said]).state.cookies().iter().count()
+        };
+        for (status, in_chromium) in [(101, 1), (401, 1), (200, 0), (301, 0), (403, 0)] {
+            assert_eq!(kept(Profile::STANDARD, status), 1, "{status}");
+            assert_eq!(kept(Profile::CHROMIUM, status), in_chromium, "{status}");
+        }
+    }
+
+    #[test]
+    fn chromium_drops_what_it_may_not_show_and_keeps_what_it_had() {
+        let origin = "access-control-allow-origin";
+        let tagged = [("cache-control", "max-age=60"), ("etag", "\"1\"")];
+        let [seen, unseen] = ["https://app.test", "https://evil.test"]
+            .map(|granted| answer(200, &[tagged[0], tagged[1], (origin, granted)]));
+        let holds = answer(304, &[(origin, "https://evil.test")]);
+        let fetch = |mode| Fetch::get("https://api.test/").cache(mode);
+        let asks_again = |mode, second: &Answer| {
+            let mut state = State::new(Profile::CHROMIUM, browser().now());
+            for (mode, said) in [(CacheMode::Default, &seen), (mode, second)] {
+                let answers = std::slice::from_ref(said);
+                state = load_in(state, Some(&app()), fetch(mode), answers).state;
+            }
+            let mut count = 0;
+            run(state, Some(&app()), fetch(CacheMode::Default), |_| {
+                count += 1;
+                seen.clone()
+            });
+            count == 1
+        };
+        assert!(asks_again(CacheMode::NoCache, &unseen));
+        assert!(asks_again(CacheMode::Reload, &unseen));
+        assert!(!asks_again(CacheMode::NoStore, &unseen));
+        assert!(!asks_again(CacheMode::NoCache, &holds));
+    }
+
+    /// `Origin` of the request after a redirect, in Chromium and with the usual referrer policy.
+    fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
+        let state = State::new(Profile::CHROMIUM, browser().now());
+        let answers = [answer(status, &[("location", location)]), answer(200, &[])];
+        load_in(state, Some(page), fetch, &answers).last("origin").map(str::to_owned)
+    }
+
+    #[test]
+    fn a_form_that_is_led_to_another_origin_does_not_tell_its_own_in_chromium() {
+        let form = || Fetch::form("https://app.test/", [("a", "1")]);
+        let origin = |location| origin_after(&app(), form(), 307, location);
+        assert_eq!(origin("/next").as_deref(), Some("https://app.test"));
+        assert_eq!(origin("https://evil.test/").as_deref(), Some("null"));
+    }
+
+    #[test]
+    fn an_image_that_is_asked_for_over_tls_instead_has_not_left_in_chromium() {
+        let page = Page { has_same_site_ancestors: false, ..app() };
+        let image = || Fetch::image("https://www.app.test/");
+        let origin = |location| origin_after(&page, image(), 302, location);
+        assert_eq!(origin("http://www.app.test/a").as_deref(), Some("https://app.test"));
+        assert_eq!(origin("http://other.app.test/a").as_deref(), Some("null"));
+    }
+
+    #[test]
+    fn chromium_drops_the_origin_with_the_method_where_no_script_reads() {
+        let page = app().framed(Url::parse("https://evil.test/").unwrap());
+        let post = || Fetch::post("https://app.test/").mode(Mode::NoCors);
+        let origin =
+            |status| origin_after(&page, post().credentials(Credentials::Include), status, "/next");
+        assert_eq!(origin(303), None);
+        assert_eq!(origin(307).as_deref(), Some("https://evil.test"));
+        let page = Page { has_same_site_ancestors: false, ..app() };
+        let post = Fetch::post("https://app.test/").credentials(Credentials::Include);
+        assert_eq!(origin_after(&page, post, 303, "/next").as_deref(), Some("https://app.test"));
     }
 
     /// What `/` says at first, and how a second fetch of it goes, which is answered `again`.

@@ -44,7 +44,7 @@ pub(super) fn is_cached(
         true if !is_forced(request) && !unsafe_names.is_empty() => true,
         true => match profile.watched_uploads {
             WatchedUploads::Method => has_method(),
-            WatchedUploads::Anything => !matching.is_empty(),
+            WatchedUploads::Anything | WatchedUploads::Grant => !matching.is_empty(),
         },
     };
     let by_star = |name: &str| profile.stars_are_kept && name != "authorization";
@@ -82,7 +82,7 @@ pub(super) fn judge(
     let methods = list("access-control-allow-methods")?;
     let names = list("access-control-allow-headers")?.unwrap_or_default();
     let asked = request.method.as_str();
-    let methods = match methods {
+    let mut methods = match methods {
         None if is_forced(request) && !profile.uploads_need_methods => {
             vec![asked.to_owned()]
         }
@@ -117,6 +117,9 @@ pub(super) fn judge(
         return Ok(Allowed { methods, names, max_age: 0 });
     }
     let max_age = max_age.filter(|_| !is_bad);
+    if profile.watched_uploads == WatchedUploads::Grant && is_forced(request) {
+        methods.push(asked.to_owned());
+    }
     // A number that is too large for us is too large for any browser.
     let max_age = max_age.map_or(5, |digits| digits.parse().unwrap_or(u64::MAX));
     Ok(Allowed { methods, names, max_age })
@@ -143,7 +146,7 @@ fn is_number(digits: &str) -> bool {
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch,
+        Fetch, State, run,
         trial::{Trial, answer, app, load},
     };
 
@@ -218,14 +221,12 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_authorization_in_engines_and_not_in_the_standard() {
-        use crate::browser::{Page, State, run};
         let fetch = || Fetch::get(URL).header("authorization", "Bearer x");
         let reason = refused(fetch(), 204, &[(HEADERS, "*")]);
         assert_eq!(reason, Reason::AllowHeaders("authorization".into()));
         for engine in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
-            let page: Page = app();
             let state = State::new(engine, std::time::Duration::ZERO);
-            let (_, outcome) = run(state, Some(&page), fetch(), |_| {
+            let (_, outcome) = run(state, Some(&app()), fetch(), |_| {
                 let mut answer = grant();
                 answer.headers.insert(HEADERS, HeaderValue::from_static("*"));
                 answer
@@ -240,6 +241,20 @@ mod tests {
         assert!(trial.sent[0].is_preflight);
         let stream = granted(Fetch::post(URL).body("x").stream_body(), &[]);
         assert!(stream.sent[0].is_preflight && stream.sent[0].body.is_none());
+    }
+
+    #[test]
+    fn who_listens_to_an_upload_needs_its_method_in_chromium_and_firefox() {
+        let is_granted = |profile, fetch: Fetch| {
+            let state = State::new(profile, std::time::Duration::ZERO);
+            let fetch = fetch.body("x").watch_upload();
+            run(state, Some(&app()), fetch, |_| grant()).1.is_readable()
+        };
+        assert!(is_granted(Profile::STANDARD, Fetch::put(URL)));
+        for engine in [Profile::CHROMIUM, Profile::FIREFOX] {
+            assert!(is_granted(engine, Fetch::post(URL)), "{}", engine.name);
+            assert!(!is_granted(engine, Fetch::put(URL)), "{}", engine.name);
+        }
     }
 
     #[test]

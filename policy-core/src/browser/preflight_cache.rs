@@ -139,7 +139,7 @@ impl Matching<'_> {
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        Event, Fetch, Page, State, Url, step,
+        Answer, CacheMode, Event, Fetch, Page, Profile, State, Url, run, step,
         trial::{answer, app, browser, load_in},
     };
     use std::time::Duration;
@@ -212,5 +212,40 @@ mod tests {
         let state = load_in(state, Some(&app()), Fetch::put(URL), &[refused]).state;
         let (state, forgotten) = asks(state, &app(), URL, "60");
         assert_eq!([forgotten, asks(state, &app(), "https://api.test/b", "60").1], [true, false]);
+    }
+
+    #[test]
+    fn chromium_forgets_before_it_asks_if_it_looked() {
+        let forgets = |then: Fetch, allowed: &Answer| {
+            let state = State::new(Profile::CHROMIUM, browser().now());
+            let (state, _) = asks(state, &app(), URL, "60");
+            let state = run(state, Some(&app()), then, |_| allowed.clone()).0;
+            asks(state, &app(), URL, "60").1
+        };
+        let origin = ("access-control-allow-origin", "*");
+        let put = answer(200, &[origin, ("access-control-allow-methods", "PUT")]);
+        let patch = answer(200, &[origin, ("access-control-allow-methods", "PATCH")]);
+        assert!(forgets(Fetch::patch(URL), &answer(403, &[])));
+        assert!(forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &patch));
+        assert!(!forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &answer(403, &[])));
+        assert!(!forgets(Fetch::put(URL).cache(CacheMode::NoStore), &put));
+    }
+
+    #[test]
+    fn chromium_keeps_that_an_upload_was_granted_and_firefox_what() {
+        let asks_again = |profile| {
+            let mut state = State::new(profile, browser().now());
+            let mut count = 0;
+            for _ in 0..2 {
+                let fetch = Fetch::post(URL).body("x").watch_upload();
+                state = run(state, Some(&app()), fetch, |request| {
+                    count += usize::from(request.is_preflight);
+                    answer(200, &[("access-control-allow-origin", "*")])
+                })
+                .0;
+            }
+            count == 2
+        };
+        assert!(!asks_again(Profile::CHROMIUM) && asks_again(Profile::FIREFOX));
     }
 }

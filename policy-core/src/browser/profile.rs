@@ -52,6 +52,12 @@ pub struct Profile {
     /// Whether the local machine may set and get cookies with `Secure` without TLS. RFC 6265bis
     /// leaves it open (5.8.3: "potentially trustworthy"); Safari does not allow it.
     pub secure_on_loopback: bool,
+    /// Whether of several `Max-Age`, or `Expires`, the last counts even if it is no number or date,
+    /// and is as none then, as in Chromium and Firefox. RFC 6265bis passes over it (5.6.1, 5.6.2).
+    pub bad_expiry_counts: bool,
+    /// Whether a server that refuses a WebSocket sets cookies by that, whatever the status (Fetch,
+    /// 4.6). In Chromium with 401 alone (`WebSocketBasicHandshakeStream::ValidateResponse`).
+    pub refused_sockets_set_cookies: bool,
     /// Whether a cookie that takes another value is a new one, which is sent after older ones. RFC
     /// 6265bis keeps the time of the old one (5.7, step 24.3); Chromium only where the value is
     /// the same.
@@ -64,6 +70,10 @@ pub struct Profile {
     /// Whether HEAD is answered with what GET has brought (RFC 9111, 4). Firefox stores answers to
     /// HEAD by themselves.
     pub head_uses_get: bool,
+    /// Whether a stored answer that HEAD asked about is dropped, unless the server says that it
+    /// still holds, as in Chromium (`HttpCache::Transaction::DoOverwriteCachedResponse`). RFC 9111
+    /// (4.3.5) compares the fields.
+    pub head_drops: bool,
     /// Whether `Cache-Control: no-cache` of a request, as a script sets it, goes past the cache,
     /// and does not only ask whether the stored answer holds (RFC 9111, 5.2.1.4). Chromium does so
     /// (`LOAD_BYPASS_CACHE`).
@@ -71,7 +81,8 @@ pub struct Profile {
     /// Whether `Pragma: no-cache` of an answer is as in `Cache-Control`. The standard gives it no
     /// meaning (RFC 9111, 5.4); all engines do.
     pub obeys_pragma: bool,
-    /// Whether `Expires` that is no date means that it is over (RFC 9111, 5.3). Chromium ignores it.
+    /// Whether `Expires` that is no date means that it is over (RFC 9111, 5.3). Chromium ignores it,
+    /// unless it is `0`.
     pub bad_expires_is_over: bool,
     /// Whether of several `max-age` the last counts, as in Firefox, and not the first. RFC 9111
     /// (4.2.1) takes the first, or none.
@@ -80,7 +91,7 @@ pub struct Profile {
     /// RFC 9111 (3) stores what it may guess about.
     pub stores_all: bool,
     /// Whether what a page may not read is stored for the next time. Chromium drops the connection
-    /// and with it what it has.
+    /// and with it what it has, unless it had to read all of it to guess its type.
     pub stores_refused: bool,
     /// The statuses of stored answers that are asked for with conditions, if not all: 200 in
     /// Chromium (`HttpCache::Transaction::ConditionalizeRequest`).
@@ -116,7 +127,7 @@ pub struct Profile {
     /// `Origin` header").
     pub fetch_tells_origin: bool,
     /// Whether a navigation tells its origin as the referrer policy of its page says, whatever
-    /// redirects say on the way, as in Chromium.
+    /// redirects say on the way, until one leads to another origin, as in Chromium.
     pub navigations_keep_origin: bool,
     /// Whether `http://localhost` and `https://localhost` are one site to `Sec-Fetch-Site`, as in
     /// Firefox.
@@ -133,6 +144,9 @@ pub struct Profile {
     /// Whether the redirect mode `error` takes what has nowhere to go to for no redirect, as in
     /// Chromium. Fetch (4.3) looks at the status alone.
     pub redirects_need_location: bool,
+    /// Whether the redirect mode `manual` fails where `Location` is no address, as in Chromium. To
+    /// Fetch (4.3) it is a redirect like the others.
+    pub manual_needs_address: bool,
     /// Whether no redirect may lead to an address with a user and a password, and not only those
     /// of the CORS protocol (Fetch, 4.4). Chromium lets only windows go there.
     pub redirects_have_no_password: bool,
@@ -182,8 +196,9 @@ pub struct Profile {
     /// Whether what was allowed to `null` is kept for the next load, or for the next address after a
     /// redirect. Fetch knows one origin `null`; Chromium as many as there are.
     pub sandboxed_preflights_are_kept: bool,
-    /// Whether a new preflight makes the browser forget what earlier ones allowed, before there is
-    /// an answer, as in Chromium (`PreflightCache::CheckIfRequestCanSkipPreflight`).
+    /// Whether a new preflight makes the browser forget what earlier ones allowed: when it is
+    /// granted, and before there is an answer too, if the cache was looked at. As in Chromium
+    /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).
     pub preflights_forget: bool,
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
@@ -192,7 +207,8 @@ pub struct Profile {
     /// request is (Fetch, 4.8). Not in Firefox.
     pub preflights_know_taint: bool,
     /// Whether who listens to an upload needs its method in `Access-Control-Allow-Methods`, even
-    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). Firefox does.
+    /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). In Chromium and Firefox, but
+    /// for GET, HEAD and POST.
     pub uploads_need_methods: bool,
     /// Whether the result of a preflight is kept even of a request with the cache mode `no-store`
     /// (Fetch says nothing of it). Chromium does not.
@@ -215,8 +231,10 @@ pub struct Profile {
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
-    /// Anything that was allowed: Chromium, Firefox.
+    /// Anything that was allowed: Firefox.
     Anything,
+    /// That a preflight was granted, whatever it allowed: Chromium.
+    Grant,
 }
 
 /// How `Access-Control-Max-Age` is read where it is no number of digits.

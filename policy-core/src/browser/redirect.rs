@@ -23,22 +23,29 @@ pub(super) fn is_redirect(status: u16) -> bool {
 
 /// Where an answer redirects to: nowhere without `Location` (Fetch, location URL).
 pub(super) fn location(request: &Request, answer: &HeaderMap) -> Result<Option<Url>, Reason> {
-    let mut lines = answer.get_all(header::LOCATION).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
-    let text = String::from_utf8_lossy(line.as_bytes());
-    let refused = || Reason::RedirectTarget(text.clone().into_owned());
-    // Two lines are no single value, even if they agree.
-    if lines.next().is_some() {
-        return Err(refused());
-    }
-    let mut url = request.url.join(&text).map_err(|_no_url| refused())?;
+    let Some((mut url, text)) = address(request, answer)? else { return Ok(None) };
     if url.fragment().is_none() {
         url.set_fragment(request.url.fragment());
     }
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused());
+        return Err(Reason::RedirectTarget(text));
     }
     Ok(Some(url))
+}
+
+/// The address in `Location`, whatever its scheme, and as it stands there.
+pub(super) fn address(
+    request: &Request,
+    answer: &HeaderMap,
+) -> Result<Option<(Url, String)>, Reason> {
+    let mut lines = answer.get_all(header::LOCATION).iter();
+    let Some(line) = lines.next() else { return Ok(None) };
+    let text = String::from_utf8_lossy(line.as_bytes()).into_owned();
+    // Two lines are no single value, even if they agree.
+    match request.url.join(&text) {
+        Ok(url) if lines.next().is_none() => Ok(Some((url, text))),
+        _ => Err(Reason::RedirectTarget(text)),
+    }
 }
 
 /// Makes the request one for the next address.
@@ -95,7 +102,7 @@ pub(super) fn follow(
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType,
+        Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, State,
         trial::{answer, app, browser, load, load_in, page},
     };
 
@@ -201,6 +208,20 @@ mod tests {
         let response = manual.outcome.response().unwrap();
         assert_eq!((response.kind, response.status), (ResponseType::OpaqueRedirect, 0));
         assert!(response.headers.is_empty() && !manual.outcome.is_readable());
+    }
+
+    #[test]
+    fn a_redirect_that_is_not_followed_needs_an_address_in_chromium() {
+        let is_shown = |profile, location| {
+            let state = State::new(profile, browser().now());
+            let fetch = Fetch::get("/a").redirect(Redirect::Manual);
+            let trial = load_in(state, Some(&app()), fetch, &[to(302, location)]);
+            trial.outcome.response().is_some()
+        };
+        for (location, in_chromium) in [("https://[", false), ("javascript:1", true), ("", true)] {
+            assert!(is_shown(Profile::STANDARD, location), "{location}");
+            assert_eq!(is_shown(Profile::CHROMIUM, location), in_chromium, "{location}");
+        }
     }
 
     #[test]

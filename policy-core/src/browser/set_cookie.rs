@@ -80,7 +80,7 @@ pub(super) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>>
     for part in parts {
         let (name, value) = split(part).unwrap_or((trim(part), &[]));
         if value.len() <= LONGEST_ATTRIBUTE {
-            parsed.read(name, value);
+            parsed.read(profile, name, value);
         }
     }
     Some(parsed)
@@ -88,10 +88,15 @@ pub(super) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>>
 
 impl<'a> Parsed<'a> {
     /// Reads an attribute; of several of one name the last counts.
-    fn read(&mut self, name: &[u8], value: &'a [u8]) {
+    fn read(&mut self, profile: &Profile, name: &[u8], value: &'a [u8]) {
+        let counts = profile.bad_expiry_counts;
         match name.to_ascii_lowercase().as_slice() {
-            b"expires" => self.expires = cookie_date::parse(value).or(self.expires),
-            b"max-age" => self.max_age = max_age(value).or(self.max_age),
+            b"expires" => {
+                self.expires = cookie_date::parse(value).or(self.expires.filter(|_| !counts));
+            }
+            b"max-age" => {
+                self.max_age = max_age(value).or(self.max_age.filter(|_| !counts));
+            }
             b"domain" => {
                 self.domain = value.strip_prefix(b".").unwrap_or(value).to_ascii_lowercase();
             }
@@ -256,5 +261,19 @@ mod tests {
             read("a=b; Max-Age=60; Max-Age=x; Expires=Thu, 01 Jan 1970 00:01:00 GMT; Expires=x");
         assert_eq!(parsed.max_age, Some(MaxAge::Lasts(Duration::from_secs(60))));
         assert_eq!(parsed.expires, Some(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn an_invalid_date_or_age_takes_an_earlier_one_back_in_engines() {
+        for line in [
+            "a=b; Max-Age=60; Max-Age=x",
+            "a=b; Max-Age=60; Max-Age",
+            "a=b; Expires=Thu, 01 Jan 1970 00:01:00 GMT; Expires=x",
+        ] {
+            for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
+                let parsed = parse(&profile, line.as_bytes()).unwrap();
+                assert_eq!((parsed.max_age, parsed.expires), (None, None), "{line}");
+            }
+        }
     }
 }

@@ -51,17 +51,11 @@ impl Store {
         mode: CacheMode,
         request: &Sent,
     ) -> Lookup {
-        let mode = effective(mode, request);
         let is_head = request.method == Method::HEAD;
-        let asked = CacheControl::of(profile, &request.headers);
-        if matches!(mode, CacheMode::NoStore | CacheMode::Reload)
-            || !is_head && request.method != Method::GET
-            || profile.no_cache_goes_past
-                && (asked.no_cache || has_pragma(&request.headers))
-                && mode == CacheMode::Default
-        {
+        if !is_head && request.method != Method::GET || goes_past(profile, mode, request) {
             return Lookup::Miss;
         }
+        let asked = CacheControl::of(profile, &request.headers);
         let Some((place, is_match)) = self.find(profile, key, request) else {
             return Lookup::Miss;
         };
@@ -76,14 +70,13 @@ impl Store {
         match use_of {
             Some(Use::Fresh) => Lookup::Fresh(answer),
             Some(Use::InGrace) if !is_head => Lookup::Refresh(answer, conditions),
-            _ if is_head && profile.head_uses_get => Lookup::Miss,
             _ if conditions.is_empty() => Lookup::Miss,
             _ => Lookup::Stale(conditions),
         }
     }
 
     /// Takes an answer that came from a server: stores it if it may, and forgets what it shows to
-    /// be out of date.
+    /// be out of date. Gives whether it is stored.
     pub(super) fn keep(
         &mut self,
         profile: &Profile,
@@ -92,32 +85,38 @@ impl Store {
         mode: CacheMode,
         request: &Sent,
         answer: &Answer,
-    ) {
+    ) -> bool {
         if !request.method.is_safe() {
             // RFC 9111, 4.4
             if (200..400).contains(&answer.status) {
                 self.entries.retain(|entry| !entry.is_of(key, request));
             }
-            return;
+            return false;
         }
-        let is_kept = request.method == Method::GET
-            || request.method == Method::HEAD && !profile.head_uses_get;
+        let is_head = request.method == Method::HEAD;
+        let is_asked_about = is_head && !goes_past(profile, mode, request);
+        if is_asked_about && profile.head_drops && answer.status != 401 {
+            self.forget(profile, key, request);
+        }
+        let is_kept = request.method == Method::GET || is_head && !profile.head_uses_get;
         if !is_kept || key.is_transient || effective(mode, request) == CacheMode::NoStore {
-            return;
+            return false;
         }
         self.entries.retain(|entry| {
             let is_other = profile.variants == Variants::Kept && !entry.is_chosen_by(request);
             is_other || !entry.is_for(profile, key, request)
         });
-        if is_storable(profile, request, answer) {
-            let mut answer = answer.clone();
-            answer.headers.remove(SET_COOKIE);
-            if profile.drops_empty_lines {
-                drop_empty(&mut answer.headers);
-            }
-            self.entries.push(Entry::of(profile, now, key, request, answer));
-            self.drop_excess();
+        if !is_storable(profile, request, answer) {
+            return false;
         }
+        let mut answer = answer.clone();
+        answer.headers.remove(SET_COOKIE);
+        if profile.drops_empty_lines {
+            drop_empty(&mut answer.headers);
+        }
+        self.entries.push(Entry::of(profile, now, key, request, answer));
+        self.drop_excess();
+        true
     }
 
     /// Forgets what has just been stored of a request.
@@ -136,9 +135,12 @@ impl Store {
         answer: &Answer,
     ) -> Option<Answer> {
         let (place, _) = self.find(profile, key, request)?;
-        let updated = self.entries.remove(place).updated(profile, answer);
+        let mut updated = self.entries.remove(place).updated(profile, answer);
         if !CacheControl::of(profile, &updated.headers).no_store {
             self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
+        }
+        if request.method == Method::HEAD {
+            updated.body.clear();
         }
         Some(updated)
     }
@@ -167,6 +169,16 @@ impl Store {
             .max()
             .map(|(is_match, _, place)| (place, is_match))
     }
+}
+
+/// Whether a request does not ask the cache.
+fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
+    let is_told = || {
+        let asked = CacheControl::of(profile, &request.headers);
+        asked.no_cache || has_pragma(&request.headers)
+    };
+    matches!(effective(mode, request), CacheMode::NoStore | CacheMode::Reload)
+        || profile.no_cache_goes_past && is_told()
 }
 
 /// A request that has conditions of its own, or wants a part, goes past the cache (Fetch,
@@ -473,7 +485,32 @@ mod tests {
             Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE, TAG]));
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &head) else { panic!() };
         assert!(found.body.is_empty());
-        assert_eq!(browser.waits(60).finds(&head), "miss");
+        let mut browser = browser.waits(60);
+        let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &head) else { panic!() };
+        assert_eq!(conditions, fields(&[("if-none-match", "\"1\"")]));
+        let Browser { profile, now, key, store } = &mut browser;
+        let holds = answer(304, &[MAX_AGE]);
+        let updated = store.revalidated(profile, *now, key, &head, &holds).unwrap();
+        assert!(updated.body.is_empty());
+        let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
+        assert_eq!(found.body, b"content");
+    }
+
+    #[test]
+    fn head_drops_in_chromium_what_it_asked_about() {
+        let finds = |profile, status, mode| {
+            let head = request(Method::HEAD, ASSET, &[]);
+            let mut browser =
+                Browser::new(profile).keeps(&get(&[]), &answer(200, &[MAX_AGE])).waits(30);
+            let Browser { store, now, key, .. } = &mut browser;
+            store.keep(&profile, *now, key, mode, &head, &answer(status, &[]));
+            browser.finds(&get(&[]))
+        };
+        assert_eq!(finds(Profile::CHROMIUM, 200, CacheMode::NoCache), "miss");
+        assert_eq!(finds(Profile::CHROMIUM, 404, CacheMode::Default), "miss");
+        assert_eq!(finds(Profile::CHROMIUM, 401, CacheMode::NoCache), "fresh");
+        assert_eq!(finds(Profile::CHROMIUM, 200, CacheMode::Reload), "fresh");
+        assert_eq!(finds(Profile::STANDARD, 200, CacheMode::NoCache), "fresh");
     }
 
     #[test]
@@ -632,13 +669,15 @@ mod tests {
     #[test]
     fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
         let said = answer(200, &[MAX_AGE, TAG]);
-        let finds = |profile, wanted| {
+        let finds = |profile, mode, wanted| {
             let then = get(&[("cache-control", wanted)]);
-            Browser::new(profile).keeps(&get(&[]), &said).finds(&then)
+            name(&Browser::new(profile).keeps(&get(&[]), &said).looks(mode, &then))
         };
-        assert_eq!(finds(Profile::CHROMIUM, "no-cache"), "miss");
-        assert_eq!(finds(Profile::CHROMIUM, "max-age=0"), "stale");
-        assert_eq!(finds(Profile::FIREFOX, "no-cache"), "stale");
+        for mode in [CacheMode::Default, CacheMode::NoCache, CacheMode::ForceCache] {
+            assert_eq!(finds(Profile::CHROMIUM, mode, "no-cache"), "miss", "{mode:?}");
+        }
+        assert_eq!(finds(Profile::CHROMIUM, CacheMode::Default, "max-age=0"), "stale");
+        assert_eq!(finds(Profile::FIREFOX, CacheMode::Default, "no-cache"), "stale");
     }
 
     #[test]
