@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::frames::{
-    DATA, End, FLOW_CONTROL_ERROR, Frame, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS,
-    WINDOW_UPDATE, frame, get, setting,
+    DATA, End, FLOW_CONTROL_ERROR, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS, WINDOW_UPDATE,
+    frame, get, setting,
 };
 
 const IDLE: Duration = Duration::from_millis(800);
@@ -38,9 +38,9 @@ async fn are_announced_with_the_other_limits() {
         assert!(announced.contains(&&setting(id, value)[..]), "{id}: {announced:?}");
     }
     let of_connection = loop {
-        match raw.frame().await.expect("a window") {
-            Frame { kind: WINDOW_UPDATE, stream: 0, payload, .. } => break payload,
-            _ => (),
+        let frame = raw.frame().await.expect("a window");
+        if (frame.kind, frame.stream) == (WINDOW_UPDATE, 0) {
+            break frame.payload;
         }
     };
     assert_eq!(of_connection, (1024 * 1024_u32 - 65_535).to_be_bytes());

@@ -13,8 +13,11 @@ pub(crate) struct Case {
     pub(crate) payload: Payload,
     pub(crate) status: u16,
     /// A name for something that the answer has, and how to find it.
-    pub(crate) draws: Option<(&'static str, fn(&Answer) -> String)>,
+    pub(crate) draws: Option<(&'static str, Find)>,
 }
+
+/// Finds something in an answer.
+type Find = fn(&Answer) -> String;
 
 /// What is sent behind a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ impl Case {
         self
     }
 
-    fn draws(mut self, name: &'static str, find: fn(&Answer) -> String) -> Self {
+    fn draws(mut self, name: &'static str, find: Find) -> Self {
         self.draws = Some((name, find));
         self
     }
@@ -106,7 +109,7 @@ fn cookie_of(answer: &Answer) -> String {
 
 fn member(answer: &Answer, name: &str) -> String {
     let json: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
-    json[name].as_str().expect("a text").to_owned()
+    json.get(name).and_then(serde_json::Value::as_str).expect("a text").to_owned()
 }
 
 fn nonce_of(answer: &Answer) -> String {

@@ -128,7 +128,7 @@ fn frames(received: &Received) -> Seen {
         let is_right = match kind {
             0 | 1 | 9 => stream % 2 == 1,
             3 => stream > 0 && length == 4,
-            4 => stream == 0 && length % 6 == 0 && (head[4] & 1 == 0 || length == 0),
+            4 => stream == 0 && length.is_multiple_of(6) && (head[4] & 1 == 0 || length == 0),
             6 => stream == 0 && length == 8,
             7 => stream == 0 && length >= 8,
             8 => length == 4 && payload != [0; 4],
