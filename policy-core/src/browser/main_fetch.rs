@@ -1,8 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Reason, Redirect, ResponseType,
-    Sent, State, ThirdParty,
+    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect,
+    ResponseType, Sent, State, ThirdParty,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -123,7 +123,13 @@ fn proceed(
 }
 
 fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason) -> Next {
-    if request.is_preflighted && state.profile.failures_clear_preflights {
+    let Profile { failures_clear_preflights, refused_redirects_clear_preflights, .. } =
+        state.profile;
+    let clears = match reason {
+        Reason::Redirect => refused_redirects_clear_preflights,
+        _ => failures_clear_preflights,
+    };
+    if request.is_preflighted && clears {
         state.preflights.clear(request);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))

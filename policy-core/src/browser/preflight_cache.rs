@@ -139,7 +139,7 @@ impl Matching<'_> {
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        Answer, CacheMode, Event, Fetch, Page, Profile, State, Url, run, step,
+        Answer, CacheMode, Event, Fetch, Page, Profile, Redirect, State, Url, run, step,
         trial::{answer, app, browser, load_in},
     };
     use std::time::Duration;
@@ -212,6 +212,20 @@ mod tests {
         let state = load_in(state, Some(&app()), Fetch::put(URL), &[refused]).state;
         let (state, forgotten) = asks(state, &app(), URL, "60");
         assert_eq!([forgotten, asks(state, &app(), "https://api.test/b", "60").1], [true, false]);
+    }
+
+    #[test]
+    fn a_redirect_that_is_refused_makes_engines_forget_nothing() {
+        let forgets = |profile| {
+            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let granted = ("access-control-allow-origin", "https://app.test");
+            let away = answer(302, &[granted, ("location", "/b")]);
+            let fetch = Fetch::put(URL).redirect(Redirect::Error);
+            let state = load_in(state, Some(&app()), fetch, &[away]).state;
+            asks(state, &app(), URL, "60").1
+        };
+        assert!(forgets(Profile::STANDARD));
+        assert!(!forgets(Profile::CHROMIUM) && !forgets(Profile::FIREFOX));
     }
 
     #[test]

@@ -203,8 +203,11 @@ pub struct Profile {
     /// Whether a network error after a preflight makes the browser forget what it allowed (Fetch,
     /// 4.1). Not in Chromium.
     pub failures_clear_preflights: bool,
+    /// The same of a redirect in spite of the redirect mode `error`. Not in Chromium, nor Firefox.
+    pub refused_redirects_clear_preflights: bool,
     /// Whether `Origin` of a preflight is `null` after a redirect of another origin, as that of the
-    /// request is (Fetch, 4.8). Not in Firefox.
+    /// request is (Fetch, 4.8). Not in Firefox, where a preflight that comes back to the page's own
+    /// origin needs no `Access-Control-Allow-Origin` either.
     pub preflights_know_taint: bool,
     /// Whether who listens to an upload needs its method in `Access-Control-Allow-Methods`, even
     /// if there is no such field (Fetch, 4.8, step 7.4, puts it there). In Chromium and Firefox, but

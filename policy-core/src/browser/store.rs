@@ -136,6 +136,9 @@ impl Store {
     ) -> Option<Answer> {
         let (place, _) = self.find(profile, key, request)?;
         let mut updated = self.entries.remove(place).updated(profile, answer);
+        if profile.drops_empty_lines {
+            drop_empty(&mut updated.headers);
+        }
         if !CacheControl::of(profile, &updated.headers).no_store {
             self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
         }
@@ -494,6 +497,18 @@ mod tests {
         assert!(updated.body.is_empty());
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
         assert_eq!(found.body, b"content");
+    }
+
+    #[test]
+    fn a_field_without_value_of_304_is_not_stored_in_firefox() {
+        let has = |profile| {
+            let mut browser = Browser::new(profile).keeps(&get(&[]), &answer(200, &[TAG]));
+            let Browser { store, now, key, .. } = &mut browser;
+            let holds = answer(304, &[("x-empty", "")]);
+            let updated = store.revalidated(&profile, *now, key, &get(&[]), &holds).unwrap();
+            updated.headers.contains_key("x-empty")
+        };
+        assert!(has(Profile::STANDARD) && !has(Profile::FIREFOX));
     }
 
     #[test]
