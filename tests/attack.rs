@@ -2,6 +2,7 @@
 //! number and time, and a bystander who goes on asking. `POLICY_ATTACK_SECONDS` says how long each
 //! attack lasts.
 #![cfg(target_os = "linux")]
+#![expect(clippy::print_stdout, reason = "attacks say what they did to others")]
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 

@@ -2,6 +2,7 @@
 //! beside them, and what is said over TLS alone. Clients are rustls', curl, and bytes.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+#![expect(clippy::print_stdout, reason = "laws say how often they were put to the test")]
 
 #[path = "tls/authority.rs"]
 mod authority;

@@ -53,7 +53,7 @@ impl Tally {
 
     /// Whether what is proxied could be answered all the time since then.
     pub(crate) fn had_upstream_since(&self, changes: usize) -> bool {
-        changes % 2 == 0 && self.upstream_changes() == changes
+        changes.is_multiple_of(2) && self.upstream_changes() == changes
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -9,7 +9,7 @@ async fn refused(tls: Tls) -> (Vec<&'static str>, String) {
     let error = app().tls(tls).bind("127.0.0.1:0").await.expect_err("refused");
     let text = error.to_string();
     let Error::Start(problems) = error else { panic!("{text}") };
-    (problems.iter().map(|problem| problem.code()).collect(), text)
+    (problems.iter().map(policy_server::StartProblem::code).collect(), text)
 }
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn files_that_do_not_suit() {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     });
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-    let half = &good.certificate[..good.certificate.len() / 2];
+    let (half, _) = good.certificate.split_at(good.certificate.len() / 2);
     let old = authority.issue_for(&["localhost"], -30, -3);
     let early = authority.issue_for(&["localhost"], 3, 30);
     for (certificate, key, codes, words) in [
@@ -61,7 +61,7 @@ async fn everything_at_once() {
     let error = app.tls(tls).bind(&address).await.expect_err("refused");
     let text = error.to_string();
     let Error::Start(problems) = error else { panic!("{text}") };
-    let codes: Vec<_> = problems.iter().map(|problem| problem.code()).collect();
+    let codes: Vec<_> = problems.iter().map(policy_server::StartProblem::code).collect();
     let expected = [
         "app.public-origin-insecure",
         "route.conflict",
