@@ -132,6 +132,7 @@ mod tests {
     fn a_flood_is_told_from_what_goes_with_requests() {
         let flooded = |kind, len, written| {
             let mut frames = Frames::new();
+            frames.read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
             for _ in 0..100_000 {
                 frames.read(&frame(kind, len));
                 frames.wrote(written);

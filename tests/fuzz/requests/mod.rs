@@ -111,6 +111,8 @@ fn judge(request: &Sent, answer: &Answer) -> Result<(), String> {
         500.. if request.asked_status == Some(answer.status) => (),
         // A method that the standard does not know (RFC 9110 15.6.2).
         501 if is_unknown_method(&request.bytes) => (),
+        // A transfer coding that nobody knows (RFC 9112 6.1).
+        501 if !request.is_sound && has_transfer_coding(&request.bytes) => (),
         500.. => return says("failed unasked"),
         405 if !has("allow") => return says("no `Allow`"),
         416 if !has("content-range") && request.asked_status.is_none() => {
@@ -135,6 +137,10 @@ fn is_unknown_method(request: &[u8]) -> bool {
     let known =
         ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ", "TRACE ", "CONNECT "];
     !known.iter().any(|method| request.starts_with(method.as_bytes()))
+}
+
+fn has_transfer_coding(request: &[u8]) -> bool {
+    request.to_ascii_lowercase().windows(18).any(|bytes| bytes == b"transfer-encoding:")
 }
 
 async fn log_in(address: std::net::SocketAddr) -> Credentials {
