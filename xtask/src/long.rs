@@ -36,12 +36,6 @@ const RUNS: &[Long] = &[
         run: requests,
     },
     Long {
-        name: "wire",
-        purpose: "random bytes and frames to a server that listens; [SECONDS]",
-        duration: "5 min",
-        run: wire,
-    },
-    Long {
         name: "browser-diff",
         purpose: "the model of a browser against real ones; [--cases N] [--seed S] [--engine E]",
         duration: "40 min",
@@ -141,24 +135,6 @@ fn fuzz(arguments: &[&str]) -> Outcome {
         }
     };
     let test = ["test", "--release", "--features", "asym", "--test", "fuzz", "--", &filter];
-    let shown = ["--nocapture", "--test-threads=1"];
-    let command = cargo(&[&test[..], &shown].concat());
-    command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
-}
-
-/// The modules of `tests/fuzz/wire`, by the names of their corpora.
-const WIRE: &[&str] = &["wire_http1", "wire_http2"];
-
-/// The time is split over the versions of HTTP.
-fn wire(arguments: &[&str]) -> Outcome {
-    let seconds = match arguments {
-        [] => "300",
-        [seconds] => seconds,
-        _ => return Err(Failure::new("`wire` takes the number of seconds at most")),
-    };
-    let seconds: f64 = seconds.parse().map_err(|_number| Failure::new("`wire` takes a number"))?;
-    let each = seconds / WIRE.len() as f64;
-    let test = ["test", "--release", "--features", "asym", "--test", "fuzz", "--", "fuzz::wire::"];
     let shown = ["--nocapture", "--test-threads=1"];
     let command = cargo(&[&test[..], &shown].concat());
     command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
@@ -302,7 +278,6 @@ mod tests {
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace(".txt", "");
         let found: BTreeSet<String> =
             fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();
-        let targets = TARGETS.iter().chain(WIRE);
-        assert_eq!(found, targets.map(|target| (*target).to_owned()).collect());
+        assert_eq!(found, TARGETS.iter().map(|target| (*target).to_owned()).collect());
     }
 }

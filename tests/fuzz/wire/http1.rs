@@ -29,7 +29,7 @@ fn every_answer_is_http_and_the_server_goes_on() {
     ];
     let target = Target {
         name: "wire::http1",
-        corpus: include_str!("../corpus/wire_http1.txt"),
+        corpus: include_str!("../corpus/wire/http1.txt"),
         dictionary,
         max_len: 64 * 1024,
         check,

@@ -43,7 +43,7 @@ fn every_frame_is_one_of_a_server_and_it_goes_on() {
     ];
     let target = Target {
         name: "wire::http2",
-        corpus: include_str!("../corpus/wire_http2.txt"),
+        corpus: include_str!("../corpus/wire/http2.txt"),
         dictionary,
         max_len: 32 * 1024,
         check: check_frames,
