@@ -34,8 +34,8 @@ mod websockets;
 
 use policy_server::{App, Proxy};
 
-use http::Running;
-use upstream::Upstream;
+use http::{Connection, Running, request};
+use upstream::{Line, Upstream};
 
 /// An app that has nothing but this proxy.
 async fn started(proxy: Proxy) -> Running {
@@ -45,4 +45,13 @@ async fn started(proxy: Proxy) -> Running {
 /// A proxy of `/api` without the prefix.
 async fn stripping(upstream: &Upstream) -> Running {
     started(Proxy::new("/api", upstream.origin()).strip_prefix()).await
+}
+
+/// A client that asked for `/api`, and the connection on which the upstream has its request.
+async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    (connection, line)
 }

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
-use crate::{app::App, clock::Random, extract::ContextRejection};
+use crate::{
+    app::App,
+    clock::Random,
+    extract::{ContextRejection, optional},
+};
 
 /// The field that carries it.
 pub(crate) const FIELD: HeaderName = HeaderName::from_static("x-request-id");
@@ -95,16 +99,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-impl<S: Send + Sync> OptionalFromRequestParts<S> for RequestId {
-    type Rejection = ContextRejection;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        _state: &S,
-    ) -> Result<Option<Self>, ContextRejection> {
-        Ok(parts.extensions.get().cloned())
-    }
-}
+optional!(RequestId);
 
 #[cfg(test)]
 mod tests {

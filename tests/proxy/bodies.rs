@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    Running, Upstream,
+    Running, Upstream, asked,
     http::{request, soon},
     started, stripping,
 };
@@ -179,10 +179,7 @@ async fn an_answer_that_breaks_off_never_looks_complete() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let mut connection = server.connect().await;
-        connection.send(request("GET /api", &[])).await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut connection, mut line) = asked(&server, &upstream).await;
         line.send(head).await;
         assert_eq!(connection.head().await.status, 200);
         let first = if is_chunked { "3\r\nabc\r\n" } else { "abc" };
@@ -199,10 +196,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
     let upstream = Upstream::start().await;
     let proxy = Proxy::new("/api", upstream.origin()).idle_timeout(Duration::from_millis(300));
     let server = started(proxy).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
     connection.head().await;
     // Slow, but never for too long.
@@ -240,18 +234,12 @@ async fn a_client_that_goes_away_takes_its_request_with_it() {
     // While it waits for an answer.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (connection, mut line) = asked(&server, &upstream).await;
     drop(connection);
     assert_eq!(line.rest().await, b"");
 
     // While the answer comes.
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
     connection.head().await;
     connection.chunk().await;

@@ -6,7 +6,7 @@ use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpListener;
 
 use super::{
-    Upstream,
+    Upstream, asked,
     http::{Answer, request, soon},
     started, stripping,
 };
@@ -37,10 +37,7 @@ async fn no_answer_in_time_is_504() {
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(200));
     let server = started(proxy).await;
     let begun = Instant::now();
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     assert_eq!(connection.answer().await.problem(), problem(504, "proxy.timed-out"));
     assert!(begun.elapsed() >= Duration::from_millis(200));
     // The upstream is told that nobody waits any more.
@@ -120,10 +117,7 @@ async fn what_is_no_answer_is_502() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let mut connection = server.connect().await;
-        connection.send(request("GET /api", &[])).await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut connection, mut line) = asked(&server, &upstream).await;
         // It may be cut off before it has sent everything.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
@@ -150,10 +144,7 @@ async fn a_flood_of_interim_answers_ends() {
     let upstream = Upstream::start().await;
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(500));
     let server = started(proxy).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     let flood = tokio::spawn(async move {
         let many = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
         let mut sent = 0_usize;
@@ -172,10 +163,7 @@ async fn a_flood_of_interim_answers_ends() {
 async fn interim_answers_are_passed_over() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n").await;
     line.send(OK).await;
     assert_eq!(connection.answer().await.text(), "ok");
@@ -229,10 +217,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_an_answer_began() {
     // A new connection that dies is no connection that was kept.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, line) = asked(&server, &upstream).await;
     drop(line);
     assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
 

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
-use super::context::{Context, ContextRejection};
+use super::context::{Context, ContextRejection, optional};
 
 /// The address that a request came from: the other end of the connection, or what a proxy says
 /// that [`App::behind`](crate::App::behind) names. Rate limits by address and the log have the
@@ -29,13 +29,4 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddr {
     }
 }
 
-impl<S: Send + Sync> OptionalFromRequestParts<S> for ClientAddr {
-    type Rejection = ContextRejection;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &S,
-    ) -> Result<Option<Self>, ContextRejection> {
-        Ok(<Self as FromRequestParts<S>>::from_request_parts(parts, state).await.ok())
-    }
-}
+optional!(ClientAddr);

@@ -29,6 +29,28 @@ impl Context {
     }
 }
 
+/// Lets an argument be left out by whoever can do without it: `Option<..>` is `None` where the
+/// extractor itself fails.
+macro_rules! optional {
+    ($extractor:ty) => {
+        impl<S: Send + Sync> axum_core::extract::OptionalFromRequestParts<S> for $extractor {
+            type Rejection = $crate::extract::ContextRejection;
+
+            async fn from_request_parts(
+                parts: &mut http::request::Parts,
+                state: &S,
+            ) -> Result<Option<Self>, Self::Rejection> {
+                use axum_core::extract::FromRequestParts;
+
+                let extracted = <Self as FromRequestParts<S>>::from_request_parts(parts, state);
+                Ok(extracted.await.ok())
+            }
+        }
+    };
+}
+
+pub(crate) use optional;
+
 /// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr),
 /// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): an error in how the service
 /// is put together, answered with 500 and logged.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
-use super::context::{Context, ContextRejection};
+use super::context::{Context, ContextRejection, optional};
 
 /// The route that took the request: a name for metrics and logs that does not grow with what
 /// clients send.
@@ -54,13 +54,4 @@ impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
     }
 }
 
-impl<S: Send + Sync> OptionalFromRequestParts<S> for MatchedRoute {
-    type Rejection = ContextRejection;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &S,
-    ) -> Result<Option<Self>, ContextRejection> {
-        Ok(<Self as FromRequestParts<S>>::from_request_parts(parts, state).await.ok())
-    }
-}
+optional!(MatchedRoute);

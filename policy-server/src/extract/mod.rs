@@ -52,6 +52,7 @@ pub(crate) use body::collect;
 pub use client_addr::ClientAddr;
 pub(crate) use context::Context;
 pub use context::ContextRejection;
+pub(crate) use context::optional;
 pub use csp_nonce::CspNonce;
 pub use form::{Form, FormRejection};
 pub(crate) use json::answer as json_answer;

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
-use super::context::{Context, ContextRejection};
+use super::context::{Context, ContextRejection, optional};
 
 /// The address at the other end of the connection: the client's, or that of the proxy in front
 /// of the server. No header of the request is asked for it; [`ClientAddr`](super::ClientAddr) is
@@ -44,13 +44,4 @@ impl<S: Send + Sync> FromRequestParts<S> for PeerAddr {
     }
 }
 
-impl<S: Send + Sync> OptionalFromRequestParts<S> for PeerAddr {
-    type Rejection = ContextRejection;
-
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &S,
-    ) -> Result<Option<Self>, ContextRejection> {
-        Ok(<Self as FromRequestParts<S>>::from_request_parts(parts, state).await.ok())
-    }
-}
+optional!(PeerAddr);
