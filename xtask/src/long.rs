@@ -6,6 +6,7 @@ use crate::{
     compile_time, faults, project,
     run::with_env,
     setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, VALGRIND},
+    test::clippy,
 };
 
 /// A long run: name, what it shows, how long it takes on two cores.
@@ -76,6 +77,12 @@ const RUNS: &[Long] = &[
         purpose: "licences, bans and sources of all dependencies (deny.toml)",
         duration: "5 min",
         run: deny,
+    },
+    Long {
+        name: "features",
+        purpose: "the lints of the libraries with each of their features alone",
+        duration: "5 min",
+        run: features,
     },
     Long {
         name: "oldest-rust",
@@ -238,6 +245,17 @@ fn deny(arguments: &[&str]) -> Outcome {
         command::run(&mut cargo(&[&install[..], &[&folder]].concat()))?;
     }
     command::run(&mut program(&cargo_deny, &["check", "licenses", "bans", "sources"]))
+}
+
+fn features(arguments: &[&str]) -> Outcome {
+    no_arguments("features", arguments)?;
+    for package in ["policy-core", "policy-server"] {
+        for feature in project::features(package)? {
+            let alone = ["--all-targets", "--no-default-features", "--features", &feature];
+            command::run(&mut clippy(&[&["--package", package], &alone[..]].concat()))?;
+        }
+    }
+    Ok(())
 }
 
 fn oldest_rust(arguments: &[&str]) -> Outcome {

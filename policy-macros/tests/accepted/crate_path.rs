@@ -2,7 +2,7 @@
 #![deny(warnings)]
 
 mod my {
-    pub use policy_server as server;
+    pub(super) use policy_server as server;
 }
 use my::server::{App, auth, cors, get, routes};
 
@@ -13,6 +13,6 @@ async fn order(id: u64) -> String {
     id.to_string()
 }
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(routes![crate = my::server, order]);
 }

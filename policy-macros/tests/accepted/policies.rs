@@ -7,18 +7,18 @@ const PARTNERS: CorsPolicy =
     CorsPolicy::origins(&["https://app.example"]).credentials().max_age(600).build();
 
 mod lists {
-    pub struct Lists;
+    pub(super) struct Lists;
     impl Lists {
-        pub const ARRAY: [&'static str; 1] = ["https://a.example"];
+        pub(super) const ARRAY: [&'static str; 1] = ["https://a.example"];
     }
-    pub trait Named {
+    pub(super) trait Named {
         const LIST: &'static [&'static str];
     }
     impl Named for Lists {
         const LIST: &'static [&'static str] = &["https://b.example"];
     }
-    pub static STATIC: [&str; 1] = ["https://c.example"];
-    pub const fn made() -> [&'static str; 1] {
+    pub(super) static STATIC: [&str; 1] = ["https://c.example"];
+    pub(super) const fn made() -> [&'static str; 1] {
         ["https://d.example"]
     }
 }
@@ -48,7 +48,14 @@ route!(l, "/l", origins = ["*"], headers = ["*"], expose = ["*"], methods = ["*"
 route!(m, "/m", origins = ["https://a.example"], headers = Lists::LISTED, max_age = -1);
 route!(n, "/n", origins = ["http://a.example"], credentials, dangerous_insecure_origins);
 route!(o, "/o", origins = ["https://*.github.io"], credentials, dangerous_public_suffix);
-route!(p, "/p", origins = ["https://a.example"], methods = ["GET", "PUT"], expose = ["etag"], max_age = 60 * 10);
+route!(
+    p,
+    "/p",
+    origins = ["https://a.example"],
+    methods = ["GET", "PUT"],
+    expose = ["etag"],
+    max_age = 60 * 10
+);
 route!(q, "/q", PARTNERS);
 route!(r, "/r", self::PARTNERS);
 route!(s, "/s", CorsPolicy::origins(&["*"]).build());
@@ -58,6 +65,7 @@ impl Lists {
     const LISTED: &'static [&'static str] = &["x-request-id"];
 }
 
-fn main() {
-    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t]);
+pub(crate) fn app() {
+    let _ =
+        App::new(()).routes(routes![a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t]);
 }

@@ -7,12 +7,12 @@ mod named {
     #[get("/a")]
     #[cors(origins = ["https://a.example"])]
     #[auth(public)]
-    pub async fn first() {}
+    pub(super) async fn first() {}
 
     #[auth(public)]
     #[cors(origins = ["https://a.example"])]
     #[post("/a")]
-    pub async fn last() {}
+    pub(super) async fn last() {}
 
     #[put("/b")]
     #[patch("/b")]
@@ -21,12 +21,16 @@ mod named {
     #[options("/b")]
     #[route(PURGE, "M-SEARCH", "/b")]
     #[auth(public)]
-    pub async fn many() {}
+    pub(super) async fn many() {}
 }
 
 use policy_server::prelude::*;
 
-fn main() {
-    let _ = App::new(()).routes(routes![named::first, self::named::last, crate::named::many,]);
+pub(crate) fn app() {
+    let _ = App::new(()).routes(routes![
+        named::first,
+        self::named::last,
+        crate::accepted::imports::named::many,
+    ]);
     let _ = App::new(()).routes(routes![]);
 }

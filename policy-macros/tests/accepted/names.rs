@@ -28,11 +28,17 @@ mod std {}
 mod policy_core {}
 mod cors_policy_of_handler {}
 #[allow(unused_macros)]
-macro_rules! panic { () => {} }
+macro_rules! panic {
+    () => {};
+}
 #[allow(unused_macros)]
-macro_rules! concat { () => {} }
+macro_rules! concat {
+    () => {};
+}
 #[allow(unused_macros)]
-macro_rules! vec { () => {} }
+macro_rules! vec {
+    () => {};
+}
 const call: u8 = 0;
 const violation: u8 = 0;
 const policy: u8 = 0;
@@ -58,6 +64,6 @@ async fn r#move(__policy_call: String) -> String {
     __policy_call
 }
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(S(1)).routes(routes![handler, r#move]);
 }

@@ -28,7 +28,7 @@ routes_of!("call-back_1.~", PARTNERS);
 #[head("/b")]
 #[auth(public)]
 #[cors(origins = ["*"])]
-#[jsonp(dotted, callback = "cb",)]
+#[jsonp(dotted, callback = "cb")]
 async fn b(_who: Option<Principal>) {}
 
 #[get("/c")]
@@ -36,6 +36,6 @@ async fn b(_who: Option<Principal>) {}
 #[jsonp(self::PARTNERS)]
 async fn c() {}
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(routes![a, b, c, d]);
 }

@@ -43,6 +43,6 @@ async fn policies() {}
 #[allow(deprecated)]
 async fn odd() {}
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(routes![always, policies, odd]);
 }

@@ -51,7 +51,7 @@ mod nested {
 
         #[get("/deeper")]
         #[auth(public)]
-        pub(in crate::nested) async fn handler() {}
+        pub(in super::super::nested) async fn handler() {}
     }
 
     pub(super) fn list() -> Vec<policy_server::Route<super::Db>> {
@@ -64,7 +64,7 @@ async fn called() {
     let _: String = order(State(Db("")), 1, Method::GET, 2).await;
 }
 
-fn main() {
+pub(crate) fn app() {
     #[get("/inner")]
     #[auth(public)]
     async fn inner() {}

@@ -62,7 +62,7 @@ async fn m() {}
 #[isolation(none)]
 async fn n() {}
 
-fn main() {
+pub(crate) fn app() {
     // A policy need not be a constant.
     let policy = HeadersPolicy::builder()
         .csp(&[Directive(Name::ImgSrc, &[Source::Host("https://cdn.example")])])

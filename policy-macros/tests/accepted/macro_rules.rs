@@ -40,6 +40,6 @@ macro_rules! list {
     ($($handler:path),*) => { routes![$($handler),*] };
 }
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(list![one, two, self::three, shared]);
 }

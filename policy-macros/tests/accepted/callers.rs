@@ -16,7 +16,7 @@ impl Scheme for Basic {
 }
 
 mod keys {
-    pub struct ApiKeys<T>(pub T);
+    pub(super) struct ApiKeys<T>(pub T);
     impl<T: Send + Sync + 'static> policy_server::Scheme for ApiKeys<T> {
         const AMBIENT: bool = false;
 
@@ -29,8 +29,7 @@ mod keys {
     }
 }
 
-const PARTNERS: CorsPolicy =
-    CorsPolicy::origins(&["https://app.example"]).credentials().build();
+const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).credentials().build();
 const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 const READ: &str = "orders:read";
 const ROLES: &[&str] = &["admin", "clerk"];
@@ -77,7 +76,7 @@ async fn logout(_sessions: Sessions) {}
 #[auth(session | token, scopes = ["a", "a"])]
 async fn odd() {}
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(routes![
         a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, callback, logout, odd
     ]);

@@ -29,6 +29,6 @@ async fn four(axum::Json(body): axum::Json<bool>) -> axum::Json<bool> {
 #[policy_server::cors(origins = ["*"])]
 async fn five() {}
 
-fn main() {
+pub(crate) fn app() {
     let _ = policy_server::App::new(()).routes(policy_server::routes![one, two, three, four, five]);
 }

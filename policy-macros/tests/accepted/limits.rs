@@ -6,9 +6,9 @@ use policy_server::{Limits, Rate, prelude::*};
 const UPLOADS: Limits = Limits::NONE.body(1 << 30).concurrency(4);
 
 mod limits {
-    pub struct Shared;
+    pub(super) struct Shared;
     impl Shared {
-        pub const PERSONAL: super::Limits =
+        pub(super) const PERSONAL: super::Limits =
             super::Limits::NONE.rate(super::Rate::per_day(1_000).by_principal());
     }
 }
@@ -35,11 +35,18 @@ route!(a, "/a", body = "1 B");
 route!(b, "/b", body = "1MiB", timeout = "500ms",);
 route!(c, "/c", rate = "1/s", timeout = "1440m");
 route!(d, "/d", rate = "1/d per address", concurrency = 1);
-route!(e, "/e", body = "5 kB", timeout = "5s", rate = "100/min per principal", concurrency = 4_294_967_295);
+route!(
+    e,
+    "/e",
+    body = "5 kB",
+    timeout = "5s",
+    rate = "100/min per principal",
+    concurrency = 4_294_967_295
+);
 route!(f, "/f", UPLOADS);
 route!(g, "/g", limits::Shared::PERSONAL);
 of_literals!(literals, "1 GB", 64);
 
-fn main() {
+pub(crate) fn app() {
     let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, literals]);
 }

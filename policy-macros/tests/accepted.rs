@@ -1,0 +1,32 @@
+//! What the attributes accept, below `deny(warnings)`.
+
+mod accepted {
+    pub(super) mod callers;
+    pub(super) mod conditions;
+    pub(super) mod crate_path;
+    pub(super) mod handlers;
+    pub(super) mod headers;
+    pub(super) mod imports;
+    pub(super) mod jsonp;
+    pub(super) mod limits;
+    pub(super) mod macro_rules;
+    pub(super) mod names;
+    pub(super) mod no_imports;
+    pub(super) mod policies;
+}
+
+#[test]
+fn attributes_accept() {
+    accepted::callers::app();
+    accepted::conditions::app();
+    accepted::crate_path::app();
+    accepted::handlers::app();
+    accepted::headers::app();
+    accepted::imports::app();
+    accepted::jsonp::app();
+    accepted::limits::app();
+    accepted::macro_rules::app();
+    accepted::names::app();
+    accepted::no_imports::app();
+    accepted::policies::app();
+}
