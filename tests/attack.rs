@@ -10,8 +10,7 @@
 mod bystander;
 #[path = "attack/crowd.rs"]
 mod crowd;
-#[path = "http2/frames.rs"]
-#[allow(dead_code, reason = "floods are made of a few kinds")]
+#[path = "support/frames.rs"]
 mod frames;
 #[path = "support/http.rs"]
 mod http;

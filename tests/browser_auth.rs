@@ -10,6 +10,8 @@
 mod accounts;
 #[path = "browser_auth/arrivals.rs"]
 mod arrivals;
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "browser_auth/cookies.rs"]
 mod cookies;
 #[path = "support/accounts.rs"]

@@ -9,6 +9,8 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 #![expect(clippy::print_stdout, reason = "a long run says how far it is")]
 
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "support/bidi.rs"]
 mod bidi;
 #[path = "browser_diff/case.rs"]
@@ -28,7 +30,6 @@ mod server;
 #[path = "browser_diff/shrink.rs"]
 mod shrink;
 #[path = "support/tls.rs"]
-#[allow(dead_code, reason = "others use the rest")]
 mod tls;
 #[path = "support/webdriver.rs"]
 mod webdriver;

@@ -7,7 +7,7 @@
 mod clients;
 #[path = "http2/floods.rs"]
 mod floods;
-#[path = "http2/frames.rs"]
+#[path = "support/frames.rs"]
 mod frames;
 #[path = "http2/heads.rs"]
 mod heads;

@@ -1,12 +1,11 @@
 //! A server process under steady load while its world changes: certificates are renewed, what it
-//! is a proxy for dies and comes back, and new processes take over its port. No request fails that the protocol lets a client save, and nothing
-//! grows. `POLICY_SOAK_SECONDS` says how long.
+//! is a proxy for dies and comes back, and new processes take over its port. No request fails that
+//! the protocol lets a client save, and nothing grows. `POLICY_SOAK_SECONDS` says how long.
 #![cfg(target_os = "linux")]
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
-#[path = "tls/authority.rs"]
-#[allow(dead_code, reason = "every test uses a part of it")]
+#[path = "support/authority.rs"]
 mod authority;
 #[path = "soak/client.rs"]
 mod client;

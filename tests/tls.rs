@@ -4,7 +4,7 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 #![expect(clippy::print_stdout, reason = "laws say how often they were put to the test")]
 
-#[path = "tls/authority.rs"]
+#[path = "support/authority.rs"]
 mod authority;
 #[path = "tls/client.rs"]
 mod client;

@@ -1,4 +1,11 @@
 //! What the attributes accept, below `deny(warnings)`.
+#![expect(
+    clippy::allow_attributes_without_reason,
+    clippy::let_underscore_future,
+    clippy::module_inception,
+    clippy::toplevel_ref_arg,
+    reason = "the attributes accept what is odd"
+)]
 
 mod accepted {
     pub(super) mod callers;

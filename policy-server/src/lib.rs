@@ -149,6 +149,7 @@
 extern crate self as policy_server;
 
 mod access_log;
+mod admission;
 mod app;
 mod arguments;
 mod assemble;

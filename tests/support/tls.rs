@@ -1,5 +1,6 @@
 //! HTTPS in front of servers that speak plain HTTP, for several names at one port: what a
 //! deployment has a proxy for.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     collections::HashMap,
@@ -9,10 +10,6 @@ use std::{
 };
 
 use data_encoding::BASE64;
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, PublicKeyData,
-};
 use sha2::{Digest, Sha256};
 use tokio::{
     io::copy_bidirectional,
@@ -21,8 +18,14 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsAcceptor,
-    rustls::{ServerConfig, crypto::aws_lc_rs, pki_types::PrivateKeyDer},
+    rustls::{
+        ServerConfig,
+        crypto::aws_lc_rs,
+        pki_types::{PrivateKeyDer, pem::PemObject},
+    },
 };
+
+use crate::authority::Authority;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -80,27 +83,16 @@ impl Drop for TlsFront {
 
 /// A certificate for the hosts by a new authority, and the hash of the authority's public key.
 pub(crate) fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
-    let mut authority = CertificateParams::default();
-    authority.distinguished_name.push(DnType::CommonName, "an authority of tests");
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate()?;
-    let authority_hash = BASE64.encode(&Sha256::digest(key.subject_public_key_info()));
-    let authority = CertifiedIssuer::self_signed(authority, key)?;
-
-    let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
-    let mut leaf = CertificateParams::new(hosts)?;
-    leaf.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
-    let key = KeyPair::generate()?;
-    let leaf = leaf.signed_by(&key, &authority)?;
-
-    let chain = vec![leaf.der().clone(), authority.der().clone()];
-    let key = PrivateKeyDer::try_from(key.serialize_der())?;
+    let authority = Authority::new();
+    let leaf = authority.issue(hosts);
+    let chain = vec![leaf.der, authority.certificate()];
+    let key = PrivateKeyDer::from_pem_slice(leaf.key.as_bytes())?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((config, authority_hash))
+    Ok((config, BASE64.encode(&Sha256::digest(authority.public_key()))))
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, servers: Servers) {

@@ -1,22 +1,25 @@
 //! Certificates as operators have them: in PEM files, signed by somebody.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
-use std::time::SystemTime;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair,
+    KeyPair, PublicKeyData,
 };
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use super::*;
-
-pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Somebody who signs certificates.
-pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "an authority of tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -24,20 +27,25 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
     }
 
-    pub(super) fn certificate(&self) -> CertificateDer<'static> {
+    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
         self.0.der().clone()
     }
 
-    pub(super) fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    pub(super) fn issue(&self, names: &[&str]) -> Issued {
+    /// Its public key with the algorithm (RFC 5280 4.1.2.7).
+    pub(crate) fn public_key(&self) -> Vec<u8> {
+        self.0.key().subject_public_key_info()
+    }
+
+    pub(crate) fn issue(&self, names: &[&str]) -> Issued {
         self.issue_with(names, |_params| ())
     }
 
     /// For some days, counted from now; they may lie behind us.
-    pub(super) fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
+    pub(crate) fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
         let day = |days: i32| {
             let (now, distance) = (SystemTime::now(), DAY * days.unsigned_abs());
             if days < 0 { now - distance } else { now + distance }
@@ -47,7 +55,7 @@ impl Authority {
         })
     }
 
-    pub(super) fn issue_with(
+    pub(crate) fn issue_with(
         &self,
         names: &[&str],
         change: impl FnOnce(&mut CertificateParams),
@@ -63,16 +71,16 @@ impl Authority {
 }
 
 /// A certificate with its key.
-pub(super) struct Issued {
-    pub(super) der: CertificateDer<'static>,
-    pub(super) certificate: String,
-    pub(super) key: String,
+pub(crate) struct Issued {
+    pub(crate) der: CertificateDer<'static>,
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 impl Issued {
     /// Writes both, over those that were there, each in one step, as programs do that renew
     /// certificates: in between, they do not belong together.
-    pub(super) fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
+    pub(crate) fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
         let write = |name: &str, text: &str| {
             let (new, path) = (folder.join(format!("{name}.new")), folder.join(name));
             fs::write(&new, text).expect("a file");

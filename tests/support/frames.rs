@@ -1,4 +1,5 @@
 //! HTTP/2 as bytes: frames and header blocks that no library would send.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::net::SocketAddr;
 
