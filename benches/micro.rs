@@ -140,7 +140,7 @@ async fn two(id: u64, part: String) -> String {
 }
 
 /// An app of so many routes: five below each prefix.
-fn app(routes: usize) -> Result<AppService<()>, String> {
+fn app(routes: usize) -> Result<AppService, String> {
     let scopes = (0..routes / 5).map(|n| format!("/s{n}"));
     let app = scopes.fold(App::new(()), |app, prefix| {
         app.scope(prefix, Scope::new().routes(routes![fixed, one, two]))
@@ -149,7 +149,7 @@ fn app(routes: usize) -> Result<AppService<()>, String> {
 }
 
 /// A whole request through the gates, without a socket.
-fn ask(service: &mut AppService<()>, path: &'static str) {
+fn ask(service: &mut AppService, path: &'static str) {
     let mut request = Request::new(Body::empty());
     *request.uri_mut() = Uri::from_static(path);
     request.headers_mut().insert(HOST, HeaderValue::from_static("127.0.0.1"));

@@ -26,8 +26,7 @@ struct Visitor {
 
 impl Visitor {
     fn of(accounts: &Accounts) -> Self {
-        let port = accounts.service().rsplit(':').next().expect("a port");
-        let port = port.parse().expect("a port");
+        let port = accounts.service_address().port();
         Self { port, origin: accounts.page().to_owned(), cookie: None, csrf: None }
     }
 
@@ -384,7 +383,7 @@ async fn a_second_process_on_the_same_folder_says_what_is_wrong() {
 async fn the_page_allows_itself_no_script_but_its_own() {
     let (_folder, accounts) = started();
     let mut page = Visitor::of(&accounts);
-    page.port = accounts.page().rsplit(':').next().expect("a port").parse().expect("a port");
+    page.port = accounts.page_address().port();
     let answer = page.begin("GET", "/", &[], &Value::Null).await.answer().await;
     let csp = answer.header("content-security-policy").expect("a policy");
     let service = accounts.service();

@@ -6,6 +6,8 @@
 
 #[path = "support/authority.rs"]
 mod authority;
+#[path = "tls/browser.rs"]
+mod browser;
 #[path = "tls/client.rs"]
 mod client;
 #[path = "tls/credentials.rs"]
@@ -28,6 +30,8 @@ mod redirect;
 mod reload;
 #[path = "tls/starts.rs"]
 mod starts;
+#[path = "support/webdriver.rs"]
+mod webdriver;
 
 use std::{
     fs,

@@ -40,7 +40,7 @@ impl<S> App<S> {
     /// No field of a request or an answer is among them, no query and no body, so no credential
     /// can be. A path is: a secret in a path is one in every log on its way.
     pub fn access_log(mut self) -> Self {
-        self.access_log = true;
+        self.parts.access_log = true;
         self
     }
 }

@@ -46,8 +46,8 @@ pub(crate) struct Admitted {
 }
 
 /// Gates 1 to 6, the part of 11 that a head decides, and 10 where nobody is asked who they are.
-pub(crate) fn admit<S>(
-    app: &Assembled<S>,
+pub(crate) fn admit(
+    app: &Assembled,
     head: &Head<'_>,
     headers: &HeaderMap,
     client: &Client,
@@ -90,14 +90,14 @@ pub(crate) fn admit<S>(
 }
 
 /// The head of a request at the gates.
-struct Received<'a, S> {
-    app: &'a Assembled<S>,
+struct Received<'a> {
+    app: &'a Assembled,
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
     client: &'a Client,
 }
 
-impl<S> Received<'_, S> {
+impl Received<'_> {
     /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
     /// behind it is read (RFC 9112 9.6, 11.2).
     fn misunderstood(&self, refusal: Refusal) -> Admission {

@@ -1,6 +1,6 @@
 //! Putting an app together.
 
-use std::{fmt, path::PathBuf};
+use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
 use axum_core::{BoxError, extract::Request, response::IntoResponse};
 use bytes::Bytes;
@@ -19,9 +19,9 @@ use crate::{
     health::Probe,
     mount::{Mount, SharedService},
     proxies::Proxies,
-    route::Route,
+    route::{Entry, Route},
     scheme::{Scheme, Schemes},
-    scope::Scope,
+    scope::{Group, Scope},
     serve::{Server, Settings},
     service::AppService,
     session::{self, Sessions},
@@ -55,11 +55,19 @@ use crate::{
 /// ```
 #[must_use = "an app does nothing until it is served"]
 pub struct App<S> {
-    pub(crate) state: S,
+    pub(crate) parts: AppParts,
+    state: PhantomData<fn(S)>,
+}
+
+/// What an app is made of. Its type does not name the state, so that what checks, proves and serves
+/// apps is compiled once, and not again for every state.
+pub(crate) struct AppParts {
+    /// Of the type that all its handlers take.
+    pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) defaults: Defaults,
-    pub(crate) routes: Vec<Route<S>>,
-    pub(crate) scopes: Vec<(String, Scope<S>)>,
+    pub(crate) routes: Vec<Entry>,
+    pub(crate) scopes: Vec<(String, Group)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "proxy")]
     pub(crate) upstreams: Vec<Proxy>,
@@ -83,6 +91,13 @@ pub struct App<S> {
     pub(crate) traces: bool,
 }
 
+impl AppParts {
+    /// Whether requests carry secrets.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
+    }
+}
+
 /// Where a run-time list of origins comes from.
 #[derive(Clone)]
 pub(crate) enum OriginsFrom {
@@ -91,11 +106,11 @@ pub(crate) enum OriginsFrom {
     Environment(String),
 }
 
-impl<S> App<S> {
+impl<S: Send + Sync + 'static> App<S> {
     /// An app without routes. `state` is what [`State`](crate::extract::State) extracts.
     pub fn new(state: S) -> Self {
-        Self {
-            state,
+        let parts = AppParts {
+            state: Box::new(state),
             public_origin: None,
             defaults: Defaults::default(),
             routes: Vec::new(),
@@ -121,30 +136,33 @@ impl<S> App<S> {
             proxies: None,
             tunnel: None,
             traces: false,
-        }
+        };
+        Self { parts, state: PhantomData }
     }
+}
 
+impl<S> App<S> {
     /// The `https` origin under which browsers reach the app, such as
     /// `https://api.shop.example`; requests for any other host get 421.
     ///
     /// Without it the app runs in the development profile: it listens on loopback only and
     /// answers nothing that names another host or came through a proxy.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
-        self.public_origin = Some(origin.into());
+        self.parts.public_origin = Some(origin.into());
         self
     }
 
     /// Stands behind these proxies, and believes what they say about the clients in front of them.
     /// Nobody else is believed, and without this nobody at all.
     pub fn behind(mut self, proxies: Proxies) -> Self {
-        self.proxies = Some(proxies);
+        self.parts.proxies = Some(proxies);
         self
     }
 
     /// Opens tunnels to a few hosts for those who may (CONNECT, RFC 9110 9.3.6). Without this, a
     /// CONNECT gets 400.
     pub fn tunnel(mut self, tunnel: Tunnel) -> Self {
-        self.tunnel = Some(tunnel);
+        self.parts.tunnel = Some(tunnel);
         self
     }
 
@@ -156,29 +174,29 @@ impl<S> App<S> {
     /// are forwarded fields. No page of another origin may read the answer. A notice at the start
     /// says that it is on.
     pub fn trace(mut self) -> Self {
-        self.traces = true;
+        self.parts.traces = true;
         self
     }
 
-    policy_methods!("routes that have none of their own, and of unknown paths");
+    policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
 
     /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
     /// [`Sessions`] and [`Session`](crate::Session).
     pub fn sessions(mut self, sessions: Sessions<session::Settings>) -> Self {
-        self.sessions = Some(sessions);
+        self.parts.sessions = Some(sessions);
         self
     }
 
     /// Has signed tokens, so that routes can say `#[auth(token)]` and handlers take [`Tokens`].
     pub fn tokens(mut self, tokens: Tokens<tokens::Settings>) -> Self {
-        self.tokens = Some(tokens);
+        self.parts.tokens = Some(tokens);
         self
     }
 
     /// Gives a scheme of the application's own, which routes name as
     /// `#[auth(scheme = TheType)]`.
     pub fn scheme(mut self, scheme: impl Scheme) -> Self {
-        self.schemes.add(scheme);
+        self.parts.schemes.add(scheme);
         self
     }
 
@@ -197,49 +215,44 @@ impl<S> App<S> {
     /// ```
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
+        self.parts.tls = Some(tls);
         self
-    }
-
-    /// Whether requests carry secrets.
-    pub(crate) fn has_credentials(&self) -> bool {
-        self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
 
     /// The clock; the system's unless a test gives one that it moves.
     pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
+        self.parts.clock = clock;
         self
     }
 
     /// Where random bytes come from; the system unless a test gives a source that it foretells.
     pub fn random(mut self, random: Random) -> Self {
-        self.random = random;
+        self.parts.random = random;
         self
     }
 
     /// Adds handlers.
     pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
-        self.routes.extend(routes);
+        self.parts.routes.extend(routes.into_iter().map(|route| route.entry));
         self
     }
 
     /// Adds handlers below a prefix, with a default policy of their own.
     pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
-        self.scopes.push((prefix.into(), scope));
+        self.parts.scopes.push((prefix.into(), scope.group));
         self
     }
 
     /// Adds a service for a prefix and every path below it.
     pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
-        self.mounts.push((prefix.into(), mount));
+        self.parts.mounts.push((prefix.into(), mount));
         self
     }
 
     /// Has another server answer for a prefix and every path below it.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy) -> Self {
-        self.upstreams.push(proxy);
+        self.parts.upstreams.push(proxy);
         self
     }
 
@@ -250,7 +263,7 @@ impl<S> App<S> {
         F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output: IntoResponse> + Send + 'static,
     {
-        self.fallback = Some(SharedService::from_fn(handler));
+        self.parts.fallback = Some(SharedService::from_fn(handler));
         self
     }
 
@@ -276,7 +289,7 @@ impl<S> App<S> {
         <L::Service as Service<Request>>::Future: Send,
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
-        self.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
+        self.parts.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
         self
     }
 
@@ -287,7 +300,7 @@ impl<S> App<S> {
         origins: impl IntoIterator<Item = T>,
     ) -> Self {
         let origins = origins.into_iter().map(Into::into).collect();
-        self.origins.push((name.into(), OriginsFrom::Code(origins)));
+        self.parts.origins.push((name.into(), OriginsFrom::Code(origins)));
         self
     }
 
@@ -315,7 +328,7 @@ impl<S> App<S> {
     /// # });
     /// ```
     pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
-        self.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+        self.parts.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
         self
     }
 
@@ -325,7 +338,7 @@ impl<S> App<S> {
         name: impl Into<String>,
         variable: impl Into<String>,
     ) -> Self {
-        self.origins.push((name.into(), OriginsFrom::Environment(variable.into())));
+        self.parts.origins.push((name.into(), OriginsFrom::Environment(variable.into())));
         self
     }
 
@@ -336,18 +349,18 @@ impl<S> App<S> {
     /// partners = ["https://a.partner.example", "https://b.partner.example"]
     /// ```
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.config_file = Some(path.into());
+        self.parts.config_file = Some(path.into());
         self
     }
 
     /// The limits of connections.
     pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
+        self.parts.settings = settings;
         self
     }
 }
 
-impl<S: Send + Sync + 'static> App<S> {
+impl<S> App<S> {
     /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
     /// tokens are kept in memory, wherever the app says that they are kept: this is for looking
     /// at an app. [`open`](Self::open) is for serving, [`into_service`](Self::into_service) for
@@ -356,8 +369,8 @@ impl<S: Send + Sync + 'static> App<S> {
     /// # Errors
     ///
     /// Every problem at once.
-    pub fn build(self) -> Result<AppService<S>, Error> {
-        crate::assemble::assemble(self)?.in_memory()
+    pub fn build(self) -> Result<AppService, Error> {
+        crate::assemble::assemble(self.parts)?.in_memory()
     }
 
     /// Checks everything, opens the stores, and makes the app a `tower::Service` for another
@@ -366,8 +379,8 @@ impl<S: Send + Sync + 'static> App<S> {
     /// # Errors
     ///
     /// Every problem at once; then everything that cannot be opened.
-    pub async fn open(self) -> Result<AppService<S>, Error> {
-        crate::assemble::assemble(self)?.open().await
+    pub async fn open(self) -> Result<AppService, Error> {
+        crate::assemble::assemble(self.parts)?.open().await
     }
 
     /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
@@ -387,8 +400,8 @@ impl<S: Send + Sync + 'static> App<S> {
     /// # Errors
     ///
     /// As [`serve`](Self::serve).
-    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server<S>, Error> {
-        Server::bind(self, address.as_ref()).await
+    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server, Error> {
+        Server::bind(self.parts, address.as_ref()).await
     }
 
     /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
@@ -416,7 +429,7 @@ impl<S: Send + Sync + 'static> App<S> {
     /// If the app has problems, with all of them.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-    pub fn into_service(self) -> AppService<S> {
+    pub fn into_service(self) -> AppService {
         match self.build() {
             Ok(service) => service,
             Err(error) => panic!("{error}"),
@@ -437,12 +450,11 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for App<S> {
+impl<S> fmt::Debug for App<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("App")
-            .field("state", &self.state)
-            .field("public_origin", &self.public_origin)
-            .field("routes", &self.routes)
+            .field("public_origin", &self.parts.public_origin)
+            .field("routes", &self.parts.routes)
             .finish_non_exhaustive()
     }
 }

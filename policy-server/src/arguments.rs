@@ -34,7 +34,7 @@ async fn rejected(response: Response) -> Response {
 /// request, the last from the whole of it.
 pub trait Arguments<S, Via>: Sized + Send {
     /// Extracts them and runs the handler, or answers with the first rejection.
-    fn call<F, Fut>(call: Call<S>, handler: F) -> BoxFuture
+    fn call<F, Fut>(call: Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
         Fut: Future<Output: Respond> + Send;
@@ -42,7 +42,7 @@ pub trait Arguments<S, Via>: Sized + Send {
 
 impl<S> Arguments<S, ()> for () {
     /// Nothing of the request is carried along.
-    fn call<F, Fut>(_call: Call<S>, handler: F) -> BoxFuture
+    fn call<F, Fut>(_call: Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
         Fut: Future<Output: Respond> + Send,
@@ -60,7 +60,7 @@ macro_rules! arguments {
             $($head: FromRequestParts<S> + Send,)*
             $last: FromRequest<S, Via> + Send,
         {
-            fn call<Handler, Answer>(mut call: Call<S>, handler: Handler) -> BoxFuture
+            fn call<Handler, Answer>(mut call: Call, handler: Handler) -> BoxFuture
             where
                 Handler: FnOnce(Self) -> Answer + Send + 'static,
                 Answer: Future<Output: Respond> + Send,
@@ -68,16 +68,20 @@ macro_rules! arguments {
                 call.insert_context();
                 let Call { request, app, .. } = call;
                 Box::pin(async move {
+                    // A route is of an app with its state: the compiler saw to that.
+                    let Some(state) = app.state::<S>() else {
+                        return Problem::from(Refusal::Internal).into_response();
+                    };
                     #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
                     let (mut parts, body) = request.into_parts();
                     // A rejection need not be `Send`: it is a response before anything waits.
-                    $(let $head = $head::from_request_parts(&mut parts, app.state()).await;
+                    $(let $head = $head::from_request_parts(&mut parts, state).await;
                     let $head = match $head.map_err(IntoResponse::into_response) {
                         Ok(argument) => argument,
                         Err(response) => return rejected(response).await,
                     };)*
                     let request = Request::from_parts(parts, body);
-                    let $last = $last::from_request(request, app.state()).await;
+                    let $last = $last::from_request(request, state).await;
                     match $last.map_err(IntoResponse::into_response) {
                         Ok($last) => handler(($($head,)* $last,)).await.into_response(),
                         Err(response) => rejected(response).await,

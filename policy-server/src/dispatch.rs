@@ -49,13 +49,12 @@ use crate::{
 type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Answers a request, and notes for the operator what became of it.
-pub(crate) fn dispatch<S, B>(
-    app: &Arc<Assembled<S>>,
+pub(crate) fn dispatch<B>(
+    app: &Arc<Assembled>,
     mut request: Request<B>,
     client: Client,
 ) -> ResponseFuture
 where
-    S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     if !Exchange::is_wanted(app) {
@@ -70,14 +69,13 @@ where
 
 /// Asks the gates, and starts what answers.
 #[inline(always)]
-fn gates<S, B>(
-    app: &Arc<Assembled<S>>,
+fn gates<B>(
+    app: &Arc<Assembled>,
     mut request: Request<B>,
     mut client: Client,
     exchange: Option<&mut Exchange>,
 ) -> ResponseFuture
 where
-    S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     let mut head = Head::read(&request);
@@ -145,14 +143,14 @@ where
 }
 
 /// What is behind the gates that need only the head of a request.
-struct Behind<S> {
-    app: Arc<Assembled<S>>,
+struct Behind {
+    app: Arc<Assembled>,
     rules: Arc<Rules>,
     answerer: Answerer,
     client: Client,
 }
 
-impl<S: Send + Sync + 'static> Behind<S> {
+impl Behind {
     /// Gates 7 to 9, and what is behind them.
     fn guarded(
         self,
@@ -258,7 +256,7 @@ pub(crate) enum Answerer {
 
 impl Answerer {
     /// What it asks of its callers, if there is anybody to ask.
-    pub(crate) fn guard<'a, S>(&self, app: &'a Assembled<S>) -> Option<&'a RouteGuard> {
+    pub(crate) fn guard<'a>(&self, app: &'a Assembled) -> Option<&'a RouteGuard> {
         match self {
             Self::Route(route, _) => app.guard_of(*route),
             Self::Fallback(_) => None,
@@ -272,9 +270,9 @@ impl Answerer {
     /// Gate 12; but for the parameters of the path, nothing of a handler has run when this
     /// returns.
     #[inline(always)]
-    fn start<S>(
+    fn start(
         self,
-        app: Arc<Assembled<S>>,
+        app: Arc<Assembled>,
         mut request: Request<Body>,
         client: Client,
         auth: Option<&Arc<RequestAuth>>,

@@ -20,13 +20,13 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Whether anybody wants to know.
-    pub(crate) fn is_wanted<S>(app: &Assembled<S>) -> bool {
+    pub(crate) fn is_wanted(app: &Assembled) -> bool {
         app.request_ids || app.access_log
     }
 
     /// Notes a request.
-    pub(crate) fn begin<S, B>(
-        app: &Assembled<S>,
+    pub(crate) fn begin<B>(
+        app: &Assembled,
         request: &mut Request<B>,
         client: Option<IpAddr>,
         is_trusted: bool,

@@ -36,7 +36,7 @@ pub trait Endpoint<S, Via>: 'static {
     const DESCRIPTION: Description;
 
     /// Extracts the arguments and runs the function.
-    fn call(call: Call<S>) -> BoxFuture;
+    fn call(call: Call) -> BoxFuture;
 }
 
 /// The attributes of a handler as constant data.
@@ -64,18 +64,18 @@ pub struct Description {
 
 /// One request that passed the gates of its route.
 #[derive(Debug)]
-pub struct Call<S> {
+pub struct Call {
     pub(crate) request: Request,
     pub(crate) values: Values,
     pub(crate) client: Client,
-    pub(crate) app: Arc<Assembled<S>>,
+    pub(crate) app: Arc<Assembled>,
     /// The place of the route in the app.
     pub(crate) route: usize,
     /// Who sent it; nothing in an app that knows nobody.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
-impl<S> Call<S> {
+impl Call {
     /// Leaves a note about the route for extractors that ask for it, and tells those of axum
     /// that the body has its limit already.
     pub(crate) fn insert_context(&mut self) {
@@ -93,9 +93,8 @@ impl<S> Call<S> {
 }
 
 /// Runs one handler. It is written, and checked by the compiler, once for all of them.
-pub fn invoke<S, Via, P, A, F, Fut>(call: Call<S>, handler: F) -> BoxFuture
+pub fn invoke<S, Via, P, A, F, Fut>(call: Call, handler: F) -> BoxFuture
 where
-    S: Send + Sync + 'static,
     P: Parameters,
     A: Arguments<S, Via>,
     F: FnOnce(P, A) -> Fut + Send + 'static,

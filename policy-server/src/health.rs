@@ -39,7 +39,7 @@ impl<S> App<S> {
     /// # });
     /// ```
     pub fn health(mut self, path: impl Into<String>) -> Self {
-        self.probes.push((path.into(), Probe::Health));
+        self.parts.probes.push((path.into(), Probe::Health));
         self
     }
 
@@ -49,7 +49,7 @@ impl<S> App<S> {
     ///
     /// Otherwise as [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
-        self.probes.push((path.into(), Probe::Readiness));
+        self.parts.probes.push((path.into(), Probe::Readiness));
         self
     }
 }

@@ -153,6 +153,7 @@ mod admission;
 mod app;
 mod arguments;
 mod assemble;
+mod attributes;
 #[cfg(any(feature = "asym", feature = "proxy"))]
 mod authorities;
 mod body;
@@ -208,6 +209,10 @@ mod trace;
 mod tunnel;
 
 pub use app::App;
+pub use attributes::{
+    auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
+    post, put, route, routes,
+};
 pub use axum_core::{
     body::Body,
     extract::{FromRef, Request},
@@ -228,10 +233,6 @@ pub use policy_core::{
     isolation::Isolation,
     limits::{Limits, Rate},
     session::Identity,
-};
-pub use policy_macros::{
-    auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
-    post, put, route, routes,
 };
 pub use principal::{AuthScheme, Principal};
 pub use problem::{Invalid, Problem};

@@ -80,7 +80,7 @@ impl Mount {
         self
     }
 
-    policy_methods!("its answers");
+    policy_methods!(defaults, "its answers");
 }
 
 /// A service without its type, called from many connections at once: what a layer around an app

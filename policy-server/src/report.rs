@@ -15,8 +15,8 @@ use crate::assemble::Target;
 use crate::assemble::{Assembled, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
-pub(crate) fn report<S>(
-    app: &Assembled<S>,
+pub(crate) fn report(
+    app: &Assembled,
     listening: &[String],
     odd: &[String],
 ) -> Result<String, fmt::Error> {
@@ -69,7 +69,7 @@ pub(crate) fn report<S>(
 }
 
 /// What is legal in the policies of an app but odd, once each.
-pub(crate) fn notices<S>(app: &Assembled<S>) -> Vec<String> {
+pub(crate) fn notices(app: &Assembled) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {

@@ -46,7 +46,7 @@ impl<S> App<S> {
     /// letters, digits and `-._~+/=`; whatever anybody else sends is replaced. Mounted services
     /// see the field of the request as it holds then. The bodies of problems do not repeat it.
     pub fn request_ids(mut self) -> Self {
-        self.request_ids = true;
+        self.parts.request_ids = true;
         self
     }
 }

@@ -1,18 +1,27 @@
 //! A handler in the list of an app.
 
+use std::marker::PhantomData;
+
 use crate::handler::{BoxFuture, Call, Description, Endpoint};
 
 /// One annotated handler, as [`routes!`](crate::routes) lists it.
 #[derive(Debug)]
 pub struct Route<S> {
+    pub(crate) entry: Entry,
+    state: PhantomData<fn(S)>,
+}
+
+/// A handler, whatever the state of its app.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
     pub(crate) description: Description,
-    pub(crate) call: fn(Call<S>) -> BoxFuture,
+    pub(crate) call: fn(Call) -> BoxFuture,
 }
 
 impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
     pub fn of<Via, E: Endpoint<S, Via>>(_marker: E) -> Self {
-        Self { description: E::DESCRIPTION, call: E::call }
+        Self { entry: Entry { description: E::DESCRIPTION, call: E::call }, state: PhantomData }
     }
 }

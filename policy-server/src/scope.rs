@@ -1,8 +1,10 @@
 //! Routes that share a prefix and a default policy.
 
+use std::marker::PhantomData;
+
 use crate::{
     defaults::{Defaults, policy_methods},
-    route::Route,
+    route::{Entry, Route},
 };
 
 /// A group of routes below one prefix.
@@ -31,21 +33,28 @@ use crate::{
 #[derive(Debug)]
 #[must_use = "a scope does nothing outside of an app"]
 pub struct Scope<S> {
+    pub(crate) group: Group,
+    state: PhantomData<fn(S)>,
+}
+
+/// What a scope is made of, whatever the state of its app.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
     pub(crate) defaults: Defaults,
-    pub(crate) routes: Vec<Route<S>>,
+    pub(crate) routes: Vec<Entry>,
 }
 
 impl<S> Scope<S> {
     /// A scope without routes or policy.
     pub fn new() -> Self {
-        Self { defaults: Defaults::default(), routes: Vec::new() }
+        Self { group: Group::default(), state: PhantomData }
     }
 
-    policy_methods!("routes that have none of their own");
+    policy_methods!(group.defaults, "routes that have none of their own");
 
     /// Adds handlers. A path `/` is the prefix itself.
     pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
-        self.routes.extend(routes);
+        self.group.routes.extend(routes.into_iter().map(|route| route.entry));
         self
     }
 }

@@ -25,15 +25,15 @@ use crate::{
 /// Another server than [`App::serve`](crate::App::serve) tells who holds the other end of a
 /// connection by a [`PeerAddr`] among the extensions of the request.
 #[derive(Debug)]
-pub struct AppService<S> {
-    app: Arc<Assembled<S>>,
+pub struct AppService {
+    app: Arc<Assembled>,
     /// The app inside of its layers, if it has any.
     layered: Option<SharedService>,
 }
 
-impl<S: Send + Sync + 'static> AppService<S> {
+impl AppService {
     pub(crate) fn new(
-        app: Assembled<S>,
+        app: Assembled,
         layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     ) -> Self {
         let app = Arc::new(app);
@@ -49,7 +49,7 @@ impl<S: Send + Sync + 'static> AppService<S> {
         Self { app, layered: Some(layered) }
     }
 
-    pub(crate) fn app(&self) -> &Arc<Assembled<S>> {
+    pub(crate) fn app(&self) -> &Arc<Assembled> {
         &self.app
     }
 
@@ -92,15 +92,14 @@ impl<S: Send + Sync + 'static> AppService<S> {
     }
 }
 
-impl<S> Clone for AppService<S> {
+impl Clone for AppService {
     fn clone(&self) -> Self {
         Self { app: Arc::clone(&self.app), layered: self.layered.clone() }
     }
 }
 
-impl<S, B> Service<http::Request<B>> for AppService<S>
+impl<B> Service<http::Request<B>> for AppService
 where
-    S: Send + Sync + 'static,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = axum_core::response::Response;

@@ -136,7 +136,7 @@ pub(crate) fn is_routed(path: &str) -> bool {
 
 /// The server of a world.
 pub(crate) struct Site {
-    service: AppService<()>,
+    service: AppService,
     calls: Arc<Mutex<Vec<Call>>>,
 }
 

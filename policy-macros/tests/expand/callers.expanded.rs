@@ -43,7 +43,7 @@ const _: () = {
             line: ::core::line!(),
             attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,
@@ -105,7 +105,7 @@ const _: () = {
                 ("post", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,

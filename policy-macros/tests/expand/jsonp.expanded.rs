@@ -44,7 +44,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -102,7 +102,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -168,7 +168,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -53,7 +53,7 @@ const _: () = {
                 ("limit", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -113,7 +113,7 @@ const _: () = {
                 ("limit", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -183,7 +183,7 @@ const _: () = {
                 ("post", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

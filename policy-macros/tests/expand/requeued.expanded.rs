@@ -42,7 +42,7 @@ const _: () = {
                 ("get", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -93,7 +93,7 @@ const _: () = {
                 ("isolation", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -168,7 +168,7 @@ const _: () = {
                 ("isolation", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -223,7 +223,7 @@ const _: () = {
                 ("headers", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call<__PolicyState>) -> __policy::BoxFuture {
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -4,7 +4,7 @@
 mod plan;
 mod rules;
 
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use http::Method;
 use policy_core::{
@@ -22,7 +22,7 @@ use policy_core::{
 #[cfg(feature = "proxy")]
 use crate::proxy::{Gateway, Proxy};
 use crate::{
-    app::App,
+    app::AppParts,
     clock::Random,
     config_file::NamedLists,
     defaults::Defaults,
@@ -33,11 +33,11 @@ use crate::{
     health::{Probe, Readiness},
     mount::{Mount, SharedService},
     proxies::TrustedProxies,
-    route::Route,
+    route::Entry,
     router::{AddError, Router, RouterBuilder},
     rules::Rules,
     scheme::Schemes,
-    scope::Scope,
+    scope::Group,
     serve::Settings,
     source::CorsSource,
     tunnel::{OpenTunnels, Tunnel},
@@ -47,11 +47,12 @@ pub(crate) use plan::Plan;
 use rules::{Callers, Rates, Stated};
 
 /// An app that passed every check.
-pub(crate) struct Assembled<S> {
-    state: S,
+pub(crate) struct Assembled {
+    /// Of the type that all its handlers take.
+    state: Box<dyn Any + Send + Sync>,
     pub(crate) own_origin: OwnOrigin,
     pub(crate) router: Router,
-    routes: Vec<AssembledRoute<S>>,
+    routes: Vec<AssembledRoute>,
     /// What holds for unknown paths: what the app says.
     pub(crate) unknown: Arc<Rules>,
     /// What holds where no route may be looked for: the same, shared with nobody.
@@ -77,7 +78,7 @@ pub(crate) struct AssembledTunnel {
 }
 
 /// One route of an app that passed every check.
-pub(crate) struct AssembledRoute<S> {
+pub(crate) struct AssembledRoute {
     path: Arc<str>,
     /// What its attributes say; nothing for a mounted service.
     pub(crate) description: Option<Description>,
@@ -86,25 +87,25 @@ pub(crate) struct AssembledRoute<S> {
     /// Who said what `rules` has of CORS.
     pub(crate) level: Option<Level>,
     pub(crate) guard: RouteGuard,
-    pub(crate) target: Target<S>,
+    pub(crate) target: Target,
     /// Whether an orchestrator asks for it, by whatever name it has for this server.
     pub(crate) is_probe: bool,
 }
 
 /// What answers for a route.
-pub(crate) enum Target<S> {
-    Handler(fn(Call<S>) -> BoxFuture),
+pub(crate) enum Target {
+    Handler(fn(Call) -> BoxFuture),
     Service(SharedService),
     #[cfg(feature = "proxy")]
     Proxy(Arc<Gateway>),
 }
 
-impl<S> Assembled<S> {
-    pub(crate) fn state(&self) -> &S {
-        &self.state
+impl Assembled {
+    pub(crate) fn state<S: 'static>(&self) -> Option<&S> {
+        self.state.downcast_ref()
     }
 
-    pub(crate) fn route(&self, index: usize) -> Option<&AssembledRoute<S>> {
+    pub(crate) fn route(&self, index: usize) -> Option<&AssembledRoute> {
         self.routes.get(index)
     }
 
@@ -116,7 +117,7 @@ impl<S> Assembled<S> {
         (route.guard.auth != AuthPolicy::Public || may_ask).then_some(&route.guard)
     }
 
-    pub(crate) fn routes(&self) -> &[AssembledRoute<S>] {
+    pub(crate) fn routes(&self) -> &[AssembledRoute] {
         &self.routes
     }
 
@@ -125,7 +126,7 @@ impl<S> Assembled<S> {
     #[cfg(feature = "testing")]
     pub(crate) fn replace_own_code(
         &mut self,
-        handler: fn(Call<S>) -> BoxFuture,
+        handler: fn(Call) -> BoxFuture,
         fallback: &SharedService,
         scheme: impl Fn(&crate::scheme::SharedScheme) -> crate::scheme::SharedScheme,
     ) {
@@ -137,7 +138,7 @@ impl<S> Assembled<S> {
     }
 }
 
-impl<S> AssembledRoute<S> {
+impl AssembledRoute {
     /// The template of the path, prefix included.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.path
@@ -155,7 +156,7 @@ impl<S> AssembledRoute<S> {
     }
 }
 
-impl<S> fmt::Debug for Assembled<S> {
+impl fmt::Debug for Assembled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let paths: Vec<_> = self.routes.iter().map(|route| &*route.path).collect();
         f.debug_struct("Assembled")
@@ -187,7 +188,7 @@ pub(crate) fn violations_of_callers(
 }
 
 /// Checks an app and puts it together.
-pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>, Error> {
+pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
     let known = Known {
@@ -206,7 +207,7 @@ pub(crate) fn assemble<S: Send + Sync + 'static>(app: App<S>) -> Result<Plan<S>,
 
     let mut router = RouterBuilder::default();
     let mut routes = Vec::new();
-    for route in &app.routes {
+    for route in app.routes {
         assembler.handler(route, "", &Stated::default(), &mut router, &mut routes);
     }
     for (prefix, scope) in app.scopes {
@@ -347,13 +348,7 @@ impl Assembler<'_> {
     }
 
     /// Says why a route could not be added.
-    fn conflict<S>(
-        &mut self,
-        place: &str,
-        route: String,
-        error: AddError,
-        routes: &[AssembledRoute<S>],
-    ) {
+    fn conflict(&mut self, place: &str, route: String, error: AddError, routes: &[AssembledRoute]) {
         let other = match error {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
@@ -374,31 +369,30 @@ impl Assembler<'_> {
         self.problems.push(StartProblem::Conflict { place, route, other });
     }
 
-    fn scope<S>(
+    fn scope(
         &mut self,
         prefix: &str,
-        scope: Scope<S>,
+        scope: Group,
         router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute<S>>,
+        routes: &mut Vec<AssembledRoute>,
     ) {
         if !self.is_prefix("scope", prefix) {
             return;
         }
         let stated = self.level(&format!("scope {prefix}"), scope.defaults);
-        for route in &scope.routes {
+        for route in scope.routes {
             self.handler(route, prefix, &stated, router, routes);
         }
     }
 
-    fn handler<S>(
+    fn handler(
         &mut self,
-        route: &Route<S>,
+        Entry { description, call }: Entry,
         prefix: &str,
         scope: &Stated,
         router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute<S>>,
+        routes: &mut Vec<AssembledRoute>,
     ) {
-        let description = route.description;
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
         let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
@@ -450,7 +444,7 @@ impl Assembler<'_> {
                 rules: Arc::clone(&rules),
                 level,
                 guard: guard.clone(),
-                target: Target::Handler(route.call),
+                target: Target::Handler(call),
                 is_probe: false,
             });
         }
@@ -531,12 +525,12 @@ impl Assembler<'_> {
         }
     }
 
-    fn mount<S>(
+    fn mount(
         &mut self,
         mounted: Mounted<'_>,
-        target: Target<S>,
+        target: Target,
         router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute<S>>,
+        routes: &mut Vec<AssembledRoute>,
     ) {
         let Mounted { kind, prefix, methods, defaults } = mounted;
         let place = format!("{kind} {prefix}");
@@ -574,13 +568,13 @@ impl Assembler<'_> {
     }
 
     /// A route that is outside of every policy of the app.
-    fn probe<S>(
+    fn probe(
         &mut self,
         path: String,
         probe: Probe,
         readiness: &Readiness,
         router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute<S>>,
+        routes: &mut Vec<AssembledRoute>,
     ) {
         let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
         let cache = Facet::Set(CachePolicy::no_store().build());

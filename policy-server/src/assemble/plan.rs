@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// An app that passed every check, and has opened nothing yet.
-pub(crate) struct Plan<S> {
-    pub(crate) assembled: Assembled<S>,
+pub(crate) struct Plan {
+    pub(crate) assembled: Assembled,
     pub(super) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     pub(super) sessions: Option<Sessions<session::Settings>>,
     pub(super) tokens: Option<Tokens<tokens::Settings>>,
@@ -26,15 +26,15 @@ pub(crate) struct Plan<S> {
 }
 
 /// An app whose stores are open.
-struct Opened<S> {
-    assembled: Assembled<S>,
+struct Opened {
+    assembled: Assembled,
     layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
     guard: Guard,
 }
 
-impl<S: Send + Sync + 'static> Plan<S> {
+impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
-    pub(crate) fn in_memory(mut self) -> Result<AppService<S>, Error> {
+    pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
         self.sessions = self.sessions.map(Sessions::in_memory);
         // Memory never lets anybody wait; a store of the application's own may.
         let opened = self.open_stores().now_or_never();
@@ -42,7 +42,7 @@ impl<S: Send + Sync + 'static> Plan<S> {
     }
 
     /// Opens the stores, and fetches the keys of other issuers once.
-    pub(crate) async fn open(self) -> Result<AppService<S>, Error> {
+    pub(crate) async fn open(self) -> Result<AppService, Error> {
         let opened = self.open_stores().await?;
         #[cfg(feature = "asym")]
         if let Some(tokens) = &opened.guard.tokens {
@@ -51,7 +51,7 @@ impl<S: Send + Sync + 'static> Plan<S> {
         Ok(opened.begin())
     }
 
-    async fn open_stores(self) -> Result<Opened<S>, Error> {
+    async fn open_stores(self) -> Result<Opened, Error> {
         let Self { assembled, layers, sessions, tokens, random } = self;
         let mut problems = Vec::new();
         let clock = assembled.guard.clock.clone();
@@ -84,9 +84,9 @@ impl<S: Send + Sync + 'static> Plan<S> {
     }
 }
 
-impl<S: Send + Sync + 'static> Opened<S> {
+impl Opened {
     /// Starts what runs beside the requests.
-    fn begin(mut self) -> AppService<S> {
+    fn begin(mut self) -> AppService {
         self.guard.begin_upkeep();
         self.assembled.guard = Arc::new(self.guard);
         AppService::new(self.assembled, self.layers)

@@ -130,9 +130,9 @@ fn visible(character: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use aws_lc_rs::digest::{SHA256, digest};
     use data_encoding::BASE64;
     use http::StatusCode;
+    use sha2::{Digest, Sha256};
 
     use super::*;
     use crate::problem::Problem;
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_policy_of_the_page_names_its_style() {
-        let hash = BASE64.encode(digest(&SHA256, STYLE.as_bytes()).as_ref());
+        let hash = BASE64.encode(&Sha256::digest(STYLE));
         assert!(PAGE_POLICY.contains(&format!("'sha256-{hash}'")), "{hash}");
     }
 

@@ -45,8 +45,8 @@ const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
 const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
 /// Passes a request on, and its answer back.
-pub(crate) fn forward<S>(
-    app: &Assembled<S>,
+pub(crate) fn forward(
+    app: &Assembled,
     gateway: &Arc<Gateway>,
     request: Request<Body>,
     asking: &client::Client,

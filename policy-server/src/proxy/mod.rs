@@ -184,5 +184,5 @@ impl Proxy {
         self
     }
 
-    policy_methods!("its answers");
+    policy_methods!(defaults, "its answers");
 }

@@ -51,10 +51,10 @@ use crate::{
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection to its end; `permit` and `alive` go when it does.
-pub(super) async fn serve_connection<S: Send + Sync + 'static>(
+pub(super) async fn serve_connection(
     stream: TcpStream,
     address: SocketAddr,
-    serving: Serving<S>,
+    serving: Serving,
     permit: OwnedSemaphorePermit,
 ) {
     let Serving { service, role, shutdown, alive } = serving;
@@ -164,19 +164,14 @@ trait Graceful: Future<Output = hyper::Result<()>> {
     fn end(self: Pin<&mut Self>);
 }
 
-impl<S> Graceful for http1::UpgradeableConnection<TokioIo<Watched>, ConnectionService<S>>
-where
-    S: Send + Sync + 'static,
-{
+impl Graceful for http1::UpgradeableConnection<TokioIo<Watched>, ConnectionService> {
     fn end(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
-impl<S> Graceful
-    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService<S>, StreamExecutor>>
-where
-    S: Send + Sync + 'static,
+impl Graceful
+    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService, StreamExecutor>>
 {
     fn end(self: Pin<&mut Self>) {
         self.connection().graceful_shutdown();
@@ -293,15 +288,15 @@ impl Timer {
 }
 
 /// The app, as one connection calls it.
-struct ConnectionService<S> {
-    app: AppService<S>,
+struct ConnectionService {
+    app: AppService,
     role: Arc<Role>,
     peer: Peer,
     activity: Arc<Activity>,
     shutdown: Shutdown,
 }
 
-impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<S> {
+impl Service<Request<Incoming>> for ConnectionService {
     type Response = Response<OpenBody>;
     type Error = Infallible;
     type Future = OpenResponse;
@@ -327,7 +322,7 @@ impl<S: Send + Sync + 'static> Service<Request<Incoming>> for ConnectionService<
     }
 }
 
-impl<S> ConnectionService<S> {
+impl ConnectionService {
     /// The stream of HTTP/2 that a request becomes if its answer says so.
     fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
         let opened = Opened::new(self.activity.begin_request());

@@ -148,9 +148,9 @@ fn socket(address: SocketAddr, settings: &Settings) -> io::Result<std::net::TcpL
 
 /// Serves what connects, never more at once than allowed: the others wait in the kernel's
 /// queue.
-pub(super) async fn accept<S: Send + Sync + 'static>(
+pub(super) async fn accept(
     socket: std::net::TcpListener,
-    serving: Serving<S>,
+    serving: Serving,
     connections: Arc<Semaphore>,
 ) {
     let listener = match TcpListener::from_std(socket) {

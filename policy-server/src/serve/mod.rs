@@ -48,8 +48,8 @@ use start::Listeners;
 use threads::Cores;
 
 /// An app that listens: made by [`App::bind`](crate::App::bind).
-pub struct Server<S> {
-    service: AppService<S>,
+pub struct Server {
+    service: AppService,
     address: SocketAddr,
     listeners: Listeners,
     /// The listener of HTTP/3, beside the app's.
@@ -61,7 +61,7 @@ pub struct Server<S> {
     notices: Vec<String>,
 }
 
-impl<S: Send + Sync + 'static> Server<S> {
+impl Server {
     /// The address, with the port that was chosen for port 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -175,15 +175,15 @@ impl<S: Send + Sync + 'static> Server<S> {
     }
 }
 
-impl<S> fmt::Debug for Server<S> {
+impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
 /// What every connection has of its server.
-struct Serving<S> {
-    service: AppService<S>,
+struct Serving {
+    service: AppService,
     /// That of its listener.
     role: Arc<Role>,
     shutdown: Shutdown,
@@ -191,7 +191,7 @@ struct Serving<S> {
     alive: mpsc::Sender<()>,
 }
 
-impl<S> Clone for Serving<S> {
+impl Clone for Serving {
     fn clone(&self) -> Self {
         let Self { service, role, shutdown, alive } = self;
         Self {

@@ -18,16 +18,16 @@ use super::{
     tls::{Certificates, Tls},
 };
 use crate::{
-    app::App,
+    app::AppParts,
     assemble::assemble,
     error::{Error, StartProblem},
     proxies::Proxies,
 };
 
-impl<S: Send + Sync + 'static> Server<S> {
+impl Server {
     /// Checks the app, reads certificates and listens: all problems of that are said at once.
     /// Stores are opened when there is none, since that leaves traces.
-    pub(crate) async fn bind(app: App<S>, address: &str) -> Result<Self, Error> {
+    pub(crate) async fn bind(app: AppParts, address: &str) -> Result<Self, Error> {
         let mut start = Start::of(&app);
         #[cfg(feature = "tls")]
         let mut app = app;
@@ -86,7 +86,7 @@ struct Start {
 pub(super) type Listeners = Vec<(Listener, Role)>;
 
 impl Start {
-    fn of<S>(app: &App<S>) -> Self {
+    fn of(app: &AppParts) -> Self {
         // A wrong one is complained about where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
         Self {

@@ -27,7 +27,7 @@ impl Question {
     }
 
     /// Answers the question that a request brings with it, if it brings one.
-    pub(crate) fn resolve<S, B>(app: &Assembled<S>, request: &Request<B>) {
+    pub(crate) fn resolve<B>(app: &Assembled, request: &Request<B>) {
         if let Some(Self(answer)) = request.extensions().get() {
             // An app inside of another one is asked too: the outer one has answered.
             let _ = answer.set(Decider::of(app, request));
@@ -45,7 +45,7 @@ pub(super) struct Decider {
 }
 
 impl Decider {
-    fn of<S, B>(app: &Assembled<S>, request: &Request<B>) -> Self {
+    fn of<B>(app: &Assembled, request: &Request<B>) -> Self {
         let head = Head::read(request);
         let preflight = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);
         let asked = preflight.and_then(|method| Method::from_bytes(method.as_bytes()).ok());
@@ -88,7 +88,7 @@ fn hosts(own: &OwnOrigin) -> String {
     }
 }
 
-fn about<S>(method: &Method, route: &AssembledRoute<S>) -> String {
+fn about(method: &Method, route: &AssembledRoute) -> String {
     let path = route.path();
     let name = match &route.description {
         None => "a mounted service".to_owned(),

@@ -60,9 +60,9 @@ use crate::AppService;
 ///
 /// If the app has no route.
 #[track_caller]
-pub fn any_request_for<S: Send + Sync + 'static>(
-    app: &AppService<S>,
-) -> impl Strategy<Value = http::Request<Bytes>> + Clone + use<S> {
+pub fn any_request_for(
+    app: &AppService,
+) -> impl Strategy<Value = http::Request<Bytes>> + Clone + use<> {
     let host = app.authority().unwrap_or("localhost").to_owned();
     let routes = app.app().routes().iter().map(|route| Target {
         path: route.path().as_ref().to_owned(),

@@ -34,7 +34,7 @@ thread_local! {
 
 /// A running server, and its clock.
 pub(crate) struct House {
-    service: AppService<()>,
+    service: AppService,
     pub(crate) clock: Clock,
 }
 

@@ -92,7 +92,7 @@ fn drawn() -> impl FnMut(&mut [u8]) + Send {
 
 /// An app at work, and its clock.
 pub(crate) struct Site {
-    service: AppService<()>,
+    service: AppService,
     /// Its own, with which everything ends that the app has begun.
     runtime: Runtime,
     pub(crate) clock: Clock,

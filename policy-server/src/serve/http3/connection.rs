@@ -44,9 +44,9 @@ impl Drop for Handshake {
 }
 
 /// Serves one connection to its end; `permit` goes when it does.
-pub(super) async fn serve<S: Send + Sync + 'static>(
+pub(super) async fn serve(
     incoming: quinn::Incoming,
-    serving: Serving<S>,
+    serving: Serving,
     handshake: Handshake,
     _permit: OwnedSemaphorePermit,
 ) {

@@ -37,15 +37,15 @@ use crate::serve::{
 };
 
 /// What all requests of a connection have of it.
-pub(super) struct Common<S> {
-    pub(super) serving: Serving<S>,
+pub(super) struct Common {
+    pub(super) serving: Serving,
     pub(super) quic: quinn::Connection,
     pub(super) activity: Arc<Activity>,
     /// How many more requests the client gave up than it let be answered.
     pub(super) given_up: AtomicI32,
 }
 
-impl<S: Send + Sync + 'static> Common<S> {
+impl Common {
     /// Reads a request, and answers it unless the client gives it up.
     pub(super) async fn exchange(
         self: Arc<Self>,

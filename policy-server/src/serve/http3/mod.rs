@@ -93,11 +93,7 @@ impl Http3 {
 
     /// Accepts connections, never more at once than allowed: there is no queue of the kernel's for
     /// the others, so they are refused.
-    pub(super) async fn accept<S: Send + Sync + 'static>(
-        self,
-        connections: Arc<Semaphore>,
-        serving: Serving<S>,
-    ) {
+    pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
         let handshakes = Arc::new(AtomicUsize::new(0));
         while let Some(incoming) = self.endpoint.accept().await {
             let is_busy = handshakes.load(Relaxed) >= UNVALIDATED_HANDSHAKES;

@@ -336,7 +336,7 @@ mod tests {
             .public_origin("https://api.shop.example")
             .sessions(Sessions::memory())
             .routes(routes![orders, order, prices]);
-        let (declared, service) = prepared(app);
+        let (declared, service) = prepared(app.parts);
         let paths = Path::all(&declared);
         let own = Survey::new(&declared, &service).unwrap();
         let mut survey = Survey::new(&declared, &service).unwrap();

@@ -11,7 +11,9 @@ use policy_core::{
     route::{Facet, RoutePolicy},
 };
 
-use crate::{App, CorsSource, config_file::NamedLists, defaults::Defaults, handler::Description};
+use crate::{
+    CorsSource, app::AppParts, config_file::NamedLists, defaults::Defaults, handler::Description,
+};
 
 /// The own origin of an app that states none: that of the development profile.
 const DEVELOPMENT: &str = "http://localhost";
@@ -64,7 +66,7 @@ pub(super) struct Sharing {
 
 impl Declared {
     /// Reads an app that has not been put together yet.
-    pub(super) fn read<S>(app: &App<S>) -> Self {
+    pub(super) fn read(app: &AppParts) -> Self {
         let reader = Reader::of(app);
         let mut routes = Vec::new();
         for route in &app.routes {
@@ -100,7 +102,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn of<S>(app: &'a App<S>) -> Self {
+    fn of(app: &'a AppParts) -> Self {
         // What is wrong with a list, the start says.
         let named =
             NamedLists::read(app.origins.clone(), app.config_file.as_deref(), &mut Vec::new());

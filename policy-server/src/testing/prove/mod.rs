@@ -28,7 +28,7 @@ pub use exchange::Exchange;
 pub use laws::Law;
 pub use probe::Conduct;
 
-use crate::{App, AppService, clock::Clock, defaults::Defaults, error::Error};
+use crate::{App, AppService, app::AppParts, clock::Clock, defaults::Defaults, error::Error};
 use atoms::Path;
 use declared::Declared;
 use survey::Survey;
@@ -57,7 +57,12 @@ pub struct Proof {
 /// If the app does not start.
 #[doc(hidden)]
 #[track_caller]
-pub fn prove<S: Send + Sync + 'static>(app: App<S>) -> Proof {
+pub fn prove<S>(app: App<S>) -> Proof {
+    prove_parts(app.parts)
+}
+
+#[track_caller]
+fn prove_parts(app: AppParts) -> Proof {
     let began = Instant::now();
     let (declared, service) = prepared(app);
     let (paths, kinds, tallies) = survey_all(&declared, &service);
@@ -177,8 +182,8 @@ impl Proof {
 /// If the law does, and if the app does not start.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "a test says so what it saw")]
-pub fn every_exchange<S: Send + Sync + 'static>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
-    let (declared, service) = prepared(app);
+pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
+    let (declared, service) = prepared(app.parts);
     let paths = Path::all(&declared);
     let Some(mut survey) = Survey::new(&declared, &service) else { return };
     for (place, path) in paths.iter().enumerate() {
@@ -194,7 +199,7 @@ pub fn every_exchange<S: Send + Sync + 'static>(app: App<S>, mut law: impl FnMut
 /// What an app says, and the app with nothing of its own in it.
 #[track_caller]
 #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-fn prepared<S: Send + Sync + 'static>(app: App<S>) -> (Declared, AppService<S>) {
+fn prepared(app: AppParts) -> (Declared, AppService) {
     let app = without_rates(app);
     let declared = Declared::read(&app);
     match probed(app) {
@@ -203,7 +208,7 @@ fn prepared<S: Send + Sync + 'static>(app: App<S>) -> (Declared, AppService<S>) 
     }
 }
 
-fn probed<S: Send + Sync + 'static>(mut app: App<S>) -> Result<AppService<S>, Error> {
+fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
     app.sessions = app.sessions.map(crate::Sessions::forgetful);
     app.tokens = app.tokens.map(crate::Tokens::forgetful);
@@ -213,7 +218,7 @@ fn probed<S: Send + Sync + 'static>(mut app: App<S>) -> Result<AppService<S>, Er
 }
 
 /// Nobody asks as often as a proof.
-fn without_rates<S>(mut app: App<S>) -> App<S> {
+fn without_rates(mut app: AppParts) -> AppParts {
     let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
     no_rate(&mut app.defaults);
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
@@ -227,10 +232,7 @@ fn without_rates<S>(mut app: App<S>) -> App<S> {
 
 /// Goes through all paths of an app, some at a time: how many paths there are, of how many kinds,
 /// and what became of the laws.
-fn survey_all<S: Send + Sync + 'static>(
-    declared: &Declared,
-    service: &AppService<S>,
-) -> (usize, usize, Tallies) {
+fn survey_all(declared: &Declared, service: &AppService) -> (usize, usize, Tallies) {
     let paths = Path::all(declared);
     let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
     let mut found: Vec<(usize, Tallies)> = thread::scope(|scope| {
@@ -256,11 +258,7 @@ fn survey_all<S: Send + Sync + 'static>(
     (paths.iter().map(|path| path.alike).sum(), paths.len(), tallies)
 }
 
-fn survey_one<'a, S: Send + Sync + 'static>(
-    survey: &mut Survey<'a, S>,
-    place: usize,
-    path: &Path<'a>,
-) -> Tallies {
+fn survey_one<'a>(survey: &mut Survey<'a>, place: usize, path: &Path<'a>) -> Tallies {
     let mut tallies = Tallies::new(&survey.declared.own);
     let mut at = survey.at(place, path);
     laws::judge_path(&mut at, &mut tallies);

@@ -72,7 +72,7 @@ pub(super) fn ran() -> Option<Ran> {
 }
 
 /// In place of a handler or of a mounted service.
-pub(super) fn handler<S: Send + Sync + 'static>(mut call: Call<S>) -> BoxFuture {
+pub(super) fn handler(mut call: Call) -> BoxFuture {
     let orders = PROBE.with_borrow(|probe| probe.0.clone());
     let Some(orders) = orders else { return Box::pin(async { ().into_response() }) };
     let auth = call.auth.clone();

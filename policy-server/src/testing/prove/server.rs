@@ -38,15 +38,15 @@ impl Reply {
 }
 
 /// An app that answers, in one thread.
-pub(super) struct Server<S> {
-    service: AppService<S>,
+pub(super) struct Server {
+    service: AppService,
     host: HeaderValue,
     runtime: Runtime,
 }
 
-impl<S: Send + Sync + 'static> Server<S> {
+impl Server {
     /// Nothing if there is no runtime to be had, or `own` is no origin.
-    pub(super) fn new(service: &AppService<S>, own: &str) -> Option<Self> {
+    pub(super) fn new(service: &AppService, own: &str) -> Option<Self> {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let (_, host) = own.split_once("://")?;
         let host = HeaderValue::from_str(host).ok()?;

@@ -28,9 +28,9 @@ const ENDS: [Conduct; 4] =
     [Conduct::Fails(404), Conduct::Fails(303), Conduct::Fails(500), Conduct::Panics];
 
 /// One app, and all that asks it.
-pub(super) struct Survey<'a, S> {
+pub(super) struct Survey<'a> {
     pub(super) declared: &'a Declared,
-    pub(super) server: Server<S>,
+    pub(super) server: Server,
     browsing: Browsing,
     /// The name of the cookie of the sessions.
     pub(super) cookie: String,
@@ -38,8 +38,8 @@ pub(super) struct Survey<'a, S> {
 }
 
 /// One path of it, with its answers so far.
-pub(super) struct At<'a, 's, S> {
-    pub(super) survey: &'s mut Survey<'a, S>,
+pub(super) struct At<'a, 's> {
+    pub(super) survey: &'s mut Survey<'a>,
     pub(super) path: &'s Path<'a>,
     pub(super) pages: Vec<Stance>,
     pub(super) callers: Vec<Caller>,
@@ -48,8 +48,8 @@ pub(super) struct At<'a, 's, S> {
     answers: HashMap<u64, Rc<Reply>>,
 }
 
-impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
-    pub(super) fn new(declared: &'a Declared, service: &AppService<S>) -> Option<Self> {
+impl<'a> Survey<'a> {
+    pub(super) fn new(declared: &'a Declared, service: &AppService) -> Option<Self> {
         let server = Server::new(service, &declared.own)?;
         let sessions = server.guard().sessions.clone();
         let line = sessions.as_ref().and_then(|sessions| {
@@ -80,7 +80,7 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
     }
 
     /// At the path at this place.
-    pub(super) fn at<'s>(&'s mut self, place: usize, path: &'s Path<'a>) -> At<'a, 's, S> {
+    pub(super) fn at<'s>(&'s mut self, place: usize, path: &'s Path<'a>) -> At<'a, 's> {
         let mut mint = Mint::new(self.server.guard(), place as u64);
         let callers = self.server.wait(mint.callers(&path.routes));
         let pages = path.pages(self.declared);
@@ -88,7 +88,7 @@ impl<'a, S: Send + Sync + 'static> Survey<'a, S> {
     }
 }
 
-impl<S: Send + Sync + 'static> At<'_, '_, S> {
+impl At<'_, '_> {
     /// Shows everything that a page may load here, from the simple to the odd.
     pub(super) fn exchanges(&mut self, mut visit: impl FnMut(&Exchange<'_>)) {
         let (pages, callers) = (self.pages.clone(), self.callers.clone());

@@ -23,7 +23,7 @@ type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
 
 /// A stored answer is given only to requests that are alike in every field of its `Vary`; so those
 /// get the same from the app (RFC 9111 4.1).
-pub(super) fn vary<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     if at.path.served("GET").is_none() && !at.path.routes.is_empty() {
         return;
     }

@@ -39,7 +39,7 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Whoever is refused learns from the fields of the answer nothing but that.
-pub(super) fn uniform<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn uniform(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
     let callers = at.callers.clone();
     let refused = |standing: &Standing| !matches!(standing, Standing::Known(_));

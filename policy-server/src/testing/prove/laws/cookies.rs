@@ -25,7 +25,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// A login sets one cookie, that no script sees and that goes to no other host, in an answer that
 /// no cache keeps; and a browser takes it.
-pub(super) fn of_logins<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn of_logins(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = at.callers.first().cloned() else { return };
     for route in at.path.routes.clone().into_iter().filter(|route| route.takes_session) {

@@ -185,7 +185,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
 }
 
 /// Puts every law about the answers of one path to the test.
-pub(super) fn judge_path<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn judge_path(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     preflights::pure(at, tallies);
     origins::odd(at, tallies);
     caching::vary(at, tallies);

@@ -40,7 +40,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Nothing that is only like a granted origin is taken for it, and no field but `Origin` counts.
-pub(super) fn odd<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn odd(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let Some(route) = at.path.routes.first() else { return };
     let method = route.method.clone();
     let (is_for_all, named) = match at.path.sharing(method.as_str()) {
@@ -96,7 +96,7 @@ pub(super) fn odd<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mu
     }
 }
 
-fn plain<S: Send + Sync + 'static>(at: &At<'_, '_, S>, method: &Method) -> Asked {
+fn plain(at: &At<'_, '_>, method: &Method) -> Asked {
     let mut asked = preflight(at, "", "GET");
     asked.headers.clear();
     Asked { method: method.clone(), ..asked }

@@ -34,7 +34,7 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
 
 /// The answer to a preflight stays the same with cookies, tokens and lists of fields; nothing of
 /// the app runs for it, and it sets no cookie.
-pub(super) fn pure<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &mut Tallies) {
+pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let pages: Vec<_> = at.pages.iter().filter(|page| page.stands_for_others).cloned().collect();
     let credentials = at.credentials();
     for page in &pages {
@@ -79,11 +79,7 @@ pub(super) fn pure<S: Send + Sync + 'static>(at: &mut At<'_, '_, S>, tallies: &m
 }
 
 /// A preflight that names no field.
-pub(super) fn preflight<S: Send + Sync + 'static>(
-    at: &At<'_, '_, S>,
-    origin: &str,
-    method: &str,
-) -> Asked {
+pub(super) fn preflight(at: &At<'_, '_>, origin: &str, method: &str) -> Asked {
     let mut headers = HeaderMap::new();
     for (name, text) in [(header::ORIGIN, origin), (header::ACCESS_CONTROL_REQUEST_METHOD, method)]
     {

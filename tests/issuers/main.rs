@@ -100,7 +100,7 @@ impl Caller {
     }
 
     /// Of an app in the development profile that was opened as for serving.
-    fn of(service: AppService<()>) -> Self {
+    fn of(service: AppService) -> Self {
         Self(policy_server::TestClient::new(service, "localhost"))
     }
 

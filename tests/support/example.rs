@@ -1,0 +1,107 @@
+//! An example as its reader starts it: `cargo run --example NAME`.
+#![allow(dead_code, reason = "every test uses a part of it")]
+#![allow(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+
+use std::{
+    env,
+    io::{self, BufRead, BufReader, Read, copy, sink},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long an example may take to end.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A running example. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Example {
+    process: Child,
+    /// What it printed, by the words before it.
+    printed: Vec<(&'static str, String)>,
+}
+
+impl Example {
+    /// The command that starts it.
+    pub(crate) fn command(name: &str) -> Command {
+        // Where all tests run, all examples were built with them, just now.
+        let mut command = if env::var_os("POLICY_TESTS").is_some_and(|which| which == "all") {
+            let test = env::current_exe().expect("the path of this test");
+            let profile = test.ancestors().nth(2).expect("the folder of all that was built");
+            Command::new(profile.join("examples").join(name))
+        } else {
+            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo.args(["run", "--quiet", "--example", name]);
+            cargo
+        };
+        command
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts it and reads the addresses, which it prints behind these words once it listens.
+    pub(crate) fn start(command: &mut Command, words: &[&'static str]) -> io::Result<Self> {
+        // From here on the process is ended whatever happens.
+        let mut example = Self { process: command.spawn()?, printed: Vec::new() };
+        let (stdout, stderr) = (example.process.stdout.take(), example.process.stderr.take());
+        let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
+            return Err(io::Error::other("no output"));
+        };
+        let mut lines = BufReader::new(stdout).lines();
+        while example.printed.len() < words.len() {
+            let Some(line) = lines.next().transpose()? else {
+                let mut errors = String::from("the example ended at once: ");
+                stderr.read_to_string(&mut errors)?;
+                return Err(io::Error::other(errors));
+            };
+            if let Some((word, address)) = line.split_once(": ")
+                && let Some(word) = words.iter().find(|known| **known == word)
+            {
+                example.printed.push((word, address.trim().to_owned()));
+            }
+        }
+        // Read on, or the example would wait for somebody to do so.
+        thread::spawn(move || lines.for_each(drop));
+        thread::spawn(move || copy(&mut stderr, &mut sink()));
+        Ok(example)
+    }
+
+    /// The address that it printed behind a word: an origin.
+    pub(crate) fn printed(&self, word: &str) -> &str {
+        let found = self.printed.iter().find(|(known, _)| *known == word);
+        found.map_or_else(|| panic!("it printed no `{word}`"), |(_, address)| address)
+    }
+
+    /// Where it listens, which it printed behind a word.
+    pub(crate) fn address(&self, word: &str) -> SocketAddr {
+        let port = self.printed(word).rsplit(':').next().and_then(|port| port.parse().ok());
+        SocketAddr::from(([127, 0, 0, 1], port.unwrap_or_default()))
+    }
+
+    /// Asks it to end, as a supervisor does, and waits until it did.
+    pub(crate) fn stop(mut self) -> io::Result<()> {
+        // Cargo replaces itself by the example, so the process is the example.
+        let process = self.process.id().to_string();
+        Command::new("kill").args(["-TERM", &process]).status()?;
+        let until = Instant::now() + LIMIT;
+        while Instant::now() < until {
+            match self.process.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(io::Error::other(format!("ended with {status}"))),
+                None => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        Err(io::Error::other(format!("still there after {} s", LIMIT.as_secs())))
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _gone = self.process.kill();
+        let _reaped = self.process.wait();
+    }
+}

@@ -1,0 +1,71 @@
+//! A page in Chromium over HTTP/2, and WebSockets as streams of its connection (RFC 8441).
+
+use ::http::Version;
+use axum::extract::{WebSocketUpgrade, ws::Message};
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{
+    webdriver::{Browser, Failure},
+    *,
+};
+
+#[get("/page")]
+#[auth(public)]
+async fn page() -> ([(&'static str, &'static str); 1], &'static str) {
+    ([("content-type", "text/html; charset=utf-8")], "<!DOCTYPE html><title>A page</title>")
+}
+
+/// Says over which version of HTTP it was opened, and then what it hears.
+#[get("/socket")]
+#[auth(public)]
+async fn socket(version: Version, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async move |mut socket| {
+        // The page may be gone.
+        let _ = socket.send(Message::Text(format!("{version:?}").into())).await;
+        while let Some(Ok(message)) = socket.recv().await {
+            if let Message::Text(_) = message {
+                let _ = socket.send(message).await;
+            }
+        }
+    })
+}
+
+/// What two sockets say at once.
+const VISIT: &str = "
+    const heard = words => new Promise(resolve => {
+        const socket = new WebSocket(location.origin.replace('https:', 'wss:') + '/socket');
+        const messages = [];
+        socket.onmessage = message => {
+            messages.push(message.data);
+            if (messages.length === 1) socket.send(words);
+            else { socket.close(); resolve(messages); }
+        };
+        socket.onerror = () => resolve('refused');
+    });
+    return {
+        page: performance.getEntriesByType('navigation')[0].nextHopProtocol,
+        sockets: await Promise.all([heard('one'), heard('x'.repeat(100000))]),
+    };";
+
+fn visit(server: SocketAddr, authority: &Authority) -> Result<Value, Failure> {
+    let hash = BASE64.encode(&Sha256::digest(authority.public_key()));
+    let trust = format!("--ignore-certificate-errors-spki-list={hash}");
+    let browser = Browser::with(&[trust], &json!({}))?;
+    browser.goto(&format!("https://localhost:{}/page", server.port()))?;
+    browser.run(VISIT, &Value::Null)
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+async fn chromium_opens_websockets_as_streams_of_http2() -> Result<(), Failure> {
+    let (tls, authority) = identity("browser");
+    let server = Secure::start(app().routes(routes![page, socket]).tls(tls)).await;
+    let address = server.address;
+    // The server runs on this thread.
+    let visited = tokio::task::spawn_blocking(move || visit(address, &authority)).await??;
+    let sockets = [["HTTP/2.0", "one"], ["HTTP/2.0", &*"x".repeat(100_000)]];
+    assert_eq!(visited, json!({ "page": "h2", "sockets": sockets }));
+    Ok(())
+}
