@@ -2,7 +2,10 @@
 
 use std::time::SystemTime;
 
+use policy_server::Tunnel;
+
 use super::*;
+use client::{exchange, head};
 
 #[tokio::test]
 async fn an_answer_has_what_one_over_http1_has() {
@@ -27,6 +30,22 @@ async fn an_answer_has_what_one_over_http1_has() {
     assert_eq!((refused.status(), refused.header("allow")), (405, Some("GET, HEAD, OPTIONS")));
     let foreign = http::Request::get("https://evil.example/hello").body(()).unwrap();
     assert_eq!(session.answer(foreign, "").await.status(), 421);
+}
+
+/// A tunnel is a connection that becomes something else, which a stream of QUIC does not here.
+#[tokio::test]
+async fn tunnels_are_not_opened() {
+    let target = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let authority = target.local_addr().unwrap().to_string();
+    let tunnel = Tunnel::to([&authority]).public().private(["127.0.0.0/8"]);
+    let server = Server::start(app().tunnel(tunnel)).await;
+    let quic = server.raw().await;
+    let connect = head(&[(":method", "CONNECT"), (":authority", &authority)]);
+    let answer = exchange(&quic, &connect).await.unwrap();
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains(r#""status":501,"code":"route.protocol-unknown""#), "{text}");
+    let connected = tokio::time::timeout(Duration::from_millis(100), target.accept()).await;
+    assert!(connected.is_err(), "nobody was connected");
 }
 
 #[tokio::test]

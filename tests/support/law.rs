@@ -9,7 +9,7 @@ use proptest::{
 };
 
 /// Cases of each law, unless `PROPTEST_CASES` says another number.
-const CASES: u32 = 2000;
+const CASES: u32 = 1000;
 
 /// Whether a case is one that the law says something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
