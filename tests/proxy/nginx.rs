@@ -31,7 +31,7 @@ impl Nginx {
             TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
         let at = folder.display();
         let config = format!(
-            "daemon off; pid {at}/pid; error_log stderr error; worker_processes 1;
+            "daemon off; master_process off; pid {at}/pid; error_log stderr error; worker_processes 1;
              events {{ worker_connections 64; }}
              http {{
                  access_log off;

@@ -3,8 +3,10 @@
 use std::{
     env,
     io::{BufRead, BufReader, Read},
+    mem,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
 };
@@ -51,21 +53,42 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
     let text = shown(command);
     println!("$ {text}");
     let mut child = start(command.stdout(Stdio::piped()), &text)?;
+    let (sender, lines) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
-        let mut reader = BufReader::new(stdout);
-        let mut bytes = Vec::new();
-        // Lines are bytes: a test may print what is no UTF-8.
-        while reader.read_until(b'\n', &mut bytes).is_ok_and(|len| len > 0) {
-            let text = String::from_utf8_lossy(&bytes);
-            print!("{text}");
-            line(text.trim_end());
-            bytes.clear();
+        thread::spawn(move || send_lines(stdout, &sender));
+    }
+    loop {
+        match lines.recv_timeout(Duration::from_millis(500)) {
+            Ok(bytes) => {
+                // Lines are bytes: a test may print what is no UTF-8.
+                let text = String::from_utf8_lossy(&bytes);
+                print!("{text}");
+                line(text.trim_end());
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            // What it has left behind may hold its output for ever.
+            Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {
+                println!("something that `{text}` started is still running");
+                break;
+            }
+            Err(RecvTimeoutError::Timeout) => (),
         }
     }
     match child.wait() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(Failure::new(format!("`{text}` ended with {status}"))),
         Err(error) => Err(Failure::new(format!("cannot wait for `{text}`: {error}"))),
+    }
+}
+
+/// Sends line by line, for as long as there are any and somebody listens.
+fn send_lines(output: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
+    let mut reader = BufReader::new(output);
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).is_ok_and(|len| len > 0) {
+        if lines.send(mem::take(&mut bytes)).is_err() {
+            return;
+        }
     }
 }
 
@@ -126,19 +149,19 @@ fn drained(stream: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Waits for the leader of a group, and ends what is left of the group.
 fn wait(child: &mut Child, until: Instant) -> Option<bool> {
-    loop {
+    let success = loop {
         match child.try_wait() {
-            Ok(Some(status)) => return Some(status.success()),
+            Ok(Some(status)) => break Some(status.success()),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
-            Ok(None) | Err(_) => {
-                let group = format!("-{}", child.id());
-                answers(Command::new("kill").args(["-KILL", "--", &group]));
-                let _ended = child.wait();
-                return None;
-            }
+            Ok(None) | Err(_) => break None,
         }
-    }
+    };
+    let group = format!("-{}", child.id());
+    answers(Command::new("kill").args(["-KILL", "--", &group]));
+    let _ended = child.wait();
+    success
 }
 
 #[cfg(test)]
@@ -159,6 +182,19 @@ mod tests {
         assert_eq!(captured.success, None);
         assert_eq!(captured.output, "begun\n");
         assert!(captured.took < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_a_command_leaves_behind_is_not_waited_for() {
+        let began = Instant::now();
+        let mut lines = Vec::new();
+        let mut leaves = program("sh", &["-c", "sleep 60 & echo left; exit 3"]);
+        let failure = stream(&mut leaves, |line| lines.push(line.to_owned())).unwrap_err();
+        assert!(failure.to_string().ends_with("exit status: 3"), "{failure}");
+        assert_eq!(lines, ["left"]);
+        let captured = capture(&mut leaves, Duration::from_secs(60)).unwrap();
+        assert_eq!((captured.success, &*captured.output), (Some(false), "left\n"));
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
