@@ -358,9 +358,7 @@ impl<S> App<S> {
         self.parts.settings = settings;
         self
     }
-}
 
-impl<S> App<S> {
     /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
     /// tokens are kept in memory, wherever the app says that they are kept: this is for looking
     /// at an app. [`open`](Self::open) is for serving, [`into_service`](Self::into_service) for
