@@ -117,7 +117,7 @@ async fn no_request_is_lost_and_nothing_grows() {
         let begun = Instant::now();
         sleep(term / 4).await;
         let warm = server.memory();
-        for part in 2..=3 {
+        for part in 2..=4 {
             authority.issue(&["localhost"]).write(&folder);
             let address = upstream.address.to_string();
             tally.upstream_is(false);
