@@ -24,7 +24,7 @@ use crate::{
 ///
 /// Another server than [`App::serve`](crate::App::serve) tells who holds the other end of a
 /// connection by a [`PeerAddr`] among the extensions of the request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AppService {
     app: Arc<Assembled>,
     /// The app inside of its layers, if it has any.
@@ -89,12 +89,6 @@ impl AppService {
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }
         }
-    }
-}
-
-impl Clone for AppService {
-    fn clone(&self) -> Self {
-        Self { app: Arc::clone(&self.app), layered: self.layered.clone() }
     }
 }
 

@@ -7,10 +7,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use data_encoding::BASE64;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, PublicKeyData,
 };
+use sha2::{Digest, Sha256};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -35,9 +37,9 @@ impl Authority {
         self.0.pem()
     }
 
-    /// Its public key with the algorithm (RFC 5280 4.1.2.7).
-    pub(crate) fn public_key(&self) -> Vec<u8> {
-        self.0.key().subject_public_key_info()
+    /// The hash of its public key (RFC 5280 4.1.2.7), by which Chromium can be told to trust it.
+    pub(crate) fn key_hash(&self) -> String {
+        BASE64.encode(&Sha256::digest(self.0.key().subject_public_key_info()))
     }
 
     pub(crate) fn issue(&self, names: &[&str]) -> Issued {

@@ -26,7 +26,8 @@ impl Example {
     /// The command that starts it.
     pub(crate) fn command(name: &str) -> Command {
         // Where all tests run, all examples were built with them, just now.
-        let mut command = if env::var_os("POLICY_TESTS").is_some_and(|which| which == "all") {
+        let is_built = env::var_os("POLICY_EXAMPLES").is_some_and(|what| what == "built");
+        let mut command = if is_built {
             let test = env::current_exe().expect("the path of this test");
             let profile = test.ancestors().nth(2).expect("the folder of all that was built");
             Command::new(profile.join("examples").join(name))

@@ -9,8 +9,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use data_encoding::BASE64;
-use sha2::{Digest, Sha256};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
@@ -92,7 +90,7 @@ pub(crate) fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((config, BASE64.encode(&Sha256::digest(authority.public_key()))))
+    Ok((config, authority.key_hash()))
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, servers: Servers) {

@@ -2,9 +2,7 @@
 
 use ::http::Version;
 use axum::extract::{WebSocketUpgrade, ws::Message};
-use data_encoding::BASE64;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::{
     webdriver::{Browser, Failure},
@@ -50,8 +48,7 @@ const VISIT: &str = "
     };";
 
 fn visit(server: SocketAddr, authority: &Authority) -> Result<Value, Failure> {
-    let hash = BASE64.encode(&Sha256::digest(authority.public_key()));
-    let trust = format!("--ignore-certificate-errors-spki-list={hash}");
+    let trust = format!("--ignore-certificate-errors-spki-list={}", authority.key_hash());
     let browser = Browser::with(&[trust], &json!({}))?;
     browser.goto(&format!("https://localhost:{}/page", server.port()))?;
     browser.run(VISIT, &Value::Null)

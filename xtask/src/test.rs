@@ -51,9 +51,9 @@ fn steps(run: &mut Run) -> Outcome {
     run.commands("lints", lints())?;
     run.commands(
         "tests",
-        [everything(with_features(&["test", "--workspace", "--no-fail-fast"], &[]))],
+        [with_built_examples(with_features(&["test", "--workspace", "--no-fail-fast"], &[]))],
     )?;
-    run.commands("tests that need programs", [everything(with_programs())])?;
+    run.commands("tests that need programs", [with_built_examples(with_programs())])?;
     run.commands("documentation", [documentation()])?;
     run.step("seeded faults, a short selection", |totals| {
         let verdicts = faults::run(faults::Selection::Short)?;
@@ -89,9 +89,9 @@ fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
     cargo(&[arguments, &FEATURES, behind].concat())
 }
 
-/// For tests that decide by a variable whether they may leave something out.
-fn everything(command: Command) -> Command {
-    with_env(command, "POLICY_TESTS", "all")
+/// For tests that run examples: all of them are built with all tests, and not once more by each.
+fn with_built_examples(command: Command) -> Command {
+    with_env(command, "POLICY_EXAMPLES", "built")
 }
 
 fn documentation() -> Command {

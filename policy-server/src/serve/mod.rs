@@ -182,6 +182,7 @@ impl fmt::Debug for Server {
 }
 
 /// What every connection has of its server.
+#[derive(Clone)]
 struct Serving {
     service: AppService,
     /// That of its listener.
@@ -189,16 +190,4 @@ struct Serving {
     shutdown: Shutdown,
     /// Goes with the connection.
     alive: mpsc::Sender<()>,
-}
-
-impl Clone for Serving {
-    fn clone(&self) -> Self {
-        let Self { service, role, shutdown, alive } = self;
-        Self {
-            service: service.clone(),
-            role: Arc::clone(role),
-            shutdown: shutdown.clone(),
-            alive: alive.clone(),
-        }
-    }
 }
