@@ -11,6 +11,8 @@ mod header;
 mod http;
 #[path = "gateway/peers.rs"]
 mod peers;
+#[path = "support/program.rs"]
+mod program;
 #[path = "gateway/tunnels.rs"]
 mod tunnels;
 #[path = "gateway/websockets.rs"]

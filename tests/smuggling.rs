@@ -7,23 +7,23 @@
 mod corpus;
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/program.rs"]
+mod program;
 
 use std::{
     fs,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
 use policy_server::{Proxy, prelude::*};
-use tokio::net::TcpStream;
 use tower::util::MapRequestLayer;
 
 use corpus::{BEHIND, Want};
 use http::{Connection, Running, request, soon};
+use program::Program;
 
 #[get("/hello")]
 #[auth(public)]
@@ -55,12 +55,8 @@ fn app(seen: &Seen) -> App<()> {
     App::new(()).routes(routes![hello, name, upload]).layer(MapRequestLayer::new(note))
 }
 
-/// nginx, ended when it is dropped.
-struct Nginx {
-    process: Child,
-    folder: PathBuf,
-    address: SocketAddr,
-}
+/// nginx, and what it says of the requests that it got.
+struct Nginx(Program);
 
 impl Nginx {
     /// Starts it in front of `upstream`, with bodies that it reads whole or passes on as they come.
@@ -83,39 +79,21 @@ impl Nginx {
     }
 
     async fn start(upstream: &str, location: &str) -> Self {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let address = free.local_addr().expect("a port");
-        drop(free);
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nginx-{}", address.port()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let user = if is_root() { "user root;" } else { "" };
-        let config = format!(
-            "daemon off; master_process off; worker_processes 1; {user} pid nginx.pid;
-             error_log stderr crit;
-             events {{ worker_connections 64; }}
-             http {{
-                 log_format seen '$bytes_sent $request_uri $upstream_status';
-                 access_log requests.log seen;
-                 lingering_timeout 20ms; client_body_timeout 1s; client_header_timeout 1s;
-                 client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-                 uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-                 {upstream}
-                 server {{ listen {address}; location / {{ {location} }} }}
+        let http = format!(
+            "log_format seen '$bytes_sent $request_uri $upstream_status';
+             lingering_timeout 20ms; client_body_timeout 1s; client_header_timeout 1s;
+             {upstream}
+             server {{
+                 listen ADDRESS;
+                 access_log FOLDER/requests seen;
+                 location / {{ {location} }}
              }}"
         );
-        fs::write(folder.join("nginx.conf"), config).expect("a file");
-        let mut command = Command::new("nginx");
-        command.arg("-p").arg(&folder).args(["-c", "nginx.conf", "-e", "stderr"]);
-        let process = command.stdin(Stdio::null()).spawn().expect("nginx");
-        let nginx = Self { process, folder, address };
-        let listens = async {
-            while TcpStream::connect(address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        soon(listens).await;
-        nginx
+        Self(Program::nginx(&http).await)
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.0.address
     }
 
     /// All requests that it says it forwarded: their targets, and how the server answered.
@@ -128,27 +106,13 @@ impl Nginx {
     }
 
     fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("requests.log")).expect("its log")
+        fs::read_to_string(self.0.folder.join("requests")).expect("its log")
     }
 
     /// How many requests it has answered in any way: some it gives up without a word.
     fn answered(&self) -> usize {
         self.log().lines().filter(|line| !line.starts_with("0 ")).count()
     }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().expect("id");
-    id.stdout == b"0\n"
 }
 
 async fn pairs_agree(buffering: &str) {
@@ -159,13 +123,13 @@ async fn pairs_agree(buffering: &str) {
     for case in corpus::all() {
         let (before, answered) = (nginx.forwarded().len(), nginx.answered());
         seen.lock().expect("a lock").clear();
-        let mut connection = Connection::open(nginx.address).await;
+        let mut connection = Connection::open(nginx.address()).await;
         connection.try_send([&case.bytes, BEHIND].concat()).await;
         let received = String::from_utf8_lossy(&connection.rest().await).into_owned();
         let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
 
         // The next client on the same connection to the server gets its own answer.
-        let mut next = Connection::open(nginx.address).await;
+        let mut next = Connection::open(nginx.address()).await;
         next.send(request("GET /names/next", &["connection: close"])).await;
         let answer = String::from_utf8_lossy(&next.rest().await).into_owned();
         let is_its_own = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nnext");
@@ -214,7 +178,7 @@ async fn nginx_that_reads_bodies_whole_cannot_be_desynchronised() {
 #[ignore = "needs nginx"]
 async fn nginx_behind_the_server_cannot_be_desynchronised() {
     let nginx = Nginx::behind().await;
-    let upstream = format!("http://{}", nginx.address);
+    let upstream = format!("http://{}", nginx.address());
     let paths = ["/hello", "/upload", "/names"];
     let app = paths.iter().fold(App::new(()), |app, path| app.proxy(Proxy::new(*path, &upstream)));
     let server = Running::start(app).await;

@@ -1,16 +1,15 @@
 //! The same with clients and proxies of others.
 
 use std::{
-    env, fs,
-    net::TcpListener,
+    env,
     path::PathBuf,
-    process::{self, Child, Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 use axum::extract::WebSocketUpgrade;
 use policy_server::Tunnel;
 
-use super::*;
+use super::{program::Program, *};
 
 /// Runs a program to its end, while the server goes on.
 async fn run(mut command: Command) -> Output {
@@ -59,80 +58,23 @@ async fn curl_speaks_the_proxy_protocol() {
     assert_eq!(curl(&["--interface", "127.0.0.2", &url]).await, "127.0.0.2 over 127.0.0.2, ");
 }
 
-/// A proxy of others, in a folder of its own, until it is dropped.
-struct Front {
-    process: Child,
-    folder: PathBuf,
-    address: SocketAddr,
-}
-
-impl Front {
-    /// Starts a program with this configuration, in which `ADDRESS` stands for where it listens
-    /// and `FOLDER` for its folder, and waits until it does.
-    async fn start(program: &str, arguments: &[&str], configuration: &str) -> Self {
-        let folder = env::temp_dir().join(format!("policy-{program}-{}", process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        // Nobody else takes a port so soon after it was free.
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let address = address.expect("a port");
-        let place = folder.to_string_lossy().into_owned();
-        let configuration =
-            configuration.replace("ADDRESS", &address.to_string()).replace("FOLDER", &place);
-        let file = folder.join("configuration");
-        fs::write(&file, configuration).expect("a file");
-        let mut command = Command::new(program);
-        command.args(arguments).arg(&file).stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn();
-        let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let front = Self { process, folder, address };
-        soon(async {
-            while TcpStream::connect(address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
-        front
-    }
-
-    /// The content of the answer to a request.
-    async fn answer(&self, bytes: &str) -> String {
-        let mut connection = Connection::open(self.address).await;
-        connection.send(bytes.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")).await;
-        let answer = String::from_utf8(connection.rest().await).expect("a text");
-        answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
-    }
-}
-
-impl Drop for Front {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// The content of the answer of a proxy to a request.
+async fn answer(proxy: &Program, bytes: &str) -> String {
+    let mut connection = Connection::open(proxy.address).await;
+    connection.send(bytes.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")).await;
+    let answer = String::from_utf8(connection.rest().await).expect("a text");
+    answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
 }
 
 /// What the documentation of `Proxies` says for nginx.
 const NGINX: &str = "
-daemon off;
-master_process off;
-pid FOLDER/pid;
-error_log FOLDER/errors;
-events {}
-http {
-    access_log off;
-    client_body_temp_path FOLDER/body;
-    proxy_temp_path FOLDER/proxy;
-    fastcgi_temp_path FOLDER/fastcgi;
-    uwsgi_temp_path FOLDER/uwsgi;
-    scgi_temp_path FOLDER/scgi;
-    server {
-        listen ADDRESS;
-        location / {
-            proxy_pass http://UPSTREAM;
-            proxy_set_header Host $host;
-            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-            proxy_set_header X-Forwarded-Proto $scheme;
-        }
+server {
+    listen ADDRESS;
+    location / {
+        proxy_pass http://UPSTREAM;
+        proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        proxy_set_header X-Forwarded-Proto $scheme;
     }
 }
 ";
@@ -143,7 +85,7 @@ async fn nginx_says_who_its_client_is() {
     let proxies = || Proxies::new(["127.0.0.1"]).x_forwarded();
     let server = Running::start(app().behind(proxies())).await;
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
-    let nginx = Front::start("nginx", &["-c"], &configuration).await;
+    let nginx = Program::nginx(&configuration).await;
     // nginx is a proxy, and so is the test: what is in front of both is the client.
     for (fields, client) in [
         (&[][..], "127.0.0.1"),
@@ -152,7 +94,7 @@ async fn nginx_says_who_its_client_is() {
         (&["x-forwarded-for: 192.0.2.1, nonsense"], "127.0.0.1"),
         (&["forwarded: for=192.0.2.1"], "127.0.0.1"),
     ] {
-        let answer = nginx.answer(&request("GET /client", fields)).await;
+        let answer = answer(&nginx, &request("GET /client", fields)).await;
         let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
         assert_eq!(answer, seen, "{fields:?}");
     }
@@ -161,8 +103,8 @@ async fn nginx_says_who_its_client_is() {
     let server = Running::start(app).await;
     drop(nginx);
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
-    let nginx = Front::start("nginx", &["-c"], &configuration).await;
-    let answer = nginx.answer(&request("GET /client", &["x-forwarded-proto: https"])).await;
+    let nginx = Program::nginx(&configuration).await;
+    let answer = answer(&nginx, &request("GET /client", &["x-forwarded-proto: https"])).await;
     assert!(answer.contains("origin.plain-http"), "{answer}");
 }
 
@@ -185,7 +127,7 @@ async fn haproxy_says_who_its_client_is() {
             Running::start(app().behind(Proxies::new(["127.0.0.1"]).proxy_protocol())).await;
         let configuration = HAPROXY.replace("UPSTREAM", &server.address.to_string());
         let configuration = configuration.replace("HOW", how);
-        let haproxy = Front::start("haproxy", &["-f"], &configuration).await;
+        let haproxy = Program::haproxy(&configuration).await;
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::from((STRANGER, 0))).expect("an address of this machine");
         let stream = soon(socket.connect(haproxy.address)).await.expect("a proxy");

@@ -15,7 +15,7 @@ use crate::{
 
 /// What is off by default and tested with all else: a feature only adds, and one build for all
 /// tests costs less than one more for some. The lints see it off.
-const FEATURES: [&str; 2] = ["--features", "asym"];
+const FEATURES: [&str; 1] = ["--all-features"];
 
 /// Runs every step up to the first that fails, and closes with the counts.
 pub(crate) fn run() -> Outcome {

@@ -1,0 +1,80 @@
+//! Servers of others: each with a configuration, a folder and an address of its own, until it is
+//! dropped.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::{
+    env, fs,
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tokio::net::TcpStream;
+
+use super::http::soon;
+
+#[derive(Debug)]
+pub(crate) struct Program {
+    process: Child,
+    pub(crate) folder: PathBuf,
+    pub(crate) address: SocketAddr,
+}
+
+impl Program {
+    /// Starts nginx with this inside of `http`, in one process: workers would outlive it.
+    pub(crate) async fn nginx(http: &str) -> Self {
+        let configuration = format!(
+            "daemon off; master_process off; pid FOLDER/pid; error_log FOLDER/errors;
+             events {{ worker_connections 64; }}
+             http {{
+                 access_log off;
+                 client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy;
+                 fastcgi_temp_path FOLDER/fastcgi; uwsgi_temp_path FOLDER/uwsgi;
+                 scgi_temp_path FOLDER/scgi;
+                 {http}
+             }}"
+        );
+        Self::start("nginx", "-c", &configuration).await
+    }
+
+    pub(crate) async fn haproxy(configuration: &str) -> Self {
+        Self::start("haproxy", "-f", configuration).await
+    }
+
+    /// Starts a program with this configuration, in which `ADDRESS` stands for where it listens and
+    /// `FOLDER` for its folder, and waits until it does.
+    async fn start(program: &str, option: &str, configuration: &str) -> Self {
+        // Nobody else takes a port so soon after it was free.
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = address.expect("a port");
+        let folder = env::temp_dir().join(format!("policy-{program}-{}", address.port()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let configuration = configuration
+            .replace("ADDRESS", &address.to_string())
+            .replace("FOLDER", &folder.to_string_lossy());
+        let file = folder.join("configuration");
+        fs::write(&file, configuration).expect("a file");
+        let mut command = Command::new(program);
+        command.arg(option).arg(&file);
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let started = Self { process, folder, address };
+        soon(async {
+            while TcpStream::connect(address).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        started
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
