@@ -2,6 +2,7 @@
 
 use std::future::pending;
 
+use data_encoding::BASE64;
 use http::HeaderValue;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -9,18 +10,10 @@ use tokio::try_join;
 
 use crate::{clock::Random, relay::relay};
 
-/// A key for an upstream (RFC 6455 4.1), where a client of HTTP/2 has none: 16 random bytes in
-/// base64. The last of its signs stands for two bits.
+/// A key for an upstream (RFC 6455 4.1), where a client of HTTP/2 has none.
 pub(super) fn key(random: &Random) -> Result<HeaderValue, getrandom::Error> {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut key = *b"----------------------==";
-    for (place, byte) in key.iter_mut().zip(random.draw::<22>()?) {
-        *place = SIGNS.get(usize::from(byte % 64)).copied().unwrap_or(b'A');
-    }
-    if let Some(last) = key.get_mut(21) {
-        *last = SIGNS.get(usize::from(*last % 4) * 16).copied().unwrap_or(b'A');
-    }
-    Ok(HeaderValue::from_bytes(&key).unwrap_or(HeaderValue::from_static("")))
+    let key = BASE64.encode(&random.draw::<16>()?);
+    Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
 }
 
 /// Passes bytes both ways until both sides have ended, or one fails.

@@ -62,8 +62,10 @@ pub(super) async fn serve_connection(
     let settings = &app.settings;
     // Answers are written whole; waiting to fill a segment only delays them.
     let _ = stream.set_nodelay(true);
+    // In a box, which is gone when it is done: the task keeps no room for it.
+    let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
     let established = tokio::select! {
-        established = establish(stream, address, &role, app.proxies.as_ref()) => established,
+        established = established => established,
         () = sleep(settings.header_timeout) => None,
         () = shutdown.left(Phase::Serve) => None,
     };
@@ -82,7 +84,7 @@ pub(super) async fn serve_connection(
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
             let mut builder = http2::Builder::new(executor);
-            builder.timer(TokioTimer::new()).enable_connect_protocol();
+            builder.timer(TokioTimer::new());
             super::http2::limit(&mut builder, settings);
             builder.serve_connection(TokioIo::new(io.in_frames()), service)
         });

@@ -26,8 +26,9 @@ const EARLY_RESETS: usize = 20;
 /// (CVE-2025-8671). No proper client comes near, so it holds for the life of a connection.
 const OWN_RESETS: usize = 200;
 
-/// Sets what the parser bounds, and that WebSockets may come (RFC 8441). Its own limits stay for empty and small DATA frames, for
-/// CONTINUATION frames, and for what a header block may unpack to before it is given up.
+/// Sets what the parser bounds, and that WebSockets may come (RFC 8441). Its own limits stay for
+/// empty and small DATA frames, for CONTINUATION frames, and for what a header block may unpack to
+/// before it is given up.
 ///
 /// No PINGs of ours keep a connection alive: what is idle ends by
 /// [`Settings::idle_timeout`], and phones sleep.
