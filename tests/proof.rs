@@ -13,4 +13,3 @@ mod examples;
 mod large;
 
 policy_server::policy_tests!(everything: crate::every_attribute::app());
-policy_server::policy_tests!(large_app: crate::large::app(20));

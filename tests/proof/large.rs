@@ -30,7 +30,7 @@ async fn remove(id: u64) {
 }
 
 /// A hundred routes, of so many different policies.
-pub(crate) fn app(policies: usize) -> App<()> {
+fn app(policies: usize) -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
     let app = App::new(())
         .public_origin("https://api.shop.example")
@@ -58,3 +58,6 @@ pub(crate) fn app(policies: usize) -> App<()> {
         app.scope(format!("/area{number}"), Scope::new().cors(cors).routes(route))
     })
 }
+
+// The app is named as it is named here, in a module of its own.
+policy_server::policy_tests!(large_app: self::app(20));

@@ -294,16 +294,24 @@ macro_rules! policy_tests {
         $crate::policy_tests!(policy_laws: $app);
     };
     ($name:ident: $app:expr $(,)?) => {
+        // Out here the path of the app means what it does for whoever wrote it.
+        #[cfg(test)]
+        impl $name::Subject {
+            fn proof() -> $crate::__private::Proof {
+                $crate::__private::prove($app)
+            }
+        }
+
         #[cfg(test)]
         mod $name {
-            #[allow(unused_imports, reason = "the app may be named by its whole path")]
-            use super::*;
-            use $crate::__private::{Law, Proof, prove};
+            use $crate::__private::{Law, Proof};
 
             static PROOF: ::std::sync::OnceLock<Proof> = ::std::sync::OnceLock::new();
 
+            pub(super) struct Subject;
+
             fn check(law: Law) {
-                PROOF.get_or_init(|| prove($app)).check(law);
+                PROOF.get_or_init(Subject::proof).check(law);
             }
 
             #[test]
