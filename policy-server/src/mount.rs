@@ -88,6 +88,9 @@ impl Mount {
 #[derive(Clone)]
 pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 
+/// A layer, as what it makes of the service inside of it.
+pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
+
 impl SharedService {
     pub(crate) fn new<T, B>(service: T) -> Self
     where

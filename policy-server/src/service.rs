@@ -12,8 +12,13 @@ use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
-    assemble::Assembled, client::Client, dispatch::dispatch, extract::PeerAddr,
-    mount::SharedService, response_future::ResponseFuture, serve::Peer,
+    assemble::Assembled,
+    client::Client,
+    dispatch::dispatch,
+    extract::PeerAddr,
+    mount::{SharedService, Wrap},
+    response_future::ResponseFuture,
+    serve::Peer,
 };
 
 /// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
@@ -32,10 +37,7 @@ pub struct AppService {
 }
 
 impl AppService {
-    pub(crate) fn new(
-        app: Assembled,
-        layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
-    ) -> Self {
+    pub(crate) fn new(app: Assembled, layers: Vec<Wrap>) -> Self {
         let app = Arc::new(app);
         if layers.is_empty() {
             return Self { app, layered: None };

@@ -9,7 +9,7 @@ use crate::{
     clock::Random,
     error::{Error, StartProblem},
     guard::Guard,
-    mount::SharedService,
+    mount::Wrap,
     service::AppService,
     session::{self, SessionService, Sessions},
     store::MemoryStore,
@@ -19,7 +19,7 @@ use crate::{
 /// An app that passed every check, and has opened nothing yet.
 pub(crate) struct Plan {
     pub(crate) assembled: Assembled,
-    pub(super) layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    pub(super) layers: Vec<Wrap>,
     pub(super) sessions: Option<Sessions<session::Settings>>,
     pub(super) tokens: Option<Tokens<tokens::Settings>>,
     pub(super) random: Random,
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 /// An app whose stores are open.
 struct Opened {
     assembled: Assembled,
-    layers: Vec<Box<dyn FnOnce(SharedService) -> SharedService + Send>>,
+    layers: Vec<Wrap>,
     guard: Guard,
 }
 
