@@ -1,6 +1,7 @@
 //! From an [`App`] to what serves requests: everything is checked here, and every problem is
 //! found before anything is said.
 
+mod assembler;
 mod plan;
 mod rules;
 
@@ -8,15 +9,13 @@ use std::{any::Any, fmt, sync::Arc};
 
 use http::Method;
 use policy_core::{
-    Rule, Severity,
-    auth::{self, AuthPolicy, AuthSpec, Requirement},
-    cache::CachePolicy,
-    cors::{Cors, Field, OriginLists, PolicyError},
+    auth::{self, AuthPolicy, AuthSpec},
+    cors::Cors,
     csrf::CsrfPolicy,
-    gate::{OwnOrigin, PublicOrigin},
+    gate::OwnOrigin,
     headers::HeadersPolicy,
     path::PathTemplate,
-    route::{Facet, Level, RoutePolicy, check_method},
+    route::{Facet, Level},
 };
 
 #[cfg(feature = "proxy")]
@@ -30,21 +29,18 @@ use crate::{
     error::{Error, StartProblem},
     guard::{Guard, RouteGuard},
     handler::{BoxFuture, Call, Description},
-    health::{Probe, Readiness},
+    health::Readiness,
     mount::{Mount, SharedService},
     proxies::TrustedProxies,
-    route::Entry,
-    router::{AddError, Router, RouterBuilder},
+    router::Router,
     rules::Rules,
-    scheme::Schemes,
-    scope::Group,
     serve::Settings,
-    source::CorsSource,
-    tunnel::{OpenTunnels, Tunnel},
+    tunnel::OpenTunnels,
 };
 
+use assembler::{Assembler, Known, Mounted};
 pub(crate) use plan::Plan;
-use rules::{Callers, Rates, Stated};
+use rules::{Rates, Stated};
 
 /// An app that passed every check.
 pub(crate) struct Assembled {
@@ -205,17 +201,15 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
     };
     assembler.default = assembler.level("app", Defaults { headers, ..app.defaults });
 
-    let mut router = RouterBuilder::default();
-    let mut routes = Vec::new();
     for route in app.routes {
-        assembler.handler(route, "", &Stated::default(), &mut router, &mut routes);
+        assembler.handler(route, "", &Stated::default());
     }
     for (prefix, scope) in app.scopes {
-        assembler.scope(&prefix, scope, &mut router, &mut routes);
+        assembler.scope(&prefix, scope);
     }
     for (prefix, Mount { service, methods, defaults }) in app.mounts {
         let mounted = Mounted { kind: "mount", prefix: &prefix, methods, defaults };
-        assembler.mount(mounted, Target::Service(service), &mut router, &mut routes);
+        assembler.mount(mounted, Target::Service(service));
     }
     #[cfg(feature = "proxy")]
     for proxy in app.upstreams {
@@ -224,18 +218,18 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
                 let Proxy { prefix, methods, defaults, .. } = proxy;
                 let mounted = Mounted { kind: "proxy", prefix: &prefix, methods, defaults };
                 let target = Target::Proxy(Arc::new(gateway));
-                assembler.mount(mounted, target, &mut router, &mut routes);
+                assembler.mount(mounted, target);
             }
             Err(problems) => assembler.problems.extend(problems),
         }
     }
     let readiness = Readiness::default();
     for (path, probe) in app.probes {
-        assembler.probe(path, probe, &readiness, &mut router, &mut routes);
+        assembler.probe(path, probe, &readiness);
     }
     let (unknown, outside) = assembler.without_route();
     let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
-    let mut problems = assembler.finish(&named);
+    let (router, routes, mut problems) = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| {
         let place = "App::sessions".to_owned();
@@ -270,332 +264,4 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
-}
-
-/// What answers below a prefix, and is no handler.
-struct Mounted<'a> {
-    kind: &'static str,
-    prefix: &'a str,
-    methods: Vec<Method>,
-    defaults: Defaults,
-}
-
-/// What an app was given to know its callers by.
-struct Known<'a> {
-    sessions: bool,
-    tokens: bool,
-    schemes: &'a Schemes,
-}
-
-struct Assembler<'a> {
-    problems: Vec<StartProblem>,
-    lists: &'a OriginLists,
-    /// What the app says, compiled once for all that say nothing themselves.
-    default: Stated,
-    known: Known<'a>,
-    /// Whether browsers may be told to reach the host by https alone.
-    is_https: bool,
-    rates: Rates,
-}
-
-impl Assembler<'_> {
-    /// Looks at the lists of origins once every route has said what it demands, and gives all
-    /// problems.
-    fn finish(mut self, named: &NamedLists) -> Vec<StartProblem> {
-        self.problems.extend(named.fill());
-        if !named.is_complete {
-            // The file that is missing may have had them.
-            self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
-        }
-        self.problems.extend(named.lists.unused().map(|name| {
-            StartProblem::Policy(PolicyError::new(
-                "app",
-                Rule::OriginListUnused,
-                Field::Origins,
-                name,
-            ))
-        }));
-        self.problems
-    }
-
-    fn rule(&mut self, place: &str, rule: Rule, value: &str) {
-        let (place, value) = (place.to_owned(), value.to_owned());
-        self.problems.push(StartProblem::Rule { place, rule, value });
-    }
-
-    fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
-        match public.map(PublicOrigin::parse) {
-            None => OwnOrigin::Development,
-            Some(Ok(origin)) => {
-                self.is_https = !origin.is_loopback();
-                OwnOrigin::Public(origin)
-            }
-            Some(Err(rule)) => {
-                self.rule("public origin", rule, public.unwrap_or_default());
-                OwnOrigin::Development
-            }
-        }
-    }
-
-    fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
-        match PathTemplate::parse_prefix(prefix) {
-            Ok(_) => true,
-            Err(rule) => {
-                self.rule(place, rule, prefix);
-                false
-            }
-        }
-    }
-
-    /// Says why a route could not be added.
-    fn conflict(&mut self, place: &str, route: String, error: AddError, routes: &[AssembledRoute]) {
-        let other = match error {
-            AddError::Rule(rule) => return self.rule(place, rule, &route),
-            AddError::Overlap(path) => format!("`{path}`"),
-            AddError::Taken(taken) => match routes.get(taken) {
-                Some(AssembledRoute { path, is_probe: true, .. }) => {
-                    format!("the probe at `{path}`")
-                }
-                Some(AssembledRoute { path, description: None, .. }) => {
-                    format!("what is mounted at `{path}`")
-                }
-                Some(AssembledRoute { path, description: Some(other), .. }) => {
-                    format!("`{path}` of {}", other.handler)
-                }
-                None => "itself".to_owned(),
-            },
-        };
-        let place = place.to_owned();
-        self.problems.push(StartProblem::Conflict { place, route, other });
-    }
-
-    fn scope(
-        &mut self,
-        prefix: &str,
-        scope: Group,
-        router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute>,
-    ) {
-        if !self.is_prefix("scope", prefix) {
-            return;
-        }
-        let stated = self.level(&format!("scope {prefix}"), scope.defaults);
-        for route in scope.routes {
-            self.handler(route, prefix, &stated, router, routes);
-        }
-    }
-
-    fn handler(
-        &mut self,
-        Entry { description, call }: Entry,
-        prefix: &str,
-        scope: &Stated,
-        router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute>,
-    ) {
-        // A handler with several route attributes has one policy, which is compiled once.
-        let place = format!("{} ({}:{})", description.handler, description.file, description.line);
-        let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
-            description.policy;
-        let own = self.level(
-            &place,
-            Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits },
-        );
-        let callers = Callers {
-            methods: description.routes.iter().map(|(method, _)| *method).collect(),
-            is_personal: auth != AuthPolicy::Public || description.takes_session,
-        };
-        let (rules, level) = self.rules(&place, [&own, scope], &callers, jsonp);
-        let guard = self.guard(&place, &description);
-        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
-        for auth::Violation { rule, part, value, .. } in violations {
-            if rule.severity() == Severity::Error {
-                let value = if value.is_empty() { part.name() } else { value };
-                self.rule(&place, rule, value);
-            }
-        }
-        for (method, path) in description.routes {
-            let path = match *path {
-                "/" if !prefix.is_empty() => prefix.to_owned(),
-                path => format!("{prefix}{path}"),
-            };
-            let route_text = format!("{method} {path}");
-            let method = check_method(method).and_then(|()| {
-                Method::from_bytes(method.as_bytes()).map_err(|_too_long| Rule::RouteMethod)
-            });
-            let methods = match method {
-                Ok(method) => vec![method],
-                Err(rule) => {
-                    self.rule(&place, rule, &route_text);
-                    continue;
-                }
-            };
-            let by_credentials = methods
-                .first()
-                .map_or(&[][..], |method| self.request_headers(&auth, &csrf, method));
-            let added = router.add(&path, &methods, routes.len(), &rules, by_credentials);
-            if let Err(error) = added {
-                self.conflict(&place, route_text, error, routes);
-            }
-            routes.push(AssembledRoute {
-                path: path.into(),
-                description: Some(description),
-                methods,
-                rules: Arc::clone(&rules),
-                level,
-                guard: guard.clone(),
-                target: Target::Handler(call),
-                is_probe: false,
-            });
-        }
-    }
-
-    /// The request headers that credentials need. A public route may take the session in its own
-    /// hands, as a logout does.
-    fn request_headers(
-        &self,
-        auth: &AuthPolicy,
-        csrf: &CsrfPolicy,
-        method: &Method,
-    ) -> &'static [&'static str] {
-        let by_hand = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
-        let is_by_hand = *auth == AuthPolicy::Public && self.known.sessions;
-        let auth = if is_by_hand { &by_hand } else { auth };
-        auth.request_headers(csrf, method.as_str())
-    }
-
-    /// Looks for what the policy of a handler names.
-    fn guard(&mut self, place: &str, description: &Description) -> RouteGuard {
-        let RoutePolicy { auth, csrf, .. } = description.policy;
-        let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
-        let policy = match &auth {
-            AuthPolicy::Required(policy) => *policy,
-            _ => Requirement::NONE,
-        };
-        let takes_sessions = policy.session || description.takes_session;
-        let missing = [
-            (takes_sessions && !self.known.sessions, Rule::SessionsMissing),
-            ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
-            (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
-        ];
-        for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
-            let routes: Vec<_> = description
-                .routes
-                .iter()
-                .map(|(method, path)| format!("{method} {path}"))
-                .collect();
-            self.rule(place, rule, &routes.join(", "));
-        }
-        RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
-            // The app does not start.
-            self.problems.push(StartProblem::setting(place, error.to_string()));
-            RouteGuard::public()
-        })
-    }
-
-    /// The tunnel, unless there is something wrong with it.
-    fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<AssembledTunnel> {
-        let place = "App::tunnel";
-        let mut guard = RouteGuard::public();
-        if let Some(callers) = tunnel.callers() {
-            // No page sends CONNECT, and one that does is refused.
-            let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
-            let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
-            if callers.scheme.is_some() && scheme.is_none() {
-                self.rule(place, Rule::SchemeMissing, "CONNECT");
-            }
-            if callers.scheme.is_none() && !self.known.tokens {
-                self.rule(place, Rule::TokensMissing, "CONNECT");
-            }
-            let violations = violations_of_callers(&auth, &csrf, None);
-            self.errors(place, violations.map(|found| (found.rule, found.value)));
-            match RouteGuard::new(auth, csrf, scheme) {
-                Ok(checked) => guard = checked,
-                Err(error) => self.problems.push(StartProblem::setting(place, error.to_string())),
-            }
-        }
-        match tunnel.check() {
-            Ok(opens) => {
-                Some(AssembledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
-            }
-            Err(problems) => {
-                self.problems.extend(problems);
-                None
-            }
-        }
-    }
-
-    fn mount(
-        &mut self,
-        mounted: Mounted<'_>,
-        target: Target,
-        router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute>,
-    ) {
-        let Mounted { kind, prefix, methods, defaults } = mounted;
-        let place = format!("{kind} {prefix}");
-        let own = self.level(&place, defaults);
-        let callers =
-            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
-        for method in &methods {
-            if let Err(rule) = check_method(method.as_str()) {
-                self.rule(&place, rule, method.as_str());
-            }
-        }
-        if !self.is_prefix(kind, prefix) {
-            return;
-        }
-        let below = format!("{prefix}/{{*path}}");
-        let paths = [prefix, &format!("{prefix}/"), &below];
-        let added = paths.into_iter().try_for_each(|path| {
-            let added = router.add(path, &methods, routes.len(), &rules, &[]);
-            added.map_err(|error| (path.to_owned(), error))
-        });
-        if let Err((path, error)) = added {
-            self.conflict(&place, path, error, routes);
-        }
-        routes.push(AssembledRoute {
-            path: below.into(),
-            description: None,
-            methods,
-            rules,
-            level,
-            guard: RouteGuard::public(),
-            target,
-            is_probe: false,
-        });
-    }
-
-    /// A route that is outside of every policy of the app.
-    fn probe(
-        &mut self,
-        path: String,
-        probe: Probe,
-        readiness: &Readiness,
-        router: &mut RouterBuilder,
-        routes: &mut Vec<AssembledRoute>,
-    ) {
-        let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
-        let cache = Facet::Set(CachePolicy::no_store().build());
-        let headers = Facet::Set(HeadersPolicy::DEFAULT);
-        let default = std::mem::take(&mut self.default);
-        let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
-        let callers = Callers { methods: vec!["GET", "HEAD"], is_personal: false };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
-        self.default = default;
-        if let Err(error) = router.add(&path, &methods, routes.len(), &rules, &[]) {
-            self.conflict(&place, format!("GET {path}"), error, routes);
-        }
-        routes.push(AssembledRoute {
-            path: path.into(),
-            description: None,
-            methods,
-            rules,
-            level,
-            guard: RouteGuard::public(),
-            target: Target::Service(probe.service(readiness)),
-            is_probe: true,
-        });
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use policy_core::{
     Rule, Severity,
     cache::{Audience, CachePolicy, CacheSpec, Caching},
-    cors::{Cors, OriginLists},
+    cors::Cors,
     headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
     isolation::Isolation,
     jsonp::{JsonpPolicy, JsonpSpec},
@@ -13,7 +13,7 @@ use policy_core::{
     route::{Facet, Level, nearest},
 };
 
-use super::{Assembler, Known};
+use super::assembler::Assembler;
 use crate::{
     clock::{Clock, Random},
     defaults::Defaults,
@@ -55,16 +55,7 @@ impl Rates {
     }
 }
 
-impl<'a> Assembler<'a> {
-    pub(super) fn new(
-        problems: Vec<StartProblem>,
-        lists: &'a OriginLists,
-        known: Known<'a>,
-        rates: Rates,
-    ) -> Self {
-        Self { problems, lists, default: Stated::default(), known, is_https: false, rates }
-    }
-
+impl Assembler<'_> {
     /// Compiles what one level says. What breaks a rule is complained about here, once, and
     /// counts as nothing.
     pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
