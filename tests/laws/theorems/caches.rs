@@ -42,11 +42,14 @@ impl SharedCache {
     }
 }
 
-/// What a page makes of a load: whether it may read it, and what of it.
+/// What a page makes of a load: whether it may read it, and what of it. The fields of sharing are
+/// for the browser, and have said what they say then: a 304 for a page that sends no `Origin`
+/// leaves those of an earlier page in place.
 fn view(outcome: &Outcome) -> (bool, Option<u16>, Vec<String>, Vec<u8>) {
     let response = outcome.response();
     let names = response.iter().flat_map(|response| response.headers.keys());
-    let mut names: Vec<String> = names.map(ToString::to_string).collect();
+    let names = names.map(ToString::to_string);
+    let mut names: Vec<String> = names.filter(|name| !SHARING.contains(&&**name)).collect();
     names.sort();
     let body = response.map(|response| response.body.clone()).unwrap_or_default();
     (outcome.is_readable(), response.map(|response| response.status), names, body)
