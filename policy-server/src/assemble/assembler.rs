@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Method;
 use policy_core::{
-    Rule, Severity,
+    Rule,
     auth::{self, AuthPolicy, Requirement},
     cache::CachePolicy,
     cors::{Field, OriginLists, PolicyError},
@@ -188,12 +188,10 @@ impl<'a> Assembler<'a> {
         let (rules, level) = self.rules(&place, [&own, scope], &callers, jsonp);
         let guard = self.guard(&place, &description);
         let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
-        for auth::Violation { rule, part, value, .. } in violations {
-            if rule.severity() == Severity::Error {
-                let value = if value.is_empty() { part.name() } else { value };
-                self.rule(&place, rule, value);
-            }
-        }
+        let told = |auth::Violation { rule, part, value, .. }| {
+            (rule, if value.is_empty() { part.name() } else { value })
+        };
+        self.errors(&place, violations.map(told));
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
