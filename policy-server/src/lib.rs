@@ -148,83 +148,63 @@
 // For the routes of this crate's own: generated code names it.
 extern crate self as policy_server;
 
-mod access_log;
-mod admission;
 mod app;
-mod arguments;
-mod assemble;
 mod attributes;
-#[cfg(any(feature = "asym", feature = "proxy"))]
-mod authorities;
-mod body;
-mod callers;
+mod auth;
+mod base;
+mod build;
 mod client;
-mod clock;
-mod config_file;
-mod defaults;
-mod dispatch;
-mod endings;
-mod error;
-mod exchange;
-pub mod extract;
-mod finish;
-mod guard;
+mod gateway;
 mod handler;
-mod health;
-mod jsonp;
-mod layer;
-mod limits;
-mod mount;
+mod observe;
 pub mod operation;
-mod parameters;
-mod partial;
-mod principal;
-mod problem;
-mod proxies;
-#[cfg(feature = "proxy")]
-mod proxy;
-mod relay;
-mod report;
-mod request_id;
-pub mod response;
-mod response_future;
+mod pipeline;
 mod route;
-mod router;
-mod rules;
-mod scheme;
-mod scope;
-mod serve;
-mod service;
-pub mod session;
-mod source;
+mod server;
 pub mod store;
-mod telemetry;
 mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(feature = "tls")]
 pub mod tls;
-pub mod tokens;
-mod trace;
-mod tunnel;
 
-pub use app::App;
+pub use app::{
+    App,
+    access::Callers,
+    cors_source::CorsSource,
+    group::Scope,
+    mount::{Mount, SharedService},
+    route::Route,
+    settings::Settings,
+};
 pub use attributes::{
     auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
     post, put, route, routes,
+};
+pub use auth::{
+    principal::{AuthScheme, Principal},
+    scheme::{AuthError, Scheme, SchemeRequest},
+    session::{self, Session, Sessions},
+    tokens::{self, Tokens},
 };
 pub use axum_core::{
     body::Body,
     extract::{FromRef, Request},
     response::{IntoResponse, Response},
 };
-pub use callers::Callers;
-pub use clock::{Clock, Random};
-pub use error::{Error, StartProblem};
+pub use base::{
+    clock::{Clock, Random},
+    error::{Error, StartProblem},
+    problem::{Invalid, Problem},
+};
+pub use client::trusted_proxies::Proxies;
+#[cfg(feature = "proxy")]
+pub use gateway::proxy::Proxy;
+pub use gateway::tunnel::{Targets, Tunnel};
+pub use handler::{extract, parameters::FromParam, response};
 pub use http;
-pub use layer::PolicyLayer;
-pub use mount::{Mount, SharedService};
-pub use parameters::FromParam;
+pub use observe::request_id::RequestId;
+pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
 pub use policy_core;
 pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
 pub use policy_core::{
@@ -234,25 +214,10 @@ pub use policy_core::{
     limits::{Limits, Rate},
     session::Identity,
 };
-pub use principal::{AuthScheme, Principal};
-pub use problem::{Invalid, Problem};
-pub use proxies::Proxies;
-#[cfg(feature = "proxy")]
-pub use proxy::Proxy;
-pub use request_id::RequestId;
-pub use response_future::ResponseFuture;
-pub use route::Route;
-pub use scheme::{AuthError, Scheme, SchemeRequest};
-pub use scope::Scope;
-pub use serve::{Server, Settings};
-pub use service::AppService;
-pub use session::{Session, Sessions};
-pub use source::CorsSource;
+pub use server::Server;
 pub use test_client::{TestClient, TestRequest, TestResponse};
 #[cfg(feature = "tls")]
 pub use tls::Tls;
-pub use tokens::Tokens;
-pub use tunnel::{Targets, Tunnel};
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
@@ -283,11 +248,14 @@ pub mod __private {
     #[cfg(feature = "testing")]
     pub use crate::testing::prove::{Law, Proof, prove};
     pub use crate::{
-        arguments::{Arguments, Extract, ExtractParts},
-        handler::{BoxFuture, Call, Description, Endpoint, Respond, invoke},
-        parameters::{FromParam, Parameters},
-        route::Route,
-        scheme::Scheme,
+        app::route::Route,
+        auth::scheme::Scheme,
+        handler::{
+            BoxFuture, Call, Description, Endpoint, Respond,
+            arguments::{Arguments, Extract, ExtractParts},
+            invoke,
+            parameters::{FromParam, Parameters},
+        },
     };
 }
 

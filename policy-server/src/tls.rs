@@ -1,3 +1,3 @@
 #![doc = include_str!("../docs/tls.md")]
 
-pub use crate::serve::tls::Tls;
+pub use crate::server::tls::Tls;

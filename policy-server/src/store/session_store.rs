@@ -9,7 +9,7 @@ use policy_core::{
 use serde::de::DeserializeOwned;
 
 use super::Answer;
-use crate::session::SessionError;
+use crate::auth::session::SessionError;
 
 /// A store of sessions.
 ///

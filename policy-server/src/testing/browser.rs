@@ -14,7 +14,7 @@ use super::{
     fetched::{Exchange, Fetched},
     network::start,
 };
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 
 /// A browser: its cookies, its caches, and how its engine decides.
 ///

@@ -6,7 +6,7 @@ use http::{Method, Request, header::ACCESS_CONTROL_REQUEST_METHOD};
 use policy_core::gate::{Head, OwnOrigin};
 
 use crate::{
-    assemble::{Assembled, AssembledRoute},
+    build::{Assembled, AssembledRoute},
     handler::Description,
 };
 

@@ -19,7 +19,7 @@ use policy_core::browser::{Answer, Sent, Url};
 use tower_service::Service;
 
 use super::{explain::Question, upgrade};
-use crate::{clock::Clock, mount::SharedService};
+use crate::{app::mount::SharedService, base::clock::Clock};
 
 /// The servers that browsers can reach in a test, and the time that they share with them. No
 /// socket is opened.

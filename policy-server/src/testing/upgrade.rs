@@ -7,7 +7,7 @@ use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
 use super::Question;
-use crate::mount::SharedService;
+use crate::app::mount::SharedService;
 
 /// What the server says to the handshake. A connection that it opens is closed again.
 pub(super) async fn open(

@@ -13,7 +13,10 @@ use super::{
     declared::Declaration,
     probe::BAD_CREDENTIAL,
 };
-use crate::{clock::Clock, guard::Guard, session::SessionService, tokens::TokenService};
+use crate::{
+    auth::{Guard, session::SessionService, tokens::TokenService},
+    base::clock::Clock,
+};
 
 /// Makes credentials.
 pub(super) struct Mint<'a> {

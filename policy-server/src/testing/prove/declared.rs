@@ -12,7 +12,10 @@ use policy_core::{
 };
 
 use crate::{
-    CorsSource, app::AppParts, config_file::NamedLists, defaults::Defaults, handler::Description,
+    CorsSource,
+    app::{AppParts, defaults::Defaults},
+    build::origin_lists::NamedLists,
+    handler::Description,
 };
 
 /// The own origin of an app that states none: that of the development profile.

@@ -28,7 +28,11 @@ pub use exchange::Exchange;
 pub use laws::Law;
 pub use probe::Conduct;
 
-use crate::{App, AppService, app::AppParts, clock::Clock, defaults::Defaults, error::Error};
+use crate::{
+    App, AppService,
+    app::{AppParts, defaults::Defaults},
+    base::{clock::Clock, error::Error},
+};
 use atoms::Path;
 use declared::Declared;
 use survey::Survey;
@@ -212,7 +216,7 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
     app.sessions = app.sessions.map(crate::Sessions::forgetful);
     app.tokens = app.tokens.map(crate::Tokens::forgetful);
-    let mut plan = crate::assemble::assemble(app)?;
+    let mut plan = crate::build::assemble(app)?;
     plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
     plan.in_memory()
 }

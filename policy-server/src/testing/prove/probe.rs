@@ -13,9 +13,9 @@ use policy_core::session::Identity;
 
 use crate::{
     AuthError, Scheme, SchemeRequest, Sessions,
+    app::mount::SharedService,
+    auth::scheme::SharedScheme,
     handler::{BoxFuture, Call},
-    mount::SharedService,
-    scheme::SharedScheme,
 };
 
 /// The field, and the cookie, that a credential of an application's own scheme comes in here.

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::{Builder, Runtime};
 
 use super::probe::{self, Orders, Ran};
-use crate::{AppService, guard::Guard};
+use crate::{AppService, auth::Guard};
 
 /// What is sent.
 #[derive(Clone, Debug)]

@@ -1,0 +1,66 @@
+//! Routes that share a prefix and a default policy.
+
+use std::marker::PhantomData;
+
+use crate::app::{
+    defaults::{Defaults, policy_methods},
+    route::{Entry, Route},
+};
+
+/// A group of routes below one prefix.
+///
+/// Its policy is the default of its routes: a route's own attribute replaces it whole, and it
+/// replaces the default of the app whole. Nothing is merged.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://shop.example"]).build();
+///
+/// #[get("/orders")]
+/// #[auth(public)]
+/// async fn orders() -> &'static str {
+///     "orders"
+/// }
+///
+/// let app = App::new(()).scope("/partners", Scope::new().cors(PARTNERS).routes(routes![orders]));
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let response = app.test().get("/partners/orders").origin("https://shop.example").send().await;
+/// assert_eq!(response.header("access-control-allow-origin"), Some("https://shop.example"));
+/// # });
+/// ```
+#[derive(Debug)]
+#[must_use = "a scope does nothing outside of an app"]
+pub struct Scope<S> {
+    pub(crate) group: Group,
+    state: PhantomData<fn(S)>,
+}
+
+/// What a scope is made of, whatever the state of its app.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) defaults: Defaults,
+    pub(crate) routes: Vec<Entry>,
+}
+
+impl<S> Scope<S> {
+    /// A scope without routes or policy.
+    pub fn new() -> Self {
+        Self { group: Group::default(), state: PhantomData }
+    }
+
+    policy_methods!(group.defaults, "routes that have none of their own");
+
+    /// Adds handlers. A path `/` is the prefix itself.
+    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+        self.group.routes.extend(routes.into_iter().map(|route| route.entry));
+        self
+    }
+}
+
+impl<S> Default for Scope<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,473 @@
+//! Putting an app together.
+
+pub(crate) mod access;
+pub(crate) mod cors_source;
+pub(crate) mod defaults;
+pub(crate) mod group;
+pub(crate) mod mount;
+pub(crate) mod route;
+pub(crate) mod settings;
+
+use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
+
+use axum_core::{BoxError, extract::Request, response::IntoResponse};
+use bytes::Bytes;
+use policy_core::cors::SharedOrigins;
+use tower_layer::Layer;
+use tower_service::Service;
+
+#[cfg(feature = "proxy")]
+use crate::gateway::proxy::Proxy;
+#[cfg(feature = "tls")]
+use crate::server::tls::Tls;
+use crate::{
+    app::settings::Settings,
+    app::{
+        defaults::{Defaults, policy_methods},
+        group::{Group, Scope},
+        mount::{Mount, SharedService, Wrap},
+        route::{Entry, Route},
+    },
+    auth::{
+        scheme::{Scheme, Schemes},
+        session::{self, Sessions},
+        tokens::{self, Tokens},
+    },
+    base::{
+        clock::{Clock, Random},
+        error::Error,
+    },
+    client::trusted_proxies::Proxies,
+    gateway::tunnel::Tunnel,
+    observe::health::Probe,
+    pipeline::service::AppService,
+    server::Server,
+    test_client::TestClient,
+};
+
+/// An HTTP service in the making: its state, its routes and what holds for all of them.
+///
+/// Building one opens nothing. [`serve`](Self::serve) and [`build`](Self::build) check
+/// everything, report every problem at once, and only then listen.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/hello/{name}")]
+/// #[cors(origins = ["https://app.shop.example"])]
+/// #[auth(public)]
+/// async fn hello(name: String) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![hello]).test();
+/// let response = client.get("/hello/Ada").origin("https://app.shop.example").send().await;
+/// assert_eq!(response.text(), "Hello, Ada!");
+/// assert_eq!(response.header("access-control-allow-origin"), Some("https://app.shop.example"));
+/// # });
+/// ```
+#[must_use = "an app does nothing until it is served"]
+pub struct App<S> {
+    pub(crate) parts: AppParts,
+    state: PhantomData<fn(S)>,
+}
+
+/// What an app is made of. Its type does not name the state, so that what checks, proves and serves
+/// apps is compiled once, and not again for every state.
+pub(crate) struct AppParts {
+    /// Of the type that all its handlers take.
+    pub(crate) state: Box<dyn Any + Send + Sync>,
+    pub(crate) public_origin: Option<String>,
+    pub(crate) defaults: Defaults,
+    pub(crate) routes: Vec<Entry>,
+    pub(crate) scopes: Vec<(String, Group)>,
+    pub(crate) mounts: Vec<(String, Mount)>,
+    #[cfg(feature = "proxy")]
+    pub(crate) upstreams: Vec<Proxy>,
+    pub(crate) fallback: Option<SharedService>,
+    pub(crate) origins: Vec<(String, OriginsFrom)>,
+    pub(crate) config_file: Option<PathBuf>,
+    pub(crate) settings: Settings,
+    pub(crate) probes: Vec<(String, Probe)>,
+    pub(crate) request_ids: bool,
+    pub(crate) access_log: bool,
+    pub(crate) layers: Vec<Wrap>,
+    pub(crate) sessions: Option<Sessions<session::Settings>>,
+    pub(crate) tokens: Option<Tokens<tokens::Settings>>,
+    pub(crate) schemes: Schemes,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<Tls>,
+    pub(crate) clock: Clock,
+    pub(crate) random: Random,
+    pub(crate) proxies: Option<Proxies>,
+    pub(crate) tunnel: Option<Tunnel>,
+    pub(crate) traces: bool,
+}
+
+impl AppParts {
+    /// Whether requests carry secrets.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
+    }
+}
+
+/// Where a run-time list of origins comes from.
+#[derive(Clone)]
+pub(crate) enum OriginsFrom {
+    Code(Vec<String>),
+    Handle(SharedOrigins),
+    Environment(String),
+}
+
+impl<S: Send + Sync + 'static> App<S> {
+    /// An app without routes. `state` is what [`State`](crate::handler::extract::State) extracts.
+    pub fn new(state: S) -> Self {
+        let parts = AppParts {
+            state: Box::new(state),
+            public_origin: None,
+            defaults: Defaults::default(),
+            routes: Vec::new(),
+            scopes: Vec::new(),
+            mounts: Vec::new(),
+            #[cfg(feature = "proxy")]
+            upstreams: Vec::new(),
+            fallback: None,
+            origins: Vec::new(),
+            config_file: None,
+            settings: Settings::default(),
+            probes: Vec::new(),
+            request_ids: false,
+            access_log: false,
+            layers: Vec::new(),
+            sessions: None,
+            tokens: None,
+            schemes: Schemes::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
+            clock: Clock::system(),
+            random: Random::system(),
+            proxies: None,
+            tunnel: None,
+            traces: false,
+        };
+        Self { parts, state: PhantomData }
+    }
+}
+
+impl<S> App<S> {
+    /// The `https` origin under which browsers reach the app, such as
+    /// `https://api.shop.example`; requests for any other host get 421.
+    ///
+    /// Without it the app runs in the development profile: it listens on loopback only and
+    /// answers nothing that names another host or came through a proxy.
+    pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
+        self.parts.public_origin = Some(origin.into());
+        self
+    }
+
+    /// Stands behind these proxies, and believes what they say about the clients in front of them.
+    /// Nobody else is believed, and without this nobody at all.
+    pub fn behind(mut self, proxies: Proxies) -> Self {
+        self.parts.proxies = Some(proxies);
+        self
+    }
+
+    /// Opens tunnels to a few hosts for those who may (CONNECT, RFC 9110 9.3.6). Without this, a
+    /// CONNECT gets 400.
+    pub fn tunnel(mut self, tunnel: Tunnel) -> Self {
+        self.parts.tunnel = Some(tunnel);
+        self
+    }
+
+    /// Answers TRACE on every path with the request as it arrived (RFC 9110 9.3.8): for finding out
+    /// what proxies make of it. Without this, TRACE gets 405.
+    ///
+    /// What could be a credential is left out: every field whose name has `auth`, `cookie`,
+    /// `token`, `key`, `secret`, `password`, `credential`, `session` or `signature` in it; and so
+    /// are forwarded fields. No page of another origin may read the answer. A notice at the start
+    /// says that it is on.
+    pub fn trace(mut self) -> Self {
+        self.parts.traces = true;
+        self
+    }
+
+    policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
+
+    /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
+    /// [`Sessions`] and [`Session`](crate::Session).
+    pub fn sessions(mut self, sessions: Sessions<session::Settings>) -> Self {
+        self.parts.sessions = Some(sessions);
+        self
+    }
+
+    /// Has signed tokens, so that routes can say `#[auth(token)]` and handlers take [`Tokens`].
+    pub fn tokens(mut self, tokens: Tokens<tokens::Settings>) -> Self {
+        self.parts.tokens = Some(tokens);
+        self
+    }
+
+    /// Gives a scheme of the application's own, which routes name as
+    /// `#[auth(scheme = TheType)]`.
+    pub fn scheme(mut self, scheme: impl Scheme) -> Self {
+        self.parts.schemes.add(scheme);
+        self
+    }
+
+    /// Speaks HTTPS.
+    ///
+    /// ```no_run
+    /// use policy_server::{Tls, prelude::*};
+    ///
+    /// # async fn serve() -> Result<(), Error> {
+    /// App::new(())
+    ///     .public_origin("https://api.shop.example")
+    ///     .tls(Tls::files("cert.pem", "key.pem").redirect_http("0.0.0.0:80"))
+    ///     .serve("0.0.0.0:443")
+    ///     .await
+    /// # }
+    /// ```
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.parts.tls = Some(tls);
+        self
+    }
+
+    /// The clock; the system's unless a test gives one that it moves.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.parts.clock = clock;
+        self
+    }
+
+    /// Where random bytes come from; the system unless a test gives a source that it foretells.
+    pub fn random(mut self, random: Random) -> Self {
+        self.parts.random = random;
+        self
+    }
+
+    /// Adds handlers.
+    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+        self.parts.routes.extend(routes.into_iter().map(|route| route.entry));
+        self
+    }
+
+    /// Adds handlers below a prefix, with a default policy of their own.
+    pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
+        self.parts.scopes.push((prefix.into(), scope.group));
+        self
+    }
+
+    /// Adds a service for a prefix and every path below it.
+    pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
+        self.parts.mounts.push((prefix.into(), mount));
+        self
+    }
+
+    /// Has another server answer for a prefix and every path below it.
+    #[cfg(feature = "proxy")]
+    pub fn proxy(mut self, proxy: Proxy) -> Self {
+        self.parts.upstreams.push(proxy);
+        self
+    }
+
+    /// Answers requests for paths that no route has, in place of a 404. The app's default policy
+    /// holds for these answers.
+    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output: IntoResponse> + Send + 'static,
+    {
+        self.parts.fallback = Some(SharedService::from_fn(handler));
+        self
+    }
+
+    /// Wraps the whole app into a `tower` layer. A later one wraps the earlier ones.
+    ///
+    /// A layer sees requests before any gate, and answers after the policy was written onto
+    /// them. What it answers by itself has no policy.
+    ///
+    /// Compression by `tower-http` belongs around a [mounted](Self::mount) service where that is
+    /// what is compressed, so that the policy is written onto what is sent; the example
+    /// `catalogue` shows it. Around an app it works too, `Vary` is kept and completed, and a route
+    /// needs two things: `#[cache(.., vary = ["accept-encoding"])]`, since the layer leaves a 304
+    /// and an answer to HEAD as they are, and [`ETag::weak`](crate::handler::response::ETag::weak), since
+    /// two encodings are not the same bytes.
+    pub fn layer<L, B>(mut self, layer: L) -> Self
+    where
+        L: Layer<SharedService> + Send + 'static,
+        L::Service: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        <L::Service as Service<Request>>::Future: Send,
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        self.parts.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
+        self
+    }
+
+    /// Gives the list of origins that routes name by `origins = config("name")`.
+    pub fn origins<T: Into<String>>(
+        mut self,
+        name: impl Into<String>,
+        origins: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let origins = origins.into_iter().map(Into::into).collect();
+        self.parts.origins.push((name.into(), OriginsFrom::Code(origins)));
+        self
+    }
+
+    /// Gives a list of origins by a handle, through which it can be replaced while the app runs.
+    ///
+    /// ```
+    /// use policy_server::{SharedOrigins, prelude::*};
+    ///
+    /// #[get("/prices")]
+    /// #[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+    /// #[auth(public)]
+    /// async fn prices() -> &'static str {
+    ///     "prices"
+    /// }
+    ///
+    /// let partners = SharedOrigins::new();
+    /// let client = App::new(()).shared_origins("partners", &partners).routes(routes![prices]).test();
+    /// assert!(partners.replace(&["https://a.partner.example"]).is_ok());
+    /// // Outside of the bound: refused whole, and the list stays as it is.
+    /// assert!(partners.replace(&["https://evil.example"]).is_err());
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = client.get("/prices").origin("https://a.partner.example").send().await;
+    /// assert!(response.header("access-control-allow-origin").is_some());
+    /// # });
+    /// ```
+    pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
+        self.parts.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+        self
+    }
+
+    /// Gives a list of origins by an environment variable: separated by commas or blanks.
+    pub fn origins_from_env(
+        mut self,
+        name: impl Into<String>,
+        variable: impl Into<String>,
+    ) -> Self {
+        self.parts.origins.push((name.into(), OriginsFrom::Environment(variable.into())));
+        self
+    }
+
+    /// Reads lists of origins from a TOML file when the app starts:
+    ///
+    /// ```toml
+    /// [origins]
+    /// partners = ["https://a.partner.example", "https://b.partner.example"]
+    /// ```
+    pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.parts.config_file = Some(path.into());
+        self
+    }
+
+    /// The limits of connections.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.parts.settings = settings;
+        self
+    }
+
+    /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
+    /// tokens are kept in memory, wherever the app says that they are kept: this is for looking
+    /// at an app. [`open`](Self::open) is for serving, [`into_service`](Self::into_service) for
+    /// tests.
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once.
+    pub fn build(self) -> Result<AppService, Error> {
+        crate::build::assemble(self.parts)?.in_memory()
+    }
+
+    /// Checks everything, opens the stores, and makes the app a `tower::Service` for another
+    /// server than [`serve`](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once; then everything that cannot be opened.
+    pub async fn open(self) -> Result<AppService, Error> {
+        crate::build::assemble(self.parts)?.open().await
+    }
+
+    /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
+    /// flight are finished then. Without a port it is 80, or 443 with TLS.
+    ///
+    /// # Errors
+    ///
+    /// Every problem at once: of the app, its certificates and the addresses that it listens on.
+    /// Then everything that cannot be opened.
+    pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
+        self.bind(address).await?.run().await
+    }
+
+    /// Binds `address` without serving yet, to learn the port that was chosen or to stop the
+    /// server by other means.
+    ///
+    /// # Errors
+    ///
+    /// As [`serve`](Self::serve).
+    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server, Error> {
+        Server::bind(self.parts, address.as_ref()).await
+    }
+
+    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
+    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
+    ///
+    /// ```
+    /// use policy_server::{TestClient, prelude::*};
+    ///
+    /// #[get("/")]
+    /// #[auth(public)]
+    /// async fn index() -> &'static str {
+    ///     "hello"
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let inner = App::new(()).routes(routes![index]).into_service();
+    /// let router = axum::Router::new().nest_service("/app", inner);
+    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
+    /// assert_eq!(response.text(), "hello");
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the app has problems, with all of them.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
+    pub fn into_service(self) -> AppService {
+        match self.build() {
+            Ok(service) => service,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A client that calls the app without a socket. Requests name the public origin's host,
+    /// or `localhost`.
+    ///
+    /// # Panics
+    ///
+    /// As [`into_service`](Self::into_service).
+    #[track_caller]
+    pub fn test(self) -> TestClient {
+        let service = self.into_service();
+        let host = service.authority().unwrap_or("localhost").to_owned();
+        TestClient::new(service, host)
+    }
+}
+
+impl<S> fmt::Debug for App<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App")
+            .field("public_origin", &self.parts.public_origin)
+            .field("routes", &self.parts.routes)
+            .finish_non_exhaustive()
+    }
+}

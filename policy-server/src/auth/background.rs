@@ -1,0 +1,61 @@
+//! What is done beside the requests: dead sessions are removed, revocations of other processes
+//! learned, and keys of other issuers fetched.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{runtime::Handle, task::AbortHandle};
+
+use super::Guard;
+use crate::auth::session::SessionService;
+
+/// How often dead sessions are removed, and how many in one step.
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+const PURGED_AT_ONCE: usize = 1000;
+
+/// A task that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Upkeep(AbortHandle);
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Guard {
+    /// Starts what runs beside the requests, where there is something to run it.
+    pub(crate) fn begin_upkeep(&mut self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if let Some(sessions) = &self.sessions {
+            let task = runtime.spawn(purge(Arc::clone(sessions)));
+            self.upkeep.push(Upkeep(task.abort_handle()));
+        }
+        if let Some(tokens) = &self.tokens {
+            #[cfg(feature = "asym")]
+            for keys in tokens.keep_keys() {
+                self.upkeep.push(Upkeep(runtime.spawn(keys).abort_handle()));
+            }
+            let tokens = Arc::clone(tokens);
+            let task = runtime.spawn(async move { tokens.run().await });
+            self.upkeep.push(Upkeep(task.abort_handle()));
+        }
+    }
+}
+
+async fn purge(sessions: Arc<SessionService>) {
+    let clock = sessions.clock();
+    loop {
+        clock.wait_until(clock.now().after(PURGE_INTERVAL)).await;
+        // Step by step, so that requests come in between.
+        loop {
+            match sessions.store().purge(clock.now(), PURGED_AT_ONCE).await {
+                Ok(purged) if purged >= PURGED_AT_ONCE => tokio::task::yield_now().await,
+                Ok(_) => break,
+                Err(error) => {
+                    tracing::error!(%error, "dead sessions could not be removed");
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The answer to a request that a gate does not let through.
+
+use axum_core::response::{IntoResponse, Response};
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, LOCATION, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use policy_core::{Refusal, gate::Single};
+
+use super::Guard;
+use crate::{auth::session::CommitError, base::problem::Problem, handler::extract::printable};
+
+/// Why a request is not let through, and what the answer says of it.
+#[derive(Debug)]
+pub(crate) struct Denied {
+    refusal: Refusal,
+    /// The exact reason, for the log alone.
+    detail: Option<&'static str>,
+    challenge: Option<HeaderValue>,
+    login: Option<HeaderValue>,
+    problem: Option<Box<Problem>>,
+}
+
+impl From<Refusal> for Denied {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, detail: None, challenge: None, login: None, problem: None }
+    }
+}
+
+impl From<CommitError> for Denied {
+    fn from(error: CommitError) -> Self {
+        let refusal = error.refusal();
+        if refusal.status() >= 500 {
+            let text = error.to_string();
+            tracing::error!(error = %printable(&text), "a session could not be stored");
+        }
+        refusal.into()
+    }
+}
+
+impl Denied {
+    /// A store did not answer, which is logged where it happened: nobody is logged out for it.
+    pub(crate) fn unchecked() -> Self {
+        Refusal::CredentialsUnchecked.into()
+    }
+
+    /// A problem that a gate found on its way, such as a body over its limit.
+    pub(crate) fn problem(refusal: Refusal, problem: Problem) -> Self {
+        Self { problem: Some(Box::new(problem)), ..Self::from(refusal) }
+    }
+
+    pub(crate) fn detail(mut self, detail: &'static str) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    pub(crate) fn challenge(mut self, challenge: Option<HeaderValue>) -> Self {
+        self.challenge = challenge;
+        self
+    }
+
+    /// Where a person logs in: the answer to a navigation.
+    pub(crate) fn login(mut self, page: Option<HeaderValue>) -> Self {
+        self.login = page;
+        self
+    }
+
+    pub(crate) fn refusal(&self) -> Refusal {
+        self.refusal
+    }
+}
+
+impl Guard {
+    /// Logs that a request is not let through, and makes the answer.
+    pub(crate) fn deny(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        denied: Denied,
+    ) -> Response {
+        let origin = Single::of(headers, &ORIGIN);
+        self.refusals.refused(denied.refusal, denied.detail, method, path, origin);
+        denied.into_response()
+    }
+}
+
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let is_unavailable = self.refusal.status() == 503;
+        let mut response = match (self.login, self.problem) {
+            (Some(page), _) => {
+                let mut response = StatusCode::SEE_OTHER.into_response();
+                response.headers_mut().insert(LOCATION, page);
+                response
+            }
+            (None, Some(problem)) => problem.into_response(),
+            (None, None) => Problem::from(self.refusal).into_response(),
+        };
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(challenge) = self.challenge {
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        if is_unavailable {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

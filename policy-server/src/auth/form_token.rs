@@ -1,0 +1,206 @@
+//! The anti-forgery token of a form, found before the handler reads the body.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum_core::{BoxError, body::Body};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header::CONTENT_TYPE};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt;
+
+use crate::handler::extract::BodyRejection;
+
+/// The field that carries the token.
+pub(super) const FIELD: &str = "csrf_token";
+
+/// How far into a body the field is looked for.
+const REACH: usize = 64 * 1024;
+
+/// A form whose fields can be looked through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    UrlEncoded,
+    Multipart { boundary: Vec<u8> },
+}
+
+impl Form {
+    /// The form that a request has as its body.
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+        let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+        let mut parts = value.split(';').map(str::trim);
+        let media_type = parts.next()?;
+        if media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            return Some(Self::UrlEncoded);
+        }
+        if !media_type.eq_ignore_ascii_case("multipart/form-data") {
+            return None;
+        }
+        let boundary = parts.find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            name.eq_ignore_ascii_case("boundary").then(|| value.trim_matches('"').as_bytes())
+        })?;
+        // RFC 2046 5.1.1
+        let is_boundary = (1..=70).contains(&boundary.len());
+        is_boundary.then(|| Self::Multipart { boundary: boundary.to_vec() })
+    }
+
+    /// Reads as much of a body as may hold the field; the handler still gets all of it.
+    pub(super) async fn token(&self, body: &mut Body) -> Result<Option<Vec<u8>>, BodyRejection> {
+        let mut front = BytesMut::new();
+        let mut rest = std::mem::take(body);
+        let mut trailers = None;
+        while front.len() < REACH {
+            let Some(frame) = rest.frame().await else { break };
+            match frame?.into_data() {
+                Ok(data) => front.extend_from_slice(&data),
+                Err(frame) => {
+                    trailers = Some(frame);
+                    break;
+                }
+            }
+        }
+        let front = front.freeze();
+        let token = self.find(front.get(..REACH).unwrap_or(&front));
+        *body = Body::new(Restored { front: Some(front), trailers, rest });
+        Ok(token)
+    }
+
+    fn find(&self, body: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::UrlEncoded => form_urlencoded::parse(body)
+                .find(|(name, _)| name == FIELD)
+                .map(|(_, value)| value.as_bytes().to_vec()),
+            Self::Multipart { boundary } => in_multipart(body, boundary),
+        }
+    }
+}
+
+/// The field of a multipart body (RFC 7578 4.2).
+fn in_multipart(body: &[u8], boundary: &[u8]) -> Option<Vec<u8>> {
+    let delimiter = [b"--", boundary].concat();
+    let mut rest = after(body, &delimiter)?;
+    loop {
+        let head_end = find(rest, b"\r\n\r\n")?;
+        let (head, content) = rest.split_at_checked(head_end)?;
+        let content = content.get(4..)?;
+        let end = find(content, &[b"\r\n", &*delimiter].concat())?;
+        if is_field(head) {
+            return content.get(..end).map(<[u8]>::to_vec);
+        }
+        rest = after(content, &delimiter)?;
+    }
+}
+
+/// Whether the head of a part names the field.
+fn is_field(head: &[u8]) -> bool {
+    let Ok(head) = std::str::from_utf8(head) else { return false };
+    head.lines().any(|line| {
+        let Some((name, value)) = line.split_once(':') else { return false };
+        let mut parameters = value.split(';').map(str::trim);
+        name.trim().eq_ignore_ascii_case("content-disposition")
+            && parameters.next().is_some_and(|kind| kind.eq_ignore_ascii_case("form-data"))
+            && parameters.any(|parameter| {
+                parameter
+                    .split_once('=')
+                    .is_some_and(|(name, value)| name == "name" && value.trim_matches('"') == FIELD)
+            })
+    })
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+fn after<'a>(text: &'a [u8], what: &[u8]) -> Option<&'a [u8]> {
+    text.get(find(text, what)? + what.len()..)
+}
+
+/// A body whose beginning was read already.
+struct Restored {
+    front: Option<Bytes>,
+    trailers: Option<Frame<Bytes>>,
+    rest: Body,
+}
+
+impl HttpBody for Restored {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Some(front) = self.front.take().filter(|front| !front.is_empty()) {
+            return Poll::Ready(Some(Ok(Frame::data(front))));
+        }
+        if let Some(trailers) = self.trailers.take() {
+            return Poll::Ready(Some(Ok(trailers)));
+        }
+        Pin::new(&mut self.rest).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.front.as_ref().is_none_or(Bytes::is_empty)
+            && self.trailers.is_none()
+            && self.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let front = self.front.as_ref().map_or(0, Bytes::len) as u64;
+        let mut hint = self.rest.size_hint();
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper.saturating_add(front));
+        }
+        hint.set_lower(hint.lower().saturating_add(front));
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn found(content_type: &str, body: &str) -> (Option<Vec<u8>>, Bytes) {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
+        let mut body = Body::from(body.to_owned());
+        let token = match Form::of(&headers) {
+            Some(form) => form.token(&mut body).await.unwrap(),
+            None => None,
+        };
+        (token, body.collect().await.unwrap().to_bytes())
+    }
+
+    #[tokio::test]
+    async fn a_token_is_found_and_the_body_is_whole() {
+        let multipart = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b\r\ncontent-disposition: form-data; name=\"csrf_token\"\r\n\r\nT0\r\n--b--\r\n";
+        let urlencoded = "application/x-www-form-urlencoded";
+        for (content_type, body, token) in [
+            (urlencoded, "a=1&csrf_token=T0&b=2", Some("T0")),
+            (urlencoded, "csrf%5Ftoken=T%30", Some("T0")),
+            (urlencoded, "a=1", None),
+            ("Application/X-WWW-Form-UrlEncoded; charset=utf-8", "csrf_token=T0", Some("T0")),
+            ("multipart/form-data; boundary=b", multipart, Some("T0")),
+            ("multipart/form-data; boundary=\"b\"", multipart, Some("T0")),
+            ("multipart/form-data; boundary=c", multipart, None),
+            ("multipart/form-data", multipart, None),
+            ("multipart/form-data; boundary=b", "--b\r\n\r\n", None),
+            ("application/json", "{\"csrf_token\":\"T0\"}", None),
+        ] {
+            let (found, whole) = found(content_type, body).await;
+            assert_eq!(found.as_deref(), token.map(str::as_bytes), "{content_type} {body}");
+            assert_eq!(whole, body);
+        }
+    }
+
+    #[tokio::test]
+    async fn only_the_beginning_of_a_body_is_looked_through() {
+        let body = format!("a={}&csrf_token=T0", "x".repeat(REACH));
+        let (found, whole) = found("application/x-www-form-urlencoded", &body).await;
+        assert_eq!(found, None);
+        assert_eq!(whole, body);
+    }
+}

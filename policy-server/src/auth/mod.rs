@@ -1,0 +1,133 @@
+//! Gates 5 to 9: where a request comes from, who sent it, and whether they may.
+
+mod authenticate;
+mod background;
+mod challenge;
+mod form_token;
+pub(crate) mod principal;
+mod request_auth;
+pub(crate) mod revocation_events;
+pub(crate) mod scheme;
+pub mod session;
+mod session_cookie;
+mod stream_revocation;
+pub mod tokens;
+
+use std::sync::Arc;
+
+use axum_core::response::Response;
+use http::{HeaderValue, Request};
+use policy_core::{
+    Refusal,
+    auth::{AuthPolicy, ChallengeError, Challenges},
+    csrf::CsrfPolicy,
+};
+
+pub(crate) use background::Upkeep;
+pub(crate) use challenge::Denied;
+pub(crate) use request_auth::{Commit, RequestAuth, Settled};
+pub(crate) use stream_revocation::UntilEnded;
+
+use crate::{
+    auth::{
+        revocation_events::Endings, scheme::SharedScheme, session::SessionService,
+        tokens::TokenService,
+    },
+    base::clock::Clock,
+    observe::telemetry::RefusalLog,
+};
+
+/// What an app knows its callers by.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) sessions: Option<Arc<SessionService>>,
+    pub(crate) tokens: Option<Arc<TokenService>>,
+    pub(crate) clock: Clock,
+    pub(crate) endings: Endings,
+    pub(crate) refusals: RefusalLog,
+    /// What runs beside the requests, for as long as this is there.
+    pub(crate) upkeep: Vec<Upkeep>,
+}
+
+impl Guard {
+    /// A guard that knows nobody yet.
+    pub(crate) fn new(clock: Clock, endings: Endings) -> Self {
+        Self {
+            sessions: None,
+            tokens: None,
+            clock,
+            endings,
+            refusals: RefusalLog::default(),
+            upkeep: Vec::new(),
+        }
+    }
+
+    /// Logs that a request is refused, and makes the answer.
+    pub(crate) fn refuse<B>(&self, refusal: Refusal, request: &Request<B>) -> Response {
+        let denied = Denied::from(refusal);
+        self.deny(request.method(), request.uri().path(), request.headers(), denied)
+    }
+
+    /// Whether it has anything to ask on routes that are open to everybody.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.sessions.is_some() || self.tokens.is_some()
+    }
+}
+
+/// What one route asks of its callers.
+#[derive(Clone, Debug)]
+pub(crate) struct RouteGuard {
+    pub(crate) auth: AuthPolicy,
+    pub(crate) csrf: CsrfPolicy,
+    /// The scheme that the policy names.
+    pub(crate) scheme: Option<SharedScheme>,
+    /// What a client without a good token is told, where tokens are taken.
+    challenges: Option<Challenges>,
+}
+
+/// The protection space of bearer tokens (RFC 9110 11.5): the whole service is one.
+const REALM: &str = "api";
+
+impl RouteGuard {
+    /// What the attributes of a handler say.
+    pub(crate) fn new(
+        auth: AuthPolicy,
+        csrf: CsrfPolicy,
+        scheme: Option<SharedScheme>,
+    ) -> Result<Self, ChallengeError> {
+        let challenges = match &auth {
+            AuthPolicy::Required(policy) if policy.token => {
+                Some(Challenges::new(REALM, policy.scopes)?)
+            }
+            _ => None,
+        };
+        Ok(Self { auth, csrf, scheme, challenges })
+    }
+
+    /// Anybody.
+    pub(crate) const fn public() -> Self {
+        Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
+    }
+
+    /// Whether it takes bearer tokens.
+    fn takes_token(&self) -> bool {
+        matches!(self.auth, AuthPolicy::Required(policy) if policy.token)
+    }
+
+    /// Whether the scheme that the policy names is ambient.
+    fn is_ambient(&self) -> bool {
+        let AuthPolicy::Required(policy) = &self.auth else { return false };
+        policy.scheme.is_some_and(|own| own.ambient)
+    }
+
+    fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {
+        let own = || match refusal {
+            Refusal::CredentialsMissing | Refusal::CredentialInvalid => {
+                self.scheme.as_ref().and_then(SharedScheme::challenge)
+            }
+            _ => None,
+        };
+        let bearer = self.challenges.as_ref().and_then(|challenges| challenges.of(refusal));
+        bearer.cloned().or_else(own)
+    }
+}

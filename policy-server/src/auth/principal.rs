@@ -1,0 +1,275 @@
+//! Who a request comes from.
+
+use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc};
+
+use policy_core::{
+    Refusal,
+    auth::Requirement,
+    session::{Handle, Identity, Record},
+    time::Timestamp,
+    token::Token,
+};
+
+#[cfg(feature = "asym")]
+use crate::auth::tokens::foreign_issuer_of;
+use crate::{
+    auth::tokens::{Caller, Verified},
+    base::problem::Problem,
+    store::Ticket,
+};
+
+/// Who sent a request, as the gate of the route found out.
+///
+/// Nobody else can make one: a handler with this argument runs only for a caller that satisfies
+/// the `#[auth(..)]` of its route. On a route that says `optional` it is `Option<Principal>`.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/me")]
+/// #[auth(session)]
+/// async fn me(me: Principal) -> String {
+///     me.subject().to_owned()
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).sessions(Sessions::memory()).routes(routes![me]).test();
+/// assert_eq!(client.get("/me").send().await.status(), 401);
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Principal(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Session(Arc<Record>),
+    Token(Arc<Verified>),
+    Ticket(Arc<Ticket>),
+    Own(Arc<Own>),
+}
+
+/// Whoever an application's own scheme recognised.
+struct Own {
+    scheme: &'static str,
+    identity: Identity,
+}
+
+/// What proved who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AuthScheme {
+    /// The cookie of a session.
+    Session,
+    /// A bearer token.
+    Token,
+    /// A single-use ticket.
+    Ticket,
+    /// The application's own scheme of this name.
+    Own(&'static str),
+}
+
+impl Principal {
+    /// Whoever is logged in; nobody in an anonymous session.
+    pub(crate) fn of_session(record: &Arc<Record>) -> Option<Self> {
+        record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
+    }
+
+    pub(crate) fn of_token(token: Verified) -> Self {
+        Self(Kind::Token(Arc::new(token)))
+    }
+
+    pub(crate) fn of_ticket(ticket: Ticket) -> Self {
+        Self(Kind::Ticket(Arc::new(ticket)))
+    }
+
+    pub(crate) fn of_scheme(scheme: &'static str, identity: Identity) -> Self {
+        Self(Kind::Own(Arc::new(Own { scheme, identity })))
+    }
+
+    /// The user, by the name that the login, the token or the scheme gave.
+    pub fn subject(&self) -> &str {
+        match &self.0 {
+            Kind::Token(token) => token.claims().subject(),
+            _ => self.identity().map_or("", |identity| &identity.subject),
+        }
+    }
+
+    /// The user as the application's own type, such as a number.
+    ///
+    /// # Errors
+    ///
+    /// 500: somebody was logged in by another kind of name.
+    pub fn id<T: FromStr<Err: Error + Send + Sync + 'static>>(&self) -> Result<T, Problem> {
+        self.subject().parse().map_err(|error: T::Err| Problem::internal(error))
+    }
+
+    /// Writes what tells this user from all others.
+    pub(crate) fn write_key(&self, key: &mut Vec<u8>) {
+        let among = match &self.0 {
+            Kind::Own(own) => own.scheme,
+            #[cfg(feature = "asym")]
+            _ => self.issuer().unwrap_or_default(),
+            #[cfg(not(feature = "asym"))]
+            _ => "",
+        };
+        key.extend_from_slice(among.as_bytes());
+        key.push(0);
+        key.extend_from_slice(self.subject().as_bytes());
+    }
+
+    /// What proved it.
+    pub fn scheme(&self) -> AuthScheme {
+        match &self.0 {
+            Kind::Session(_) => AuthScheme::Session,
+            Kind::Token(_) => AuthScheme::Token,
+            Kind::Ticket(_) => AuthScheme::Ticket,
+            Kind::Own(own) => AuthScheme::Own(own.scheme),
+        }
+    }
+
+    /// Whether a scope was granted.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        match &self.0 {
+            Kind::Token(token) => token.claims().has_scope(scope),
+            _ => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
+        }
+    }
+
+    /// Whether they have a role.
+    pub fn has_role(&self, role: &str) -> bool {
+        match &self.0 {
+            Kind::Token(token) => token.claims().has_role(role),
+            _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
+        }
+    }
+
+    /// When they last proved who they are by more than this credential; unknown for a scheme
+    /// that asks every time, and for a token that does not say.
+    pub fn authenticated(&self) -> Option<Timestamp> {
+        match &self.0 {
+            Kind::Session(record) => record.authenticated,
+            Kind::Token(token) => token.claims().authenticated(),
+            Kind::Ticket(ticket) => ticket.authenticated,
+            Kind::Own(_) => None,
+        }
+    }
+
+    /// The public name of the session.
+    pub fn session(&self) -> Option<Handle> {
+        match &self.0 {
+            Kind::Session(record) => Some(record.handle),
+            Kind::Ticket(ticket) => ticket.session,
+            Kind::Token(_) | Kind::Own(_) => None,
+        }
+    }
+
+    /// The token, with its claims.
+    pub fn token(&self) -> Option<&Token> {
+        match &self.0 {
+            Kind::Token(token) => Some(token.token()),
+            _ => None,
+        }
+    }
+
+    /// The issuer that says who they are, where it is not this app itself: that of a foreign
+    /// token, or of a ticket that was made with one. Their [`subject`](Self::subject) is a name
+    /// among the users of that issuer.
+    #[cfg(feature = "asym")]
+    pub fn issuer(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Token(token) => token.foreign_issuer(),
+            Kind::Ticket(ticket) => foreign_issuer_of(&ticket.token.as_ref()?.0),
+            Kind::Session(_) | Kind::Own(_) => None,
+        }
+    }
+
+    /// The token, as it was accepted.
+    pub(crate) fn verified(&self) -> Option<&Verified> {
+        match &self.0 {
+            Kind::Token(token) => Some(token),
+            _ => None,
+        }
+    }
+
+    /// The ticket.
+    pub(crate) fn ticket(&self) -> Option<&Ticket> {
+        match &self.0 {
+            Kind::Ticket(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+
+    /// The same as what a token of theirs says.
+    pub(crate) fn caller(&self) -> Caller {
+        let token = self.verified();
+        let identity = match (token.map(Verified::claims), self.identity()) {
+            (Some(claims), _) => Identity::new(claims.subject())
+                .scopes(claims.scopes())
+                .roles(claims.roles().map(Cow::into_owned)),
+            (None, Some(identity)) => identity.clone(),
+            (None, None) => Identity::new(""),
+        };
+        // What another issuer calls a session is none of this app.
+        let own = token.filter(|token| token.foreign_issuer().is_none());
+        let of_token = own.and_then(|token| Handle::parse(token.claims().session()?));
+        let name = |token: &Verified| {
+            let claims = token.claims();
+            (token.scoped(claims.id()).into(), claims.expires())
+        };
+        let of_ticket = || self.ticket()?.token.clone();
+        Caller {
+            identity,
+            authenticated: self.authenticated(),
+            session: self.session().or(of_token),
+            token: token.map(name).or_else(of_ticket),
+        }
+    }
+
+    /// What is stored of the session.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        match &self.0 {
+            Kind::Session(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Gate 9: whether they are what the policy asks beyond a valid credential.
+    pub(crate) fn satisfies(
+        &self,
+        policy: &Requirement,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<(), Refusal> {
+        let has_scopes = policy.scopes.iter().all(|scope| self.has_scope(scope));
+        let has_role =
+            policy.roles.is_empty() || policy.roles.iter().any(|role| self.has_role(role));
+        if !has_scopes || !has_role {
+            return Err(Refusal::RightsMissing);
+        }
+        // A scheme of the application's own asks for its credential every time.
+        let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
+            (Kind::Own(_), _) => true,
+            (_, Some(at)) => now().since(at).as_secs() < u64::from(limit),
+            (_, None) => false,
+        };
+        if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        match &self.0 {
+            Kind::Session(record) => record.identity.as_ref(),
+            Kind::Ticket(ticket) => Some(&ticket.identity),
+            Kind::Own(own) => Some(&own.identity),
+            Kind::Token(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Principal")
+            .field("subject", &self.subject())
+            .field("scheme", &self.scheme())
+            .finish()
+    }
+}

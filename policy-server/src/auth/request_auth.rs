@@ -1,0 +1,259 @@
+//! What is known about who sent one request.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum_core::response::{IntoResponse, Response};
+use http::{
+    HeaderMap, HeaderName, Method,
+    header::{COOKIE, SET_COOKIE},
+};
+use policy_core::{
+    Refusal,
+    cache::Happened,
+    cookie::{Presented, presented},
+    cors::{Cors, Grant},
+    csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
+    gate::{Head, OwnOrigin, Single},
+    session::Record,
+};
+
+use super::{Denied, Guard, RouteGuard, form_token::Form, stream_revocation};
+use crate::auth::{
+    principal::{AuthScheme, Principal},
+    session::{Committed, Load, Outcome, RequestSession},
+};
+
+/// The field that carries the anti-forgery token of a script.
+const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
+
+/// Who sent a request, and what their session is to become: shared by the gates, the handler's
+/// arguments and the answer.
+#[derive(Debug)]
+pub(crate) struct RequestAuth {
+    guard: Arc<Guard>,
+    csrf: CsrfPolicy,
+    /// Whether a scheme of the application's own looks at what browsers send by themselves,
+    /// which may be a cookie.
+    is_ambient: bool,
+    takes_token: bool,
+    provenance: Provenance,
+    /// Whether the connection, or a stream of it, is to become something else than HTTP.
+    is_connect: bool,
+    /// Looked at by whoever needs it first.
+    session: OnceLock<Arc<RequestSession>>,
+    pub(super) form_token: OnceLock<Vec<u8>>,
+    pub(super) principal: OnceLock<Principal>,
+    /// Whether a token or ticket was made, which stands in the answer.
+    has_issued: AtomicBool,
+}
+
+impl RequestAuth {
+    /// What the head of a request says. `grant` is that of the route's CORS policy.
+    pub(crate) fn new(
+        guard: &Arc<Guard>,
+        route: &RouteGuard,
+        own: &OwnOrigin,
+        head: &Head<'_>,
+        headers: &HeaderMap,
+        sharing: Option<&Cors>,
+        grant: &Grant,
+    ) -> Self {
+        let is_own = |origin: &[u8]| own.is_own(head, origin);
+        // Whoever may read with the user's cookies may write with them as well.
+        let is_trusted = |origin: &[u8]| match grant {
+            Grant::Origin(granted) => {
+                granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
+            }
+            Grant::Unasked | Grant::Refused => false,
+        };
+        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        Self {
+            guard: Arc::clone(guard),
+            csrf: route.csrf,
+            is_ambient: route.is_ambient(),
+            takes_token: route.takes_token(),
+            provenance,
+            is_connect: head.method == Method::CONNECT,
+            session: OnceLock::new(),
+            form_token: OnceLock::new(),
+            principal: OnceLock::new(),
+            has_issued: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn guard(&self) -> &Arc<Guard> {
+        &self.guard
+    }
+
+    /// Who sent the request, if anybody is known to have.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.get()
+    }
+
+    /// Done when the credential of who sent the request ends, or the server does.
+    pub(crate) fn until_ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        stream_revocation::until_ended(&self.guard, self.principal())
+    }
+
+    /// The session that the cookie names, not loaded yet.
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
+        }
+        let session = self.presented(headers)?;
+        Ok(self.session.get_or_init(|| Arc::new(session)))
+    }
+
+    /// The same, loaded, while nobody else looks at it; nothing if the store has to be waited
+    /// for. Cookies over their limits are refused where the session is asked for again.
+    pub(super) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
+        let mut session = self.presented(headers).ok()?;
+        session.load_early();
+        self.session = OnceLock::from(Arc::new(session));
+        self.session.get()?.load_now()
+    }
+
+    /// Whether whoever is known showed a credential that no browser sends by itself: then it
+    /// alone counts, and what the browser sends as well does not.
+    fn is_explicit(&self) -> bool {
+        self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
+    }
+
+    fn presented(&self, headers: &HeaderMap) -> Result<RequestSession, Denied> {
+        let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
+        let presented = if self.is_explicit() {
+            Presented::Absent
+        } else {
+            presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
+        };
+        Ok(RequestSession::new(Arc::clone(service), presented))
+    }
+
+    /// The session, loaded, where this request may use it: gate 8 for handlers that take the
+    /// session in their own hands, whatever the route's `#[auth(..)]` says.
+    pub(crate) async fn checked_session(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<&Arc<RequestSession>, Denied> {
+        let session = self.session(headers)?;
+        let loaded = session.load().await.map_err(|_logged| Denied::unchecked())?;
+        self.check_forgery(headers, loaded.map(Arc::as_ref))?;
+        Ok(session)
+    }
+
+    /// Gate 8: whether a page of ours sent this (Fetch-Metadata and Origin), with the token of
+    /// the session if there is one.
+    pub(super) fn check_forgery(
+        &self,
+        headers: &HeaderMap,
+        session: Option<&Record>,
+    ) -> Result<(), Denied> {
+        if self.is_explicit() {
+            return Ok(());
+        }
+        let admitted = self.provenance.admit(self.csrf, || {
+            let binding = &session?.binding;
+            let key = self.guard.sessions.as_ref()?.csrf();
+            let token = match Single::of(headers, &CSRF_TOKEN) {
+                Single::One(value) => value.as_bytes(),
+                Single::Repeated => &[],
+                Single::Absent => self.form_token.get().map_or(&[][..], Vec::as_slice),
+            };
+            Some(key.verify(binding, token))
+        });
+        admitted.map_err(Denied::from)
+    }
+
+    /// The form, which nobody has read yet, that may carry the anti-forgery token.
+    pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
+        let may_be = self.provenance.may_carry_token()
+            && self.csrf == CsrfPolicy::Token
+            && self.guard.sessions.is_some()
+            && headers.contains_key(COOKIE)
+            && !headers.contains_key(&CSRF_TOKEN);
+        if may_be { Form::of(headers) } else { None }
+    }
+
+    /// Notes that the answer has a credential in it.
+    pub(crate) fn note_issued(&self) {
+        self.has_issued.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody loses rights by what was asked for so far: then it happens, whatever
+    /// becomes of the answer.
+    pub(crate) fn takes_rights_away(&self) -> bool {
+        self.session.get().is_some_and(|session| session.takes_rights_away())
+    }
+
+    /// Commits the session, once, and writes what follows from it.
+    pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
+        let Some(session) = self.session.get() else {
+            let (response, happened) = self.finish(response, Committed::default());
+            return Settled::Ready(response, happened);
+        };
+        if let Some(committed) = session.commit_now(outcome) {
+            let (response, happened) = self.finish(response, committed);
+            return Settled::Ready(response, happened);
+        }
+        Settled::Later(Box::pin(async move {
+            let Some(session) = self.session.get() else {
+                return (response, Happened::default());
+            };
+            match session.commit(outcome).await {
+                Ok(committed) => self.finish(response, committed),
+                Err(error) => (Denied::from(error).into_response(), Happened::default()),
+            }
+        }))
+    }
+
+    /// Writes the cookie; ties what lasts to who asked for it. Tells what caches have to know.
+    fn finish(&self, mut response: Response, committed: Committed) -> (Response, Happened) {
+        let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
+        let happened = Happened {
+            cookie_set: committed.set_cookie.is_some(),
+            csrf_token_rendered: committed.is_token_rendered,
+            credential_issued: self.has_issued.load(Ordering::Relaxed),
+            // A refusal has said so itself.
+            refused: false,
+            session_read: committed.was_read || self.is_ambient,
+            bearer,
+            bearer_absent: self.takes_token && !bearer,
+        };
+        let headers = response.headers_mut();
+        self.guard.keep_cookie(headers);
+        if let Some(cookie) = committed.set_cookie {
+            headers.append(SET_COOKIE, cookie);
+        }
+        let session = self.session.get();
+        let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
+        // The answer that tells of the end of its own session is not cut off by it.
+        if is_of_session && session.is_some_and(|session| session.was_left()) {
+            return (response, happened);
+        }
+        let record = session.and_then(|session| session.record());
+        let response = stream_revocation::tie(
+            &self.guard,
+            self.principal(),
+            record,
+            self.is_connect,
+            response,
+        );
+        (response, happened)
+    }
+}
+
+/// An answer whose session is stored, and what happened until then.
+pub(crate) enum Settled {
+    Ready(Response, Happened),
+    /// Once the store has it.
+    Later(Commit),
+}
+
+/// A session on its way to the store.
+pub(crate) type Commit = Pin<Box<dyn Future<Output = (Response, Happened)> + Send>>;

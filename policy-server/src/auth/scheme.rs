@@ -1,0 +1,195 @@
+//! Credentials of an application's own: API keys, signed webhooks, Basic.
+
+use std::{any::TypeId, collections::HashMap, fmt, pin::Pin, sync::Arc};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
+use policy_core::session::Identity;
+
+use crate::{
+    handler::extract::{BodyRejection, collect},
+    store::StoreError,
+};
+
+/// A way of the application's own to learn who sends a request.
+///
+/// A route names it as `#[auth(scheme = ApiKeys)]`, and the app is given one with
+/// [`App::scheme`](crate::App::scheme). It is asked before any extractor, and never on a
+/// preflight.
+///
+/// ```
+/// use policy_server::{AuthError, Identity, Scheme, SchemeRequest, prelude::*};
+///
+/// struct ApiKeys;
+///
+/// impl Scheme for ApiKeys {
+///     // A page has to put the key into a header itself.
+///     const AMBIENT: bool = false;
+///
+///     async fn authenticate(
+///         &self,
+///         request: &mut SchemeRequest<'_>,
+///     ) -> Result<Option<Identity>, AuthError> {
+///         match request.headers().get("x-api-key") {
+///             None => Ok(None),
+///             // A real one looks up a hash of the key.
+///             Some(key) if key == "k-7f3a" => Ok(Some(Identity::new("partner-7"))),
+///             Some(_) => Err(AuthError::Invalid),
+///         }
+///     }
+/// }
+///
+/// #[get("/prices")]
+/// #[auth(scheme = ApiKeys)]
+/// async fn prices(me: Principal) -> String {
+///     me.subject().to_owned()
+/// }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).scheme(ApiKeys).routes(routes![prices]).test();
+/// assert_eq!(client.get("/prices").send().await.status(), 401);
+/// let response = client.get("/prices").header("x-api-key", "k-7f3a").send().await;
+/// assert_eq!(response.text(), "partner-7");
+/// # });
+/// ```
+pub trait Scheme: Send + Sync + 'static {
+    /// Whether browsers send the credential by themselves, as they do cookies, Basic and client
+    /// certificates. Then other sites can make them send it, and it is treated as a session is:
+    /// by CSRF, by CORS and in caches.
+    const AMBIENT: bool;
+
+    /// What `WWW-Authenticate` says where the credential is missing or wrong, such as
+    /// `Basic realm="orders"` (RFC 9110 11.6.1).
+    fn challenge(&self) -> Option<HeaderValue> {
+        None
+    }
+
+    /// Who sends the request; `None` where it has no credential of this scheme.
+    fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> impl Future<Output = Result<Option<Identity>, AuthError>> + Send;
+}
+
+/// Why a scheme recognises nobody.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// There is a credential, and it is wrong: 401.
+    Invalid,
+    /// It could not be checked: 503.
+    Unavailable(StoreError),
+    /// The body that it depends on could not be read.
+    Body(BodyRejection),
+}
+
+/// A request that a scheme looks at.
+#[derive(Debug)]
+pub struct SchemeRequest<'a> {
+    parts: &'a Parts,
+    body: &'a mut Body,
+}
+
+impl SchemeRequest<'_> {
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.parts.method
+    }
+
+    /// The request target.
+    pub fn uri(&self) -> &Uri {
+        &self.parts.uri
+    }
+
+    /// The header fields.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.parts.headers
+    }
+
+    /// The whole body, up to the body limit of the app; the handler gets it as well.
+    ///
+    /// # Errors
+    ///
+    /// The body is over the limit or broke off.
+    pub async fn body(&mut self) -> Result<Bytes, AuthError> {
+        let bytes = collect(std::mem::take(self.body)).await.map_err(AuthError::Body)?;
+        *self.body = Body::from(bytes.clone());
+        Ok(bytes)
+    }
+}
+
+/// The schemes that an app was given, by their types.
+#[derive(Clone, Default)]
+pub(crate) struct Schemes(HashMap<TypeId, SharedScheme>);
+
+/// A scheme without its type.
+#[derive(Clone)]
+pub(crate) struct SharedScheme {
+    scheme: Arc<dyn AnyScheme>,
+}
+
+impl Schemes {
+    pub(crate) fn add<T: Scheme>(&mut self, scheme: T) {
+        self.0.insert(TypeId::of::<T>(), SharedScheme { scheme: Arc::new(scheme) });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> Option<&SharedScheme> {
+        self.0.get(&id)
+    }
+}
+
+impl SharedScheme {
+    #[cfg(feature = "testing")]
+    pub(crate) fn new(scheme: impl Scheme) -> Self {
+        Self { scheme: Arc::new(scheme) }
+    }
+
+    pub(crate) fn challenge(&self) -> Option<HeaderValue> {
+        self.scheme.challenge()
+    }
+
+    pub(crate) async fn authenticate(
+        &self,
+        parts: &Parts,
+        body: &mut Body,
+    ) -> Result<Option<Identity>, AuthError> {
+        self.scheme.authenticate(SchemeRequest { parts, body }).await
+    }
+}
+
+type Found<'a> = Pin<Box<dyn Future<Output = Result<Option<Identity>, AuthError>> + Send + 'a>>;
+
+/// [`Scheme`] in a form that needs no type.
+trait AnyScheme: Send + Sync {
+    fn challenge(&self) -> Option<HeaderValue>;
+
+    fn authenticate<'a>(&'a self, request: SchemeRequest<'a>) -> Found<'a>;
+}
+
+impl<T: Scheme> AnyScheme for T {
+    fn challenge(&self) -> Option<HeaderValue> {
+        Scheme::challenge(self)
+    }
+
+    fn authenticate<'a>(&'a self, mut request: SchemeRequest<'a>) -> Found<'a> {
+        Box::pin(async move { Scheme::authenticate(self, &mut request).await })
+    }
+}
+
+impl fmt::Debug for Schemes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schemes").field("count", &self.0.len()).finish()
+    }
+}
+
+impl fmt::Debug for SharedScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedScheme")
+    }
+}

@@ -1,0 +1,272 @@
+//! The end of a request: what it did to its session is stored.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use http::HeaderValue;
+use policy_core::session::{
+    Draft, Effects, Handle, Outcome, Plan, Record, Row, SessionId, SessionKey, plan,
+};
+
+use super::{
+    CommitError, RequestSession,
+    request::{Found, Live},
+};
+use crate::{
+    auth::revocation_events::Ended,
+    store::{Cas, Created},
+};
+
+/// How often a commit is tried before the session counts as busy.
+const TRIES: usize = 3;
+
+/// What the answer of a request says about its session.
+#[derive(Debug, Default)]
+pub(crate) struct Committed {
+    /// Sets or removes the cookie.
+    pub(crate) set_cookie: Option<HeaderValue>,
+    /// Whether the answer depends on the session.
+    pub(crate) was_read: bool,
+    /// Whether the answer has an anti-forgery token in it.
+    pub(crate) is_token_rendered: bool,
+}
+
+/// What becomes of the cookie.
+enum Cookie {
+    /// Whatever the load said.
+    AsLoaded,
+    Set(SessionId, Arc<Record>),
+    Remove,
+    /// The session died while the request ran: another answer may have set a new cookie, which
+    /// this one must not touch.
+    Untouched,
+}
+
+impl RequestSession {
+    /// Commits at once, where nothing is to be stored; otherwise ask [`commit`](Self::commit).
+    pub(crate) fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
+        if let Some(work) = self.work_so_far()
+            && (!work.effects.is_empty() || !work.revocations.is_empty())
+            && !self.is_committed.load(Ordering::Acquire)
+        {
+            return None;
+        }
+        let timings = &self.service.timings;
+        if let Some(Found::Live(Live { record, at, .. })) = self.found.get()
+            && outcome != Outcome::Lost
+            && !self.is_committed.load(Ordering::Acquire)
+            && (timings.touch(record, *at).is_some() || timings.renewal(record, *at).is_some())
+        {
+            return None;
+        }
+        Some(self.committed(Cookie::AsLoaded))
+    }
+
+    /// Stores what the request did. It is called before the head of the answer is sent, or, where
+    /// there is none, when the request is over. What takes rights away is stored in each case; a
+    /// second call does what a first one that was dropped did not come to.
+    ///
+    /// # Errors
+    ///
+    /// The answer to send instead. Cookies stay as they are.
+    pub(crate) async fn commit(&self, outcome: Outcome) -> Result<Committed, CommitError> {
+        if let Some(committed) = self.commit_now(outcome) {
+            return Ok(committed);
+        }
+        let revoked = self.finish_revocations().await;
+        let effects = self.work_so_far().map(|work| work.effects.clone()).unwrap_or_default();
+        let stored = match self.store(&effects, outcome).await {
+            // A lost touch or renewal is made up for by the next request.
+            Err(error) if effects.is_empty() => {
+                tracing::warn!(%error, "the use of a session was not noted");
+                Ok(Cookie::AsLoaded)
+            }
+            Err(error) if effects.ends() => {
+                self.delete().await?;
+                Err(error)
+            }
+            stored => stored,
+        };
+        revoked?;
+        let cookie = stored?;
+        self.is_committed.store(true, Ordering::Release);
+        Ok(self.committed(cookie))
+    }
+
+    async fn finish_revocations(&self) -> Result<(), CommitError> {
+        let left = self.work_so_far().map(|work| work.revocations.clone()).unwrap_or_default();
+        let mut result = Ok(());
+        for revocation in left {
+            if let Err(error) = self.service.revoke(&revocation).await {
+                result = Err(error.into());
+            }
+        }
+        result
+    }
+
+    async fn store(&self, effects: &Effects, outcome: Outcome) -> Result<Cookie, CommitError> {
+        let service = &self.service;
+        let mut live = self.live().cloned();
+        // Where the load failed nothing may be inserted either.
+        let mut is_dead = matches!(self.found.get(), Some(Found::Unavailable(_)));
+        for _ in 0..TRIES {
+            let now = service.clock.now();
+            let row = match &live {
+                Some(live) => Row::Live(&live.record),
+                None if is_dead => Row::Dead,
+                None => Row::Absent,
+            };
+            let key = live.as_ref().map(|live| live.key);
+            let cas = match plan(effects, row, outcome, now, &service.timings)? {
+                Plan::Nothing if is_dead => return Ok(Cookie::Untouched),
+                Plan::Nothing => return Ok(Cookie::AsLoaded),
+                Plan::Refuse => return Err(CommitError::Ended),
+                Plan::Delete => {
+                    self.delete().await?;
+                    return Ok(Cookie::Remove);
+                }
+                Plan::Create(draft) => match self.create(&draft).await? {
+                    Some(cookie) => return Ok(cookie),
+                    None => continue,
+                },
+                Plan::Touch(deadline) => {
+                    self.touch(key, deadline).await?;
+                    return Ok(Cookie::AsLoaded);
+                }
+                Plan::Update { expected, data, touch } => {
+                    let Some(key) = key else { continue };
+                    let cas = service.store.update(&key, expected, data, now).await?;
+                    if let (Cas::Done { .. }, Some(deadline)) = (&cas, touch) {
+                        self.touch(Some(key), deadline).await?;
+                    }
+                    if let Cas::Done { .. } = cas {
+                        return Ok(Cookie::AsLoaded);
+                    }
+                    cas
+                }
+                Plan::Replace { expected, draft, grace } => {
+                    let Some(Live { record: old, key, successor, .. }) = &live else { continue };
+                    let presented = successor.as_ref().or(self.presented_id());
+                    let id = match (grace, presented) {
+                        (Some(_), Some(id)) => service.successor.successor(id),
+                        _ => self.fresh_id(&mut self.work())?,
+                    };
+                    let record = draft.record(&id, service.draw_handle()?);
+                    let (new, limit) = (id.key(), service.limit.filter(|_| draft.is_login()));
+                    let stored = record.clone();
+                    let rotated =
+                        service.store.rotate(key, &new, expected, stored, grace, limit, now);
+                    match rotated.await? {
+                        Cas::Done { evicted, .. } => {
+                            let replaced = (old.handle != record.handle).then_some(old.handle);
+                            self.publish(evicted.into_iter().chain(replaced));
+                            return Ok(Cookie::Set(id, Arc::new(record)));
+                        }
+                        cas => cas,
+                    }
+                }
+            };
+            if cas == Cas::LimitReached {
+                return Err(CommitError::LimitReached);
+            }
+            // Also where it is gone: a renewal may have moved it.
+            live = match key {
+                Some(key) => self.reload(&key).await?,
+                None => None,
+            };
+            is_dead = live.is_none();
+        }
+        Err(CommitError::Busy)
+    }
+
+    /// Inserts a session; nothing if its key exists.
+    async fn create(&self, draft: &Draft) -> Result<Option<Cookie>, CommitError> {
+        let service = &self.service;
+        let id = self.fresh_id(&mut self.work())?;
+        let record = draft.record(&id, service.draw_handle()?);
+        let limit = service.limit.filter(|_| draft.is_login());
+        let (key, now) = (id.key(), service.clock.now());
+        match service.store.create(&key, record.clone(), limit, now).await? {
+            Created::Done { evicted } => {
+                self.publish(evicted);
+                Ok(Some(Cookie::Set(id, Arc::new(record))))
+            }
+            Created::KeyTaken => {
+                self.work().fresh = None;
+                Ok(None)
+            }
+            Created::LimitReached => Err(CommitError::LimitReached),
+        }
+    }
+
+    async fn touch(
+        &self,
+        key: Option<SessionKey>,
+        deadline: policy_core::time::Timestamp,
+    ) -> Result<(), CommitError> {
+        if let Some(key) = key {
+            self.service.store.touch(&key, deadline, self.service.clock.now()).await?;
+        }
+        Ok(())
+    }
+
+    async fn reload(&self, key: &SessionKey) -> Result<Option<Live>, CommitError> {
+        let now = self.service.clock.now();
+        let loaded = self.service.store.load(key, now).await?;
+        Ok(loaded.and_then(|loaded| self.live_of(loaded, now)))
+    }
+
+    /// Ends the session of the request, also if it got another id meanwhile.
+    async fn delete(&self) -> Result<(), CommitError> {
+        let service = &self.service;
+        let live = self.live();
+        let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
+        let mut lived = service.store.delete(key).await?;
+        if let Some(Live { record, .. }) = live {
+            if let (false, Some(user)) = (lived, record.user()) {
+                lived = service.store.delete_by_handle(user, record.handle).await?;
+            }
+            // One that began anonymously may go on with a user who logged in meanwhile.
+            self.publish((lived || record.identity.is_some()).then_some(record.handle));
+        }
+        Ok(())
+    }
+
+    fn publish(&self, handles: impl IntoIterator<Item = Handle>) {
+        for handle in handles {
+            self.service.endings.publish(Ended::Session(handle));
+        }
+    }
+
+    fn committed(&self, cookie: Cookie) -> Committed {
+        let spec = &self.service.cookie;
+        // The specification was checked at the start, and an id is always a cookie's value.
+        let set = |id: &SessionId, record: &Record| {
+            let text = id.text();
+            if record.is_remembered {
+                let left = record.absolute_deadline.since(self.service.clock.now());
+                spec.clone().max_age(left.max(Duration::from_secs(1))).set(&text).ok()
+            } else {
+                spec.set(&text).ok()
+            }
+        };
+        let set_cookie = match (cookie, self.found.get()) {
+            (Cookie::Set(id, record), _) => set(&id, &record),
+            (Cookie::Remove, _) | (Cookie::AsLoaded, Some(Found::Nobody { forget: true })) => {
+                spec.remove().ok()
+            }
+            (
+                Cookie::AsLoaded,
+                Some(Found::Live(Live { record, successor: Some(successor), .. })),
+            ) => set(successor, record),
+            (Cookie::AsLoaded | Cookie::Untouched, _) => None,
+        };
+        Committed {
+            set_cookie,
+            was_read: self.found.get().is_some(),
+            is_token_rendered: self.is_token_rendered(),
+        }
+    }
+}

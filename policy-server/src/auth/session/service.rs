@@ -1,0 +1,106 @@
+//! What all requests share of the sessions of an app.
+
+use std::{borrow::Cow, sync::Arc};
+
+use policy_core::{
+    cookie::CookieSpec,
+    csrf::CsrfKey,
+    gate::OwnOrigin,
+    secret::SecretKey,
+    session::{Handle, SessionId, SuccessorKey, Timings},
+};
+
+use super::{Sessions, Settings};
+use crate::{
+    auth::revocation_events::Endings,
+    base::clock::{Clock, Random},
+    store::{Limit, SessionStore, StoreError},
+};
+
+/// The sessions of an app that started.
+#[derive(Debug)]
+pub(crate) struct SessionService {
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) timings: Timings,
+    pub(super) limit: Option<Limit>,
+    pub(super) cookie: CookieSpec,
+    login_page: Option<Cow<'static, str>>,
+    pub(super) successor: SuccessorKey,
+    pub(super) csrf: CsrfKey,
+    pub(super) clock: Clock,
+    pub(super) random: Random,
+    pub(super) endings: Endings,
+}
+
+impl SessionService {
+    /// Opens the store and gets the keys from it. The settings were checked.
+    pub(crate) async fn open(
+        settings: Sessions<Settings>,
+        own: &OwnOrigin,
+        clock: Clock,
+        random: Random,
+        endings: Endings,
+    ) -> Result<Self, StoreError> {
+        let cookie = settings.cookie(own).map_err(StoreError::new)?;
+        let store = settings.session_store();
+        let Settings { timings, limit, login_page, .. } = settings.0;
+        store.open().await?;
+        let fresh = random.draw().map_err(StoreError::new)?;
+        let secret = SecretKey::drawn(store.secret(fresh).await?);
+        Ok(Self {
+            successor: SuccessorKey::new(&secret),
+            csrf: CsrfKey::new(&secret.derive("csrf")),
+            store,
+            timings,
+            limit,
+            cookie,
+            login_page,
+            clock,
+            random,
+            endings,
+        })
+    }
+
+    /// The name of the cookie to look for.
+    pub(crate) fn cookie_name(&self) -> &str {
+        self.cookie.name()
+    }
+
+    /// Where a browser is sent that navigates without being logged in.
+    pub(crate) fn login_page(&self) -> Option<&str> {
+        self.login_page.as_deref()
+    }
+
+    /// Whether a session of a user lives.
+    pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        let living = self.store.list(user, usize::MAX, self.clock.now()).await?;
+        Ok(living.iter().any(|session| session.handle == handle))
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {
+        &self.store
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What the cookie of a session is set by.
+    #[cfg(feature = "testing")]
+    pub(crate) fn cookie(&self) -> &CookieSpec {
+        &self.cookie
+    }
+
+    /// The key of anti-forgery tokens.
+    pub(crate) fn csrf(&self) -> &CsrfKey {
+        &self.csrf
+    }
+
+    pub(super) fn draw_id(&self) -> Result<SessionId, getrandom::Error> {
+        self.random.draw().map(SessionId::drawn)
+    }
+
+    pub(super) fn draw_handle(&self) -> Result<Handle, getrandom::Error> {
+        self.random.draw().map(Handle)
+    }
+}

@@ -1,0 +1,322 @@
+//! What becomes of a session at the end of a request.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use http::StatusCode;
+use policy_core::{cookie::Presented, session::Record};
+
+use super::*;
+use crate::{
+    auth::session::{Identity, SessionError, hours, minutes, tests::watched::Down},
+    store::{Cas, SessionStore},
+};
+
+#[test]
+fn a_read_only_request_is_answered_at_once() {
+    let world = default();
+    let id = world.login(None, "ada");
+    world.store.take_calls();
+    let request = world.request(Some(&id));
+    let record = request.load().now_or_never().unwrap().unwrap().unwrap();
+    assert_eq!(record.user(), Some("ada"));
+    let committed = request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap();
+    assert!(committed.set_cookie.is_none() && committed.was_read);
+    assert_eq!(calls(&world), ["load"]);
+    // What is not asked for is not loaded.
+    let request = world.request(Some(&id));
+    assert!(!request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap().was_read);
+    assert_eq!(calls(&world), [""; 0]);
+}
+
+/// Each request allocates it.
+#[test]
+fn the_session_of_a_request_is_small() {
+    let size = size_of::<RequestSession>();
+    assert!(size <= 384, "{size} bytes");
+}
+
+/// A server moves them between threads; this is checked when it is compiled.
+#[test]
+fn what_is_waited_for_is_send() {
+    fn send<T: Send>(_: T) {}
+    let world = default();
+    let request = world.request(None);
+    let sessions = Sessions::of(Arc::clone(&request));
+    send(request.load());
+    send(request.commit(Outcome::Lost));
+    send(sessions.login("ada"));
+    send(sessions.logout());
+    send(sessions.list());
+    send(sessions.revoke_others());
+}
+
+#[test]
+fn the_cookie_has_all_its_attributes() {
+    let world = default();
+    let request = world.request(None);
+    wait(Sessions::of(Arc::clone(&request)).login(7_u64)).unwrap();
+    let committed = commit(&request, 200).unwrap();
+    let header = committed.set_cookie.unwrap();
+    assert!(header.is_sensitive());
+    let text = header.to_str().unwrap();
+    let (pair, attributes) = text.split_once("; ").unwrap();
+    assert!(pair.starts_with("__Host-sid=") && pair.len() == 11 + 43, "{pair}");
+    assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=Lax");
+}
+
+#[test]
+fn a_remembered_login_has_a_max_age_and_its_own_times() {
+    let world = World::new(|sessions| sessions.remembered(days(2), days(3)));
+    let request = world.request(None);
+    wait(Sessions::of(Arc::clone(&request)).login_remembered("ada")).unwrap();
+    let committed = commit(&request, 200).unwrap();
+    assert!(committed.set_cookie.as_ref().unwrap().to_str().unwrap().contains("; Max-Age=259200;"));
+    let id = set_id(&committed).unwrap();
+    world.clock.advance(days(1) + hours(23));
+    commit(&session_request(&world, &id), 200).unwrap();
+    world.clock.advance(hours(25) - minutes(1));
+    assert!(world.is_alive(&id), "still remembered");
+    world.clock.advance(minutes(1));
+    assert!(!world.is_alive(&id), "three days are over");
+}
+
+#[test]
+fn a_used_session_is_touched_once_a_minute() {
+    let world = default();
+    let id = world.login(None, "ada");
+    for (seconds, expected) in [(59, vec!["load"]), (1, vec!["load", "touch"]), (59, vec!["load"])]
+    {
+        world.clock.advance(Duration::from_secs(seconds));
+        world.store.take_calls();
+        commit(&session_request(&world, &id), 500).unwrap();
+        assert_eq!(calls(&world), expected);
+    }
+    // A touch that is lost costs nobody the answer.
+    world.clock.advance(minutes(2));
+    world.store.set_down(Some(Down::Writes));
+    assert!(commit(&session_request(&world, &id), 200).is_ok());
+}
+
+#[test]
+fn what_the_cookie_is_decides_what_becomes_of_it() {
+    let world = default();
+    let unknown = SessionId::drawn([5; 32]);
+    for (presented, loads, removes) in [
+        (Presented::Absent, 0, false),
+        (Presented::Ambiguous, 0, false),
+        (Presented::Malformed, 0, true),
+        (Presented::Candidate(unknown.clone()), 1, true),
+    ] {
+        let request = world.request_of(presented.clone());
+        assert!(request.load().now_or_never().unwrap().unwrap().is_none());
+        let committed = commit(&request, 200).unwrap();
+        assert_eq!(is_removal(&committed), removes, "{presented:?}");
+        assert_eq!(calls(&world).len(), loads, "{presented:?}");
+        // A written value begins a session under an id of our own.
+        let request = world.request_of(presented.clone());
+        session(&request).set("a", 1).unwrap();
+        let id = set_id(&commit(&request, 200).unwrap()).unwrap();
+        assert_ne!(id, unknown.text());
+        assert!(world.is_alive(&id));
+        world.store.take_calls();
+    }
+    assert!(!world.is_alive(&unknown.text()), "an unknown id was adopted");
+}
+
+#[test]
+fn a_store_that_is_down_costs_nobody_their_session() {
+    let world = default();
+    let id = world.login(None, "ada");
+    world.store.set_down(Some(Down::All));
+    let request = world.request(Some(&id));
+    assert!(wait(request.load()).is_err());
+    assert!(wait(request.load()).is_err());
+    let sessions = Sessions::of(Arc::clone(&request));
+    assert_eq!(wait(sessions.login("ada")), Err(SessionError::Unavailable));
+    let committed = commit(&request, 503).unwrap();
+    assert!(committed.set_cookie.is_none());
+    world.store.set_down(Some(Down::Writes));
+    let request = world.request(Some(&id));
+    session(&request).set("a", 1).unwrap();
+    assert_eq!(commit(&request, 200).unwrap_err().refusal().status(), 503);
+    world.store.set_down(None);
+    assert!(world.is_alive(&id));
+}
+
+#[test]
+fn rights_need_a_status_below_400_and_writes_one_below_500() {
+    for (status, rights, write) in [
+        (200, true, true),
+        (302, true, true),
+        (400, false, true),
+        (499, false, true),
+        (500, false, false),
+    ] {
+        let world = default();
+        let request = world.request(None);
+        session(&request).set("before", 1).unwrap();
+        wait(Sessions::of(Arc::clone(&request)).login("ada")).unwrap();
+        // Meant for the session of the user only.
+        session(&request).set("after", 1).unwrap();
+        let id = set_id(&commit(&request, status).unwrap());
+        assert_eq!(id.is_some(), write, "{status}");
+        let Some(id) = id else { continue };
+        assert_eq!(world.user(&id).is_some(), rights, "{status}");
+        let session = session(&world.request(Some(&id)));
+        assert_eq!(session.get::<u8>("before").unwrap(), Some(1));
+        assert_eq!(session.get::<u8>("after").unwrap().is_some(), rights, "{status}");
+    }
+}
+
+#[test]
+fn a_refused_login_of_another_user_takes_nothing() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let request = world.request(Some(&id));
+    session(&request).set("cart", "lamp").unwrap();
+    commit(&request, 200).unwrap();
+    let request = world.request(Some(&id));
+    wait(Sessions::of(Arc::clone(&request)).login("bob")).unwrap();
+    assert_eq!(session(&request).get::<String>("cart").unwrap(), None);
+    commit(&request, 401).unwrap();
+    assert_eq!(world.user(&id).as_deref(), Some("ada"));
+    let session = session(&world.request(Some(&id)));
+    assert_eq!(session.get::<String>("cart").unwrap().as_deref(), Some("lamp"));
+}
+
+#[test]
+fn the_end_of_a_session_is_stored_whatever_became_of_the_request() {
+    for outcome in [
+        Outcome::Answered(StatusCode::OK),
+        Outcome::Answered(StatusCode::NOT_FOUND),
+        Outcome::Answered(StatusCode::INTERNAL_SERVER_ERROR),
+        Outcome::Lost,
+    ] {
+        let mut world = default();
+        let id = world.login(None, "ada");
+        let request = world.request(Some(&id));
+        let session = session(&request);
+        let handle = session.handle().unwrap();
+        session.logout();
+        let committed = wait(request.commit(outcome)).unwrap();
+        assert!(is_removal(&committed), "{outcome:?}");
+        assert!(!world.is_alive(&id), "{outcome:?}");
+        assert_eq!(world.ended.try_recv().unwrap(), Ended::Session(handle));
+    }
+}
+
+#[test]
+fn a_logout_reaches_a_session_that_got_another_id_meanwhile() {
+    let world = default();
+    let old = world.login(None, "ada");
+    let logout = session_request(&world, &old);
+    let elevate = session_request(&world, &old);
+    session(&elevate).elevate().unwrap();
+    let new = set_id(&commit(&elevate, 200).unwrap()).unwrap();
+    session(&logout).logout();
+    commit(&logout, 200).unwrap();
+    assert!(!world.is_alive(&new));
+}
+
+#[test]
+fn an_ended_session_is_not_elevated_but_a_login_is_genuine() {
+    let world = default();
+    let old = world.login(None, "ada");
+    let (elevate, login) = (session_request(&world, &old), session_request(&world, &old));
+    session(&elevate).elevate().unwrap();
+    session(&login).set("a", 1).unwrap();
+    wait(Sessions::of(Arc::clone(&login)).login("ada")).unwrap();
+    let logout = session_request(&world, &old);
+    let ended = session(&logout).handle();
+    session(&logout).logout();
+    commit(&logout, 200).unwrap();
+    assert_eq!(commit(&elevate, 200).unwrap_err().refusal().status(), 409);
+    let new = set_id(&commit(&login, 200).unwrap()).unwrap();
+    let session = session(&world.request(Some(&new)));
+    assert_eq!(session.get::<u8>("a").unwrap(), Some(1));
+    assert!(session.handle().is_some() && session.handle() != ended, "the dead one came back");
+}
+
+#[test]
+fn logout_keeps_the_named_values_only() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let request = world.request(Some(&id));
+    let current = session(&request);
+    for key in ["theme", "secret"] {
+        current.set(key, key).unwrap();
+    }
+    current.logout_keep(["theme"]);
+    assert!(current.identity().is_none());
+    let new = set_id(&commit(&request, 200).unwrap()).unwrap();
+    assert!(!world.is_alive(&id) && world.user(&new).is_none());
+    let current = session(&world.request(Some(&new)));
+    assert_eq!(current.get::<String>("theme").unwrap().as_deref(), Some("theme"));
+    assert_eq!(current.get::<String>("secret").unwrap(), None);
+    // Where the handler failed, the session ends all the same, and nothing else begins.
+    let request = world.request(Some(&new));
+    session(&request).logout_keep(["theme"]);
+    assert!(is_removal(&commit(&request, 500).unwrap()));
+    assert!(!world.is_alive(&new));
+}
+
+#[test]
+fn elevation_keeps_the_deadline_and_changes_id_binding_and_rights() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let before = Arc::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
+    world.clock.advance(minutes(5));
+    let request = world.request(Some(&id));
+    let current = session(&request);
+    assert_eq!(current.elevate_as("bob"), Err(SessionError::OtherUser));
+    current.elevate_as(Identity::new("ada").roles(["admin"])).unwrap();
+    let new = set_id(&commit(&request, 200).unwrap()).unwrap();
+    let after = Arc::clone(wait(session_request(&world, &new).load()).unwrap().unwrap());
+    assert!(!world.is_alive(&id) && new != id);
+    assert_eq!(after.handle, before.handle);
+    assert_eq!(after.absolute_deadline, before.absolute_deadline);
+    assert_ne!(after.binding, before.binding);
+    assert_eq!(after.authenticated, Some(world.clock.now()));
+    assert_eq!(&*after.identity.as_ref().unwrap().roles, ["admin".into()]);
+    let anonymous = session(&world.request(None));
+    assert_eq!(anonymous.elevate(), Err(SessionError::Anonymous));
+}
+
+#[test]
+fn a_renewal_tells_all_requests_of_its_grace_the_same_id() {
+    let world = World::new(|sessions| sessions.renewal(minutes(5)));
+    let id = world.login(None, "ada");
+    let before = Arc::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
+    world.clock.advance(minutes(5));
+    let late = session_request(&world, &id);
+    session(&late).set("late", 1).unwrap();
+    let new = set_id(&commit(&session_request(&world, &id), 200).unwrap()).unwrap();
+    assert_ne!(new, id);
+    // One that began before, and one that comes afterwards with the old cookie.
+    assert!(commit(&late, 200).is_ok());
+    let parallel = session_request(&world, &id);
+    assert_eq!(set_id(&commit(&parallel, 200).unwrap()), Some(new.clone()));
+    world.clock.advance(Duration::from_secs(10));
+    assert!(!world.is_alive(&id) && world.is_alive(&new));
+    let after = Arc::clone(wait(session_request(&world, &new).load()).unwrap().unwrap());
+    assert_eq!((after.binding, after.handle), (before.binding, before.handle));
+    assert_eq!(session(&world.request(Some(&new))).get::<u8>("late").unwrap(), Some(1));
+}
+
+#[test]
+fn an_old_id_leads_nowhere_but_to_its_own_successor() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let record = Record::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
+    // What a faulty store would do at a login: the old id has a grace, and the new one was drawn.
+    let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::drawn([3; 32]));
+    let (now, grace) = (world.clock.now(), world.clock.now().after(minutes(1)));
+    let (old, new, version) = (old.key(), new.key(), record.version);
+    let store = &world.store.inner;
+    let rotated = store.rotate(&old, &new, version, record, Some(grace), None, now);
+    assert!(matches!(wait(rotated).unwrap(), Cas::Done { .. }));
+    let request = world.request(Some(&id));
+    assert!(wait(request.load()).unwrap().is_none());
+    assert!(commit(&request, 200).unwrap().set_cookie.is_none());
+}

@@ -1,0 +1,175 @@
+//! What handlers can do besides, and what apps can say.
+
+use http::StatusCode;
+use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, gate::OwnOrigin, session::Record};
+
+use super::*;
+use crate::{
+    auth::session::{SameSite, SessionError, minutes, tests::watched::Down},
+    store::LimitPolicy,
+};
+
+#[test]
+fn a_user_sees_and_ends_their_sessions() {
+    let mut world = default();
+    let ids = [world.login(None, "ada"), world.login(None, "ada"), world.login(None, "bob")];
+    let request = world.request(Some(&ids[0]));
+    let sessions = Sessions::of(Arc::clone(&request));
+    let listed = wait(sessions.list()).unwrap();
+    assert_eq!(listed.len(), 2);
+    let own = session(&request).handle().unwrap();
+    let bob = session(&world.request(Some(&ids[2]))).handle().unwrap();
+    assert!(!wait(sessions.revoke(bob)).unwrap(), "somebody else's session ended");
+    let other = listed.iter().find(|summary| summary.handle != own).unwrap().handle;
+    assert!(wait(sessions.revoke(other)).unwrap());
+    assert!(!world.is_alive(&ids[1]));
+    assert_eq!(wait(sessions.revoke_others()).unwrap(), 0);
+    assert!(commit(&request, 200).unwrap().set_cookie.is_none());
+    assert!(world.is_alive(&ids[0]));
+    let request = world.request(Some(&ids[0]));
+    assert_eq!(wait(Sessions::of(Arc::clone(&request)).revoke_all()).unwrap(), 1);
+    assert!(is_removal(&commit(&request, 200).unwrap()));
+    assert!(world.is_alive(&ids[2]));
+    let mut ended = Vec::new();
+    while let Ok(event) = world.ended.try_recv() {
+        ended.push(event);
+    }
+    let user: Box<str> = "ada".into();
+    assert!(ended.contains(&Ended::Session(other)));
+    assert!(ended.contains(&Ended::SessionsOf { user: user.clone(), keep: Some(own) }));
+    assert!(ended.contains(&Ended::SessionsOf { user, keep: None }));
+    let nobody = Sessions::of(world.request(None));
+    assert_eq!(wait(nobody.revoke_all()), Err(SessionError::Anonymous));
+}
+
+#[test]
+fn a_revocation_that_failed_is_made_up_for() {
+    let world = default();
+    let ids = [world.login(None, "ada"), world.login(None, "ada")];
+    let request = session_request(&world, &ids[0]);
+    world.store.set_down(Some(Down::All));
+    let sessions = Sessions::of(Arc::clone(&request));
+    assert_eq!(wait(sessions.revoke_others()), Err(SessionError::Unavailable));
+    world.store.set_down(None);
+    wait(request.commit(Outcome::Lost)).unwrap();
+    assert!(world.is_alive(&ids[0]) && !world.is_alive(&ids[1]));
+}
+
+#[test]
+fn a_refused_login_still_ends_what_was_to_end() {
+    let world = World::new(|sessions| sessions.limit_per_user(1, LimitPolicy::Deny));
+    let (ada, _bob) = (world.login(None, "ada"), world.login(None, "bob"));
+    let request = session_request(&world, &ada);
+    session(&request).logout();
+    wait(Sessions::of(Arc::clone(&request)).login("bob")).unwrap();
+    assert_eq!(commit(&request, 200).unwrap_err().refusal().status(), 409);
+    assert!(!world.is_alive(&ada));
+}
+
+#[test]
+fn a_session_that_others_change_at_each_try_is_busy() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let request = session_request(&world, &id);
+    let current = session(&request);
+    let (service, shared) = (Arc::clone(&world.service), id.clone());
+    let meddle = move |values: &mut serde_json::Map<String, serde_json::Value>| {
+        let id = SessionId::parse(shared.as_bytes()).unwrap();
+        let other = RequestSession::new(Arc::clone(&service), Presented::Candidate(id));
+        let other = Arc::new(other);
+        session(&other).incr("others", 1).unwrap();
+        wait(other.commit(Outcome::Answered(StatusCode::OK))).unwrap();
+        values.insert("mine".to_owned(), true.into());
+    };
+    current.update_with(meddle).unwrap();
+    assert_eq!(commit(&request, 200).unwrap_err().refusal().code(), "session.busy");
+    let others = session(&world.request(Some(&id))).get::<u8>("others").unwrap();
+    assert_eq!(others, Some(4), "once when it was told, and at three tries");
+}
+
+#[test]
+fn too_much_data_is_the_handlers_error() {
+    let world = default();
+    let request = world.request(None);
+    let current = session(&request);
+    current.set("ok", 1).unwrap();
+    let refused = current.set("big", "x".repeat(Record::MAX_DATA));
+    assert!(matches!(refused, Err(SessionError::Data(_))));
+    assert_eq!(current.get::<String>("big").unwrap(), None);
+    let id = set_id(&commit(&request, 200).unwrap()).unwrap();
+    assert_eq!(session(&world.request(Some(&id))).get::<u8>("ok").unwrap(), Some(1));
+}
+
+#[test]
+fn anti_forgery_tokens_hold_for_the_session_that_the_answer_leads_to() {
+    let world = default();
+    assert_eq!(session(&world.request(None)).csrf_token().unwrap(), None);
+    let request = world.request(None);
+    wait(Sessions::of(Arc::clone(&request)).login("ada")).unwrap();
+    let token = request.csrf_token().unwrap().unwrap();
+    let committed = commit(&request, 200).unwrap();
+    assert!(committed.is_token_rendered);
+    let id = set_id(&committed).unwrap();
+    let request = session_request(&world, &id);
+    let binding = wait(request.load()).unwrap().unwrap().binding;
+    let verdict = |token: &str| world.service.csrf().verify(&binding, token.as_bytes());
+    assert_eq!(verdict(&token), TokenVerdict::Valid);
+    let other = request.csrf_token().unwrap().unwrap();
+    assert_ne!(other, token);
+    assert_eq!(verdict(&other), TokenVerdict::Valid);
+    session(&request).logout();
+    assert_eq!(request.csrf_token().unwrap(), None);
+}
+
+#[test]
+fn a_second_commit_finds_nothing_to_do() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let request = session_request(&world, &id);
+    session(&request).incr("n", 1).unwrap();
+    commit(&request, 200).unwrap();
+    world.store.take_calls();
+    assert!(wait(request.commit(Outcome::Lost)).unwrap().set_cookie.is_none());
+    assert_eq!(calls(&world), [""; 0]);
+}
+
+#[test]
+fn settings_that_contradict_are_named_all_at_once() {
+    let rules = |sessions: Sessions<Settings>, own: &OwnOrigin| -> Vec<Rule> {
+        sessions.violations(own).into_iter().map(|(rule, _)| rule).collect()
+    };
+    let own = public();
+    assert_eq!(rules(Sessions::memory(), &own), []);
+    let sessions = Sessions::memory()
+        .idle(minutes(0))
+        .remembered(days(31), days(30))
+        .limit_per_user(0, LimitPolicy::Deny)
+        .login_page("//evil.example")
+        .cookie_name("__host-sid");
+    assert_eq!(
+        rules(sessions, &own),
+        [
+            Rule::SessionTimeZero,
+            Rule::SessionIdle,
+            Rule::SessionLimitZero,
+            Rule::SessionLoginPage,
+            Rule::SessionCookie
+        ]
+    );
+    let everywhere = Sessions::memory().domain("shop.example").same_site(SameSite::None);
+    assert_eq!(rules(everywhere.clone(), &own), []);
+    assert_eq!(everywhere.cookie(&own).unwrap().name(), "__Secure-sid");
+    assert_eq!(rules(everywhere.domain("other.example"), &own), [Rule::SessionCookie]);
+    let local = Sessions::memory().cookie(&OwnOrigin::Development).unwrap();
+    assert_eq!(local.set("x").unwrap(), "sid=x; Path=/; HttpOnly; SameSite=Lax");
+}
+
+#[test]
+fn nothing_prints_what_is_secret() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let request = session_request(&world, &id);
+    session(&request).set("pin", "1234").unwrap();
+    let printed = format!("{request:?} {:?} {:?}", session(&request), world.service);
+    assert!(!printed.contains(&id) && !printed.contains("1234"), "{printed}");
+}

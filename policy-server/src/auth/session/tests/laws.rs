@@ -1,0 +1,356 @@
+//! Laws about every sequence of what several clients with old and new cookies do.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, Outcome, Record, SessionId},
+    time::Timestamp,
+};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+
+use super::{World, session, set_id, wait};
+use crate::auth::{
+    revocation_events::Ended,
+    session::{RequestSession, Session, Sessions},
+};
+
+const IDLE: Duration = Duration::from_secs(100);
+const ABSOLUTE: Duration = Duration::from_secs(400);
+
+/// What one client does.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    /// A request begins, with one of the ids that are around.
+    Begin { id: usize, what: What },
+    /// One of those that began ends.
+    End { request: usize, outcome: Outcome },
+    /// Time goes by.
+    Wait { seconds: u64 },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Read,
+    Write { key: u8 },
+    Login { user: u8, is_remembered: bool },
+    Elevate,
+    Logout,
+    LogoutKeep,
+    RevokeOthers,
+    RevokeUser { user: u8 },
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let what = prop_oneof![
+        2 => Just(What::Read),
+        4 => (0..3_u8).prop_map(|key| What::Write { key }),
+        4 => (0..2_u8, prop::bool::weighted(0.2))
+            .prop_map(|(user, is_remembered)| What::Login { user, is_remembered }),
+        2 => Just(What::Elevate),
+        3 => Just(What::Logout),
+        1 => Just(What::LogoutKeep),
+        1 => Just(What::RevokeOthers),
+        1 => (0..2_u8).prop_map(|user| What::RevokeUser { user }),
+    ];
+    let status = |status: u16| Outcome::Answered(status.try_into().unwrap());
+    let outcome = prop_oneof![
+        8 => Just(status(200)),
+        1 => Just(status(404)),
+        1 => Just(status(500)),
+        1 => Just(Outcome::Lost),
+    ];
+    prop_oneof![
+        5 => (any::<usize>(), what).prop_map(|(id, what)| Act::Begin { id, what }),
+        5 => (any::<usize>(), outcome).prop_map(|(request, outcome)| Act::End { request, outcome }),
+        2 => prop::sample::select(vec![1, 9, 11, 12, 13, 30, 99, 150])
+            .prop_map(|seconds| Act::Wait { seconds }),
+    ]
+}
+
+/// Everything that happened, as somebody sees it who looks at each answer.
+struct History {
+    world: World,
+    /// Ids that clients have: handed out, or made up.
+    ids: Vec<String>,
+    pending: Vec<(Arc<RequestSession>, What)>,
+    presented: HashSet<String>,
+    /// Sessions of which it was published that they ended, or that were seen dead.
+    dead_handles: HashSet<Handle>,
+    dead_ids: HashSet<String>,
+    /// Whose the sessions are.
+    owners: HashMap<Handle, Option<Box<str>>>,
+    /// The absolute deadline of each session since its last login.
+    deadlines: HashMap<Handle, Timestamp>,
+    counts: Counts,
+}
+
+/// How often it was interesting.
+#[derive(Default)]
+struct Counts {
+    late: Cell<u64>,
+    dead: Cell<usize>,
+    new_ids: Cell<u64>,
+    kept_deadlines: Cell<u64>,
+    renewals: Cell<u64>,
+}
+
+fn count(cell: &Cell<u64>) {
+    cell.set(cell.get() + 1);
+}
+
+impl History {
+    fn new() -> Self {
+        let world = World::new(|sessions| {
+            sessions
+                .idle(IDLE)
+                .absolute(ABSOLUTE)
+                .remembered(2 * IDLE, 2 * ABSOLUTE)
+                .touch_interval(Duration::from_secs(5))
+                .renewal(Duration::from_secs(12))
+        });
+        Self {
+            world,
+            // One that an attacker plants.
+            ids: vec![SessionId::drawn([9; 32]).text()],
+            pending: Vec::new(),
+            presented: HashSet::new(),
+            dead_handles: HashSet::new(),
+            dead_ids: HashSet::new(),
+            owners: HashMap::new(),
+            deadlines: HashMap::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn record(&self, id: &str) -> Option<Arc<Record>> {
+        let request = self.world.request(Some(id));
+        wait(request.load()).unwrap().cloned()
+    }
+
+    fn act(&mut self, act: Act) -> Result<(), TestCaseError> {
+        match act {
+            Act::Wait { seconds } => self.world.clock.advance(Duration::from_secs(seconds)),
+            Act::Begin { id, what } => {
+                // Every fifth comes without a cookie.
+                let id = (id % 5 != 0).then(|| self.ids[id % self.ids.len()].clone());
+                self.presented.extend(id.clone());
+                let request = self.world.request(id.as_deref());
+                let is_done = self.handle(&request, what);
+                self.pending.push((request, if is_done { what } else { What::Read }));
+            }
+            Act::End { .. } if self.pending.is_empty() => (),
+            Act::End { request, outcome } => {
+                let (request, what) = self.pending.swap_remove(request % self.pending.len());
+                self.end(&request, what, outcome)?;
+            }
+        }
+        self.look()
+    }
+
+    /// What the handler does, unless it is refused.
+    fn handle(&self, request: &Arc<RequestSession>, what: What) -> bool {
+        let (current, sessions) = (session(request), Sessions::of(Arc::clone(request)));
+        let user = |user: u8| ["ada", "bob"][usize::from(user)];
+        match what {
+            What::Read => drop(current.get::<u8>("0")),
+            What::Write { key } => current.set(&key.to_string(), key).unwrap(),
+            What::Login { user: who, is_remembered: false } => {
+                wait(sessions.login(user(who))).unwrap();
+            }
+            What::Login { user: who, is_remembered: true } => {
+                wait(sessions.login_remembered(user(who))).unwrap();
+            }
+            What::Elevate => return current.elevate().is_ok(),
+            What::Logout => current.logout(),
+            What::LogoutKeep => current.logout_keep(["0"]),
+            What::RevokeOthers => drop(wait(sessions.revoke_others())),
+            What::RevokeUser { user: who } => drop(wait(sessions.revoke_user(user(who)))),
+        }
+        true
+    }
+
+    fn end(
+        &mut self,
+        request: &Arc<RequestSession>,
+        what: What,
+        outcome: Outcome,
+    ) -> Result<(), TestCaseError> {
+        let id = request.presented_id().map(SessionId::text);
+        let before = request.record().cloned();
+        if id.as_ref().is_some_and(|id| before.is_some() && self.record(id).is_none()) {
+            count(&self.counts.late);
+        }
+        let committed = wait(request.commit(outcome));
+        let set = committed.as_ref().ok().and_then(set_id);
+        let gives = matches!(outcome, Outcome::Answered(status) if status.as_u16() < 400);
+        if let Some(new) = &set {
+            if matches!(what, What::Login { .. } | What::Elevate) && gives {
+                // Fixation: nobody knew the id before.
+                prop_assert!(!self.presented.contains(new), "a known id got rights");
+                count(&self.counts.new_ids);
+            }
+            if matches!(what, What::Read | What::Write { .. }) && before.is_some() {
+                count(&self.counts.renewals);
+            }
+            if !self.ids.contains(new) {
+                self.ids.push(new.clone());
+            }
+        }
+        let Some(before) = before else { return Ok(()) };
+        match what {
+            // Rights are taken away whatever became of the request.
+            What::Logout | What::LogoutKeep => {
+                prop_assert!(committed.is_ok());
+                if before.user().is_some() {
+                    self.dead_handles.insert(before.handle);
+                }
+                self.dead_ids.extend(id);
+            }
+            What::Login { .. } | What::Elevate if gives && set.is_some() => {
+                self.dead_ids.extend(id);
+            }
+            _ => (),
+        }
+        if let (What::Login { .. }, true, Some(new)) = (what, gives, &set)
+            && let Some(record) = self.record(new)
+        {
+            self.deadlines.insert(record.handle, record.absolute_deadline);
+        }
+        Ok(())
+    }
+
+    /// Looks at every id that is around.
+    fn look(&mut self) -> Result<(), TestCaseError> {
+        while let Ok(ended) = self.world.ended.try_recv() {
+            match ended {
+                Ended::Session(handle) => drop(self.dead_handles.insert(handle)),
+                Ended::SessionsOf { user, keep } => {
+                    let of_user = |(handle, owner): &(&Handle, &Option<Box<str>>)| {
+                        owner.as_ref() == Some(&user) && Some(**handle) != keep
+                    };
+                    let ended = self.owners.iter().filter(of_user).map(|(handle, _)| *handle);
+                    self.dead_handles.extend(ended);
+                }
+                other => panic!("{other:?} is no end of a session"),
+            }
+        }
+        let now = self.world.clock.now();
+        for id in self.ids.clone() {
+            let Some(record) = self.record(&id) else {
+                self.dead_ids.insert(id);
+                continue;
+            };
+            self.owners.insert(record.handle, record.user().map(Into::into));
+            prop_assert!(!self.dead_ids.contains(&id), "a dead id lives");
+            prop_assert!(!self.dead_handles.contains(&record.handle), "a dead session lives");
+            let most = if record.is_remembered { 2 * ABSOLUTE } else { ABSOLUTE };
+            prop_assert_eq!(record.absolute_deadline, record.created.after(most));
+            prop_assert!(record.idle_deadline <= record.absolute_deadline);
+            prop_assert!(record.idle_deadline <= now.after(record.idle));
+            let kept = *self.deadlines.entry(record.handle).or_insert(record.absolute_deadline);
+            prop_assert_eq!(record.absolute_deadline, kept, "a session lasts longer");
+            if record.rotated > record.created {
+                count(&self.counts.kept_deadlines);
+            }
+        }
+        self.counts.dead.set(self.dead_handles.len());
+        Ok(())
+    }
+}
+
+/// No sequence of operations by several clients with old cookies resurrects a dead session, by its
+/// id or its public name; an id that comes with rights was presented by nobody before; and no
+/// session lasts longer than from its last login.
+#[test]
+fn a_dead_session_stays_dead_and_an_id_with_rights_is_new() {
+    let totals = [const { Cell::new(0) }; 5];
+    let names = ["late commits", "dead sessions", "new ids", "kept deadlines", "renewals"];
+    run(600, prop::collection::vec(act(), 1..60), |acts| {
+        let mut history = History::new();
+        for act in acts {
+            history.act(act)?;
+        }
+        let counts = &history.counts;
+        let counted = [
+            counts.late.get(),
+            counts.dead.get() as u64,
+            counts.new_ids.get(),
+            counts.kept_deadlines.get(),
+            counts.renewals.get(),
+        ];
+        for (total, counted) in totals.iter().zip(counted) {
+            total.set(total.get() + u64::from(counted > 0));
+        }
+        Ok(())
+    });
+    for (name, total) in names.iter().zip(totals) {
+        println!("{name} in {} cases of 600", total.get());
+        assert!(total.get() >= 60, "{name}: only in {} cases", total.get());
+    }
+}
+
+/// Requests at the same time that write different keys do not undo each other, in whatever order
+/// they end.
+#[test]
+fn concurrent_writes_to_different_keys_merge() {
+    let merged = Cell::new(0_u64);
+    let order = Just((0..6_usize).collect::<Vec<_>>()).prop_shuffle();
+    run(200, (order, prop::collection::vec(0..4_u8, 6)), |(order, kinds)| {
+        let world = World::new(|sessions| sessions);
+        let id = world.login(None, "ada");
+        let requests: Vec<_> = (0..6).map(|_| world.request(Some(&id))).collect();
+        let sessions: Vec<Session> = requests.iter().map(session).collect();
+        let mut expected = BTreeMap::new();
+        for (number, kind) in kinds.iter().enumerate() {
+            let (session, key) = (&sessions[number], format!("k{number}"));
+            let value = match kind {
+                0 => session.set(&key, 7).map(|()| serde_json::json!(7)),
+                1 => session.incr(&key, 2).map(Into::into),
+                2 => session.push(&key, 3, 9).map(|()| serde_json::json!([3])),
+                _ => {
+                    let of = key.clone();
+                    let update = move |values: &mut serde_json::Map<_, _>| {
+                        values.insert(of.clone(), "x".into());
+                    };
+                    session.update_with(update).map(|()| serde_json::json!("x"))
+                }
+            };
+            expected.insert(key, value.unwrap());
+            session.incr("all", 1).unwrap();
+        }
+        expected.insert("all".to_owned(), 6.into());
+        world.store.take_calls();
+        for number in order {
+            let committed = wait(requests[number].commit(Outcome::Answered(http::StatusCode::OK)));
+            prop_assert!(committed.is_ok());
+        }
+        let calls = world.store.take_calls();
+        merged.set(merged.get() + calls.iter().filter(|call| **call == "load").count() as u64);
+        let request = world.request(Some(&id));
+        let record = wait(request.load()).unwrap().unwrap();
+        let stored: BTreeMap<String, serde_json::Value> =
+            serde_json::from_slice(&record.data).unwrap();
+        prop_assert_eq!(stored, expected);
+        Ok(())
+    });
+    assert_eq!(merged.get(), 200 * 5, "each request but the first met a conflict");
+}
+
+fn run<S: Strategy<Value: std::fmt::Debug>>(
+    cases: u32,
+    strategy: S,
+    judge: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    if let Err(broken) = TestRunner::new(config).run(&strategy, judge) {
+        panic!("{broken}");
+    }
+}

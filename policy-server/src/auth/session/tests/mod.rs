@@ -1,0 +1,155 @@
+//! Sessions as handlers and the server use them, on a store that can be watched.
+
+mod commits;
+mod handlers;
+mod laws;
+mod scenarios;
+mod watched;
+
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use policy_core::{
+    cookie::{Presented, presented},
+    gate::{OwnOrigin, PublicOrigin},
+    session::{Outcome, SessionId},
+};
+use tokio::sync::broadcast;
+
+use self::watched::Watched;
+use super::{
+    CommitError, Committed, RequestSession, Session, SessionService, Sessions, Settings, days,
+};
+use crate::{
+    auth::revocation_events::{Ended, Endings},
+    base::clock::{Clock, Random},
+};
+
+/// When tests begin.
+const START: u64 = 1_800_000_000;
+
+/// An app with sessions: one instance of it, on a store that others may share.
+struct World {
+    service: Arc<SessionService>,
+    store: Watched,
+    clock: Clock,
+    ended: broadcast::Receiver<Ended>,
+}
+
+fn public() -> OwnOrigin {
+    OwnOrigin::Public(PublicOrigin::parse("https://api.shop.example").unwrap())
+}
+
+/// Drawn from a counter: what a test finds can be found again.
+fn random() -> Random {
+    let mut drawn = 0_u64;
+    Random::from_fn(move |bytes| {
+        for chunk in bytes.chunks_mut(8) {
+            drawn = drawn
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            chunk.copy_from_slice(&(drawn ^ drawn >> 29).to_be_bytes()[..chunk.len()]);
+        }
+    })
+}
+
+/// The stores of these tests answer at once.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the store does not answer at once"),
+    }
+}
+
+impl World {
+    /// With these settings, which need not be ones that an app would start with.
+    fn new(settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>) -> Self {
+        Self::on(Watched::default(), Clock::at(START), random(), settings)
+    }
+
+    fn on(
+        store: Watched,
+        clock: Clock,
+        random: Random,
+        settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>,
+    ) -> Self {
+        let settings = settings(Sessions::store(store.clone()));
+        let endings = Endings::default();
+        let ended = endings.subscribe();
+        let service =
+            wait(SessionService::open(settings, &public(), clock.clone(), random, endings));
+        store.take_calls();
+        Self { service: Arc::new(service.unwrap()), store, clock, ended }
+    }
+
+    /// A request with this id in its cookie, or none.
+    fn request(&self, id: Option<&str>) -> Arc<RequestSession> {
+        let mut headers = http::HeaderMap::new();
+        if let Some(id) = id {
+            let line = format!("{}={id}", self.service.cookie_name());
+            headers.insert(http::header::COOKIE, line.parse().unwrap());
+        }
+        self.request_of(presented(&headers, self.service.cookie_name()).unwrap())
+    }
+
+    fn request_of(&self, presented: Presented) -> Arc<RequestSession> {
+        Arc::new(RequestSession::new(Arc::clone(&self.service), presented))
+    }
+
+    /// Logs somebody in, and gives the id.
+    fn login(&self, id: Option<&str>, user: &str) -> String {
+        let request = self.request(id);
+        wait(Sessions::of(Arc::clone(&request)).login(user)).unwrap();
+        set_id(&commit(&request, 200).unwrap()).unwrap()
+    }
+
+    /// Who is logged in under this id, if it names a living session.
+    fn user(&self, id: &str) -> Option<String> {
+        let request = self.request(Some(id));
+        let record = wait(request.load()).unwrap()?;
+        record.user().map(str::to_owned)
+    }
+
+    fn is_alive(&self, id: &str) -> bool {
+        wait(self.request(Some(id)).load()).unwrap().is_some()
+    }
+}
+
+/// The argument of a handler.
+fn session(request: &Arc<RequestSession>) -> Session {
+    wait(request.load()).unwrap();
+    Session::new(Arc::clone(request))
+}
+
+fn commit(request: &RequestSession, status: u16) -> Result<Committed, CommitError> {
+    wait(request.commit(Outcome::Answered(status.try_into().unwrap())))
+}
+
+/// The id that a commit sets.
+fn set_id(committed: &Committed) -> Option<String> {
+    let text = committed.set_cookie.as_ref()?.to_str().unwrap();
+    let (_, value) = text.split_once(';').unwrap().0.split_once('=').unwrap();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn is_removal(committed: &Committed) -> bool {
+    let Some(header) = &committed.set_cookie else { return false };
+    set_id(committed).is_none() && header.to_str().unwrap().contains("Max-Age=0")
+}
+
+fn default() -> World {
+    World::new(|sessions| sessions)
+}
+
+fn calls(world: &World) -> Vec<&'static str> {
+    world.store.take_calls()
+}
+
+fn session_request(world: &World, id: &str) -> Arc<RequestSession> {
+    let request = world.request(Some(id));
+    wait(request.load()).unwrap();
+    request
+}

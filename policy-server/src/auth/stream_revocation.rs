@@ -1,0 +1,248 @@
+//! Answers that last: they end when the credential that opened them does.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum_core::{BoxError, body::Body, response::Response};
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use policy_core::{
+    session::{Handle, Record},
+    time::Timestamp,
+    token::Names,
+};
+use tokio::{select, sync::broadcast::error::RecvError};
+
+use super::Guard;
+use crate::auth::{
+    principal::Principal,
+    revocation_events::Ended,
+    tokens::{foreign_issuer_of, scoped},
+};
+
+/// How often a credential is looked at when no news come: another process may have ended it.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// What a lasting answer stands on, by the names that revocations know.
+struct Credential {
+    subject: Box<str>,
+    session: Option<Handle>,
+    token: Option<OfToken>,
+}
+
+/// A token, or the one that a ticket was made with.
+struct OfToken {
+    id: Box<str>,
+    /// The login that it comes from, by the name of its refresh tokens.
+    family: Option<Box<str>>,
+    issued: Timestamp,
+    expires: Timestamp,
+}
+
+/// Done when the credential of an upgraded connection holds no longer. The connection finds it
+/// among the extensions of the answer.
+#[derive(Clone)]
+pub(crate) struct UntilEnded(Arc<Mutex<Option<End>>>);
+
+/// Done when a credential ends.
+type End = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Ties an answer to the credential of the one who asked for it: where the gate asked nobody, to
+/// the session that the handler took.
+pub(super) fn tie(
+    guard: &Arc<Guard>,
+    principal: Option<&Principal>,
+    session: Option<&Arc<Record>>,
+    is_connect: bool,
+    response: Response,
+) -> Response {
+    let status = response.status();
+    let is_upgrade =
+        status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success());
+    // What is there already is sent at once.
+    if !is_upgrade && response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let credential = match principal {
+        Some(principal) => Credential::of(principal),
+        None => session.and_then(|record| Credential::of_session(record)),
+    };
+    let Some(credential) = credential else { return response };
+    let ended = Box::pin(credential.ended(Arc::clone(guard)));
+    if is_upgrade {
+        let mut response = response;
+        response.extensions_mut().insert(UntilEnded::new(ended));
+        return response;
+    }
+    response.map(|body| Body::new(Tied { body, ended: Some(ended) }))
+}
+
+/// Done when the credential of this principal ends, or the server does.
+pub(super) fn until_ended(
+    guard: &Arc<Guard>,
+    principal: Option<&Principal>,
+) -> impl Future<Output = ()> + Send + use<> {
+    let (credential, guard) = (principal.and_then(Credential::of), Arc::clone(guard));
+    let end_of_service = guard.endings.end_of_service();
+    async move {
+        match credential {
+            None => end_of_service.await,
+            Some(credential) => select! {
+                () = credential.ended(guard) => (),
+                () = end_of_service => (),
+            },
+        }
+    }
+}
+
+impl Credential {
+    fn of(principal: &Principal) -> Option<Self> {
+        let on_token = |issuer, token| {
+            let subject = scoped(issuer, principal.subject()).into();
+            Some(Self { subject, session: None, token: Some(token) })
+        };
+        if let Some(token) = principal.verified() {
+            let claims = token.claims();
+            let of_token = OfToken {
+                id: token.scoped(claims.id()).into(),
+                family: claims.session().map(|session| token.scoped(session).into()),
+                issued: claims.issued(),
+                expires: claims.expires(),
+            };
+            return on_token(token.foreign_issuer(), of_token);
+        }
+        if let Some((ticket, (id, expires))) =
+            principal.ticket().and_then(|ticket| Some((ticket, ticket.token.as_ref()?)))
+        {
+            let of_token = OfToken {
+                id: id.clone(),
+                family: ticket.session.map(|family| family.to_string().into()),
+                issued: ticket.made(),
+                expires: *expires,
+            };
+            return on_token(foreign_issuer_of(id), of_token);
+        }
+        // A scheme of the application's own asks once; nobody tells when it would say no.
+        let session = Some(principal.session()?);
+        Some(Self { subject: principal.subject().into(), session, token: None })
+    }
+
+    /// A session in which somebody is logged in.
+    fn of_session(record: &Record) -> Option<Self> {
+        Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
+    }
+
+    async fn ended(self, guard: Arc<Guard>) {
+        // News first: nothing that happens after the look is missed.
+        let mut news = guard.endings.subscribe();
+        while self.holds(&guard).await {
+            let next_look = guard.clock.now().after(LOOK);
+            let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
+            loop {
+                select! {
+                    ended = news.recv() => match ended {
+                        Ok(ended) if self.is_ended_by(&ended) => return,
+                        Ok(_) => (),
+                        // Too many to have been kept, or none will come: look again.
+                        Err(RecvError::Lagged(_)) => break,
+                        Err(RecvError::Closed) => return,
+                    },
+                    () = guard.clock.wait_until(end) => break,
+                }
+            }
+        }
+    }
+
+    fn is_ended_by(&self, ended: &Ended) -> bool {
+        let is_mine = |user: &str| *self.subject == *user;
+        let token = self.token.as_ref();
+        let was_issued = |before: u64| token.is_some_and(|token| token.issued.seconds() < before);
+        match ended {
+            Ended::Session(handle) => self.session == Some(*handle),
+            Ended::SessionsOf { user, keep } => {
+                self.session.is_some() && is_mine(user) && self.session != *keep
+            }
+            Ended::Token(id) => {
+                token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
+            }
+            Ended::TokensOf { user, before } => is_mine(user) && was_issued(*before),
+            Ended::AllTokens { before } => was_issued(*before),
+            Ended::Service => true,
+        }
+    }
+
+    /// Asks the stores. One that does not answer is asked again at the next look.
+    async fn holds(&self, guard: &Guard) -> bool {
+        let now = guard.clock.now();
+        if let Some(OfToken { id, family, issued, expires }) = &self.token {
+            let holds = guard.tokens.as_ref().is_some_and(|tokens| {
+                tokens.holds(
+                    Names { id, session: family.as_deref(), user: &self.subject },
+                    *issued,
+                    now,
+                )
+            });
+            if !holds || now >= *expires {
+                return false;
+            }
+        }
+        let (Some(handle), Some(sessions)) = (self.session, &guard.sessions) else {
+            return self.session.is_none();
+        };
+        sessions.lives(&self.subject, handle).await.unwrap_or(true)
+    }
+}
+
+/// A body that breaks off when its credential ends, so that nobody takes it for the whole.
+struct Tied {
+    body: Body,
+    ended: Option<End>,
+}
+
+impl HttpBody for Tied {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
+            self.ended = None;
+            self.body = Body::empty();
+            return Poll::Ready(Some(Err("the credential of this answer ended".into())));
+        }
+        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl UntilEnded {
+    fn new(ended: End) -> Self {
+        Self(Arc::new(Mutex::new(Some(ended))))
+    }
+
+    /// Takes it out; an extension has to be `Clone`, and a future is not.
+    pub(crate) fn take(&self) -> Option<End> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for UntilEnded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UntilEnded")
+    }
+}

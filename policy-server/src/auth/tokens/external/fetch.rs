@@ -1,0 +1,197 @@
+//! Fetches a document: one connection, one request, one answer. What a browser would do besides
+//! (redirects, proxies, cookies, compression) is not there to be turned off.
+
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::{body::Incoming, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use policy_core::{origin::OriginPattern, token::Jwks};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    select,
+};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+
+use crate::base::tls_roots;
+
+/// The most bytes that the head of an answer may have.
+const MAX_HEAD: usize = 16 * 1024;
+
+/// Where a document is.
+#[derive(Debug)]
+pub(super) struct Address {
+    text: Box<str>,
+    /// Host and port as the `Host` field says them.
+    authority: Box<str>,
+    /// Without brackets.
+    host: Box<str>,
+    port: u16,
+    path: Uri,
+    has_tls: bool,
+}
+
+/// A document, and how its server is talked to.
+pub(super) struct Document {
+    address: Address,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+/// What was fetched.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) body: Bytes,
+    /// How long it holds, as its server says.
+    pub(super) max_age: Option<Duration>,
+}
+
+/// Why a document cannot be had.
+#[derive(Debug)]
+pub(super) enum FetchError {
+    /// No connection, or one that TLS refuses.
+    Connection(std::io::Error),
+    /// No answer in HTTP.
+    Http(hyper::Error),
+    /// Another status than 200. A redirect is one: the address is to be the right one.
+    Status(StatusCode),
+    /// A body that is too long or breaks off.
+    Body(axum_core::BoxError),
+    /// It took too long.
+    TimedOut,
+    /// Something else than keys.
+    NoKeySet,
+}
+
+impl Address {
+    /// Reads an address of the configuration; none ever comes from elsewhere.
+    pub(super) fn parse(text: &str, is_development: bool) -> Result<Self, String> {
+        let wrong = || {
+            "the address of its keys is one such as `https://id.example/.well-known/jwks.json`, \
+             or in the development profile `http://localhost/..`"
+                .to_owned()
+        };
+        let uri: Uri = text.parse().map_err(|_not_one| wrong())?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(wrong());
+        };
+        // Strict about hosts, without user and password; a fragment is not sent.
+        let origin = format!("{scheme}://{authority}");
+        let origin = OriginPattern::parse(&origin).map_err(|_rule| wrong())?;
+        let has_tls = scheme == "https";
+        let is_allowed = has_tls || (scheme == "http" && origin.is_loopback() && is_development);
+        if !origin.is_single() || !is_allowed || text.contains('#') {
+            return Err(wrong());
+        }
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Self {
+            text: text.into(),
+            authority: authority.as_str().into(),
+            host: origin.host().trim_start_matches('[').trim_end_matches(']').into(),
+            port: authority.port_u16().unwrap_or(if has_tls { 443 } else { 80 }),
+            path: path.parse().map_err(|_not_one| wrong())?,
+            has_tls,
+        })
+    }
+}
+
+impl Document {
+    /// `authority` is the PEM of the certificates to trust, in place of those of the web.
+    pub(super) fn new(address: Address, authority: Option<&[u8]>) -> Result<Self, String> {
+        if !address.has_tls {
+            return Ok(Self { address, tls: None });
+        }
+        let config = tls_roots::client_config(authority)?;
+        let name = ServerName::try_from(address.host.to_string()).map_err(|it| it.to_string())?;
+        Ok(Self { address, tls: Some((TlsConnector::from(Arc::new(config)), name)) })
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address.text
+    }
+
+    /// Fetches it once; whoever calls this decides for how long.
+    pub(super) async fn fetch(&self) -> Result<Fetched, FetchError> {
+        let Address { host, port, .. } = &self.address;
+        let tcp = TcpStream::connect((&**host, *port)).await.map_err(FetchError::Connection)?;
+        match &self.tls {
+            None => self.ask(tcp).await,
+            Some((connector, name)) => {
+                let tls = connector.connect(name.clone(), tcp).await;
+                self.ask(tls.map_err(FetchError::Connection)?).await
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+    ) -> Result<Fetched, FetchError> {
+        let client = http1::Builder::new().max_buf_size(MAX_HEAD).clone();
+        let (mut sender, connection) =
+            client.handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
+        let mut request = Request::new(Empty::<Bytes>::new());
+        *request.uri_mut() = self.address.path.clone();
+        let fields = [
+            (header::HOST, &*self.address.authority),
+            (header::ACCEPT, "application/jwk-set+json, application/json"),
+            (header::USER_AGENT, concat!("policy-server/", env!("CARGO_PKG_VERSION"))),
+            (header::CONNECTION, "close"),
+        ];
+        for (name, value) in fields {
+            // The authority was an origin, which has no other bytes.
+            if let Ok(value) = value.parse() {
+                request.headers_mut().insert(name, value);
+            }
+        }
+        let mut exchange = pin!(async {
+            read(sender.send_request(request).await.map_err(FetchError::Http)?).await
+        });
+        // The connection has to be polled for the exchange to go on.
+        select! {
+            fetched = &mut exchange => fetched,
+            _ended = connection => exchange.await,
+        }
+    }
+}
+
+async fn read(response: Response<Incoming>) -> Result<Fetched, FetchError> {
+    let (head, body) = response.into_parts();
+    if head.status != StatusCode::OK {
+        return Err(FetchError::Status(head.status));
+    }
+    let body = Limited::new(body, Jwks::MAX_LEN).collect().await.map_err(FetchError::Body)?;
+    Ok(Fetched { body: body.to_bytes(), max_age: max_age(&head.headers) })
+}
+
+/// RFC 9111 5.2.2.1; the smallest where there are several.
+fn max_age(headers: &HeaderMap) -> Option<Duration> {
+    let values = headers.get_all(header::CACHE_CONTROL).into_iter();
+    let directives = values.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
+    let ages = directives.filter_map(|directive| {
+        let (name, seconds) = directive.trim().split_once('=')?;
+        name.eq_ignore_ascii_case("max-age").then_some(seconds.trim_matches('"').parse().ok()?)
+    });
+    ages.min().map(Duration::from_secs)
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").field("address", &self.address.text).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(error) => write!(f, "no connection: {error}"),
+            Self::Http(error) => write!(f, "no answer: {error}"),
+            Self::Status(status) => write!(f, "the status is {}, not 200", status.as_u16()),
+            Self::Body(error) => write!(f, "no body of at most {} bytes: {error}", Jwks::MAX_LEN),
+            Self::TimedOut => f.write_str("no answer in time"),
+            Self::NoKeySet => f.write_str("the answer is no set of keys (RFC 7517 5)"),
+        }
+    }
+}

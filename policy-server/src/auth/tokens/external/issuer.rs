@@ -1,0 +1,235 @@
+//! What an app says about somebody whose tokens it accepts.
+
+use std::{sync::Arc, time::Duration};
+
+use policy_core::token::{Algorithm, Key, KeyRing, Profile, ProfileError, RingKey, Verifier};
+
+use super::{
+    Foreign, Keys,
+    fetch::{Address, Document},
+    jwks::Published,
+};
+use crate::{Clock, Random};
+
+/// Somebody else whose tokens an app accepts, such as the identity provider of a company.
+///
+/// Its keys are [fetched](Self::jwks) or [given](Self::keys); they are of ES256, Ed25519 or
+/// RS256, and used for tokens of this issuer alone. Everything else has a default: access tokens
+/// (RFC 9068) for the audience of this app, 30 seconds of leeway, at most an hour of lifetime.
+///
+/// A token is of the issuer only where its header names one of these keys and the algorithm of
+/// that key, the signature is that key's, and the claims name this issuer and this audience. A
+/// key of one issuer is never used for another, nor for another algorithm: not where both have a
+/// key of the same id, nor where one publishes the key of the other. Whose key is asked is
+/// decided by the id alone; an id that is not there is not looked for elsewhere.
+///
+/// What such a token says of scopes and roles is believed as if this app had said it, and its
+/// `sub` is a user of that issuer: `ada` of one issuer is not `ada` of another. Where both call
+/// the same routes, name a user by `Principal::issuer` and `Principal::subject` together.
+///
+/// ```
+/// use policy_server::{policy_core::secret::SecretKey, tokens::{Issuer, Tokens}};
+///
+/// # let secret = SecretKey::drawn([1; 32]);
+/// let tokens = Tokens::hs256(secret)?.accept(
+///     Issuer::new("https://id.example")
+///         .audience("orders")
+///         .jwks("https://id.example/.well-known/jwks.json"),
+/// );
+/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Issuer {
+    name: Box<str>,
+    audience: Option<Box<str>>,
+    source: Option<Source>,
+    authority: Option<Box<[u8]>>,
+    typ: Type,
+    leeway: Duration,
+    max_lifetime: Duration,
+    max_len: usize,
+    has_fractional_dates: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Given(Vec<Key>),
+    Document(Box<str>),
+}
+
+#[derive(Clone, Debug)]
+enum Type {
+    AccessToken,
+    Generic,
+    Other(Box<str>),
+}
+
+/// The app that an issuer is accepted by.
+pub(super) struct Context<'a> {
+    pub(super) audience: &'a str,
+    pub(super) is_development: bool,
+    pub(super) clock: &'a Clock,
+    pub(super) random: &'a Random,
+}
+
+impl Issuer {
+    /// The issuer that calls itself so in its tokens (`iss`), compared byte for byte.
+    pub fn new(name: impl Into<Box<str>>) -> Self {
+        Self {
+            name: name.into(),
+            audience: None,
+            source: None,
+            authority: None,
+            typ: Type::AccessToken,
+            leeway: Duration::from_secs(30),
+            max_lifetime: Duration::from_secs(3600),
+            max_len: 4096,
+            has_fractional_dates: false,
+        }
+    }
+
+    /// What the issuer calls this app (`aud`); by default what this app's own tokens call it.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<Box<str>>) -> Self {
+        self.audience = Some(audience.into());
+        self
+    }
+
+    /// Where the issuer publishes its keys (RFC 7517 5), in place of [given](Self::keys) ones: an
+    /// `https` address, or in the development profile an `http` one of this machine.
+    ///
+    /// The document is fetched when the app starts, and then as often as its `Cache-Control:
+    /// max-age` says, within 5 minutes and 24 hours. Only that address is asked: no redirect is
+    /// followed and no proxy used; an answer has 5 seconds and 64 KiB.
+    ///
+    /// While it cannot be fetched it is tried again, after 10 seconds at first and 10 minutes at
+    /// last, and the keys of the last document hold for 24 hours more. Tokens of the issuer get
+    /// 503 (`auth.credentials-unchecked`) after that, and before the first document. Tokens of
+    /// others never depend on it.
+    ///
+    /// No request waits for the network. A token of this issuer that names a key which the
+    /// document does not have gets 503 with `Retry-After: 1` while the document is fetched again,
+    /// and 401 where it was fetched within the last 30 seconds: so unknown keys, however many,
+    /// lead to one fetch in 30 seconds.
+    ///
+    /// A key that the issuer took out of its document is good until the next fetch.
+    #[must_use]
+    pub fn jwks(mut self, address: impl Into<Box<str>>) -> Self {
+        self.source = Some(Source::Document(address.into()));
+        self
+    }
+
+    /// The keys of the issuer, in place of a [document](Self::jwks) with them.
+    #[must_use]
+    pub fn keys(mut self, keys: impl IntoIterator<Item = Key>) -> Self {
+        self.source = Some(Source::Given(keys.into_iter().collect()));
+        self
+    }
+
+    /// Whose certificates the server of the document may have, as PEM, in place of those that
+    /// browsers trust: for an issuer inside of a company.
+    #[must_use]
+    pub fn certificate_authority(mut self, pem: impl Into<Box<[u8]>>) -> Self {
+        self.authority = Some(pem.into());
+        self
+    }
+
+    /// The type of its tokens (`typ`), in lower case and without `application/`; `at+jwt` by
+    /// default.
+    #[must_use]
+    pub fn typ(mut self, typ: impl Into<Box<str>>) -> Self {
+        self.typ = Type::Other(typ.into());
+        self
+    }
+
+    /// Accepts tokens whose type says nothing: `JWT` or none. Others of the same issuer for the
+    /// same audience, such as ID tokens, may then pass for access tokens (RFC 8725 3.11): only
+    /// for issuers that cannot set a type.
+    #[must_use]
+    pub fn generic_type(mut self) -> Self {
+        self.typ = Type::Generic;
+        self
+    }
+
+    /// How far its clock may differ from ours: 30 seconds by default, 300 at the most.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// The longest life of a token that is accepted: an hour by default.
+    #[must_use]
+    pub fn max_lifetime(mut self, lifetime: Duration) -> Self {
+        self.max_lifetime = lifetime;
+        self
+    }
+
+    /// The longest token, in bytes: 4096 by default, 16384 at the most.
+    #[must_use]
+    pub fn max_len(mut self, len: usize) -> Self {
+        self.max_len = len;
+        self
+    }
+
+    /// Accepts dates with a fraction or an exponent.
+    #[must_use]
+    pub fn fractional_dates(mut self) -> Self {
+        self.has_fractional_dates = true;
+        self
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(in super::super) fn longest(&self) -> Duration {
+        self.max_lifetime.saturating_add(self.leeway)
+    }
+
+    pub(in super::super) fn widest_leeway(&self) -> Duration {
+        self.leeway
+    }
+
+    /// Puts keys and profile together, or says why they are none.
+    pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, String> {
+        if self.name.chars().any(char::is_control) {
+            return Err("a name has no control characters".to_owned());
+        }
+        let profile = self.profile(app.audience).map_err(|error| error.to_string())?;
+        let keys = match self.source {
+            None => return Err("say where its keys are: `jwks` or `keys`".to_owned()),
+            Some(Source::Given(keys)) => {
+                if keys.iter().any(|key| key.algorithm() == Algorithm::Hs256) {
+                    return Err("whoever verifies with a secret can sign with it: \
+                                keys of other issuers are public ones"
+                        .to_owned());
+                }
+                let ring = KeyRing::new(keys.into_iter().map(RingKey::new).collect());
+                Keys::Given(ring.map_err(|error| error.to_string())?)
+            }
+            Some(Source::Document(address)) => {
+                let address = Address::parse(&address, app.is_development)?;
+                let document = Document::new(address, self.authority.as_deref())?;
+                let (clock, random) = (app.clock.clone(), app.random.clone());
+                Keys::Published(Arc::new(Published::new(document, clock, random)))
+            }
+        };
+        Ok(Foreign { verifier: Verifier::new(profile), keys })
+    }
+
+    fn profile(&self, own_audience: &str) -> Result<Profile, ProfileError> {
+        let audience = self.audience.as_deref().unwrap_or(own_audience);
+        let profile = Profile::new(&self.name, audience)?
+            .leeway(self.leeway)?
+            .max_lifetime(self.max_lifetime)?
+            .max_len(self.max_len)?
+            .algorithms(Algorithm::ASYMMETRIC)?;
+        let profile = match &self.typ {
+            Type::AccessToken => profile,
+            Type::Generic => profile.generic_type(),
+            Type::Other(typ) => profile.typ(typ)?,
+        };
+        Ok(if self.has_fractional_dates { profile.fractional_dates() } else { profile })
+    }
+}

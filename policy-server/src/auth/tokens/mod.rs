@@ -1,0 +1,57 @@
+//! Signed access tokens, refresh tokens and tickets of an app: their settings, what handlers do
+//! with them, and the service that checks them.
+//!
+//! - [`Tokens::hs256`] begins the settings, which `App::tokens` takes.
+//! - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
+//! - With the feature `asym`, keys may be of ES256 and Ed25519, and `Tokens::accept` takes the
+//!   tokens of other issuers.
+//! - [`TokenKeys`] is the handle that changes keys while the app runs.
+
+#[cfg(feature = "asym")]
+mod external;
+mod in_request;
+mod issued;
+mod key_file;
+mod keys;
+mod revocation_cache;
+mod service;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod verified;
+
+#[cfg(feature = "asym")]
+pub use external::Issuer;
+pub(crate) use in_request::Caller;
+pub use in_request::InRequest;
+pub use issued::Issued;
+pub use key_file::{KeyFileError, KeyLineError};
+pub use keys::{IntoKeys, TokenKeys};
+pub(crate) use service::TokenService;
+pub use settings::{OnStale, Settings};
+pub(crate) use verified::{Verified, foreign_issuer_of, scoped};
+
+/// Tokens: their settings, and in a handler what to do with them.
+///
+/// The settings begin with the keys; everything else has a default.
+///
+/// ```
+/// use policy_server::{policy_core::secret::SecretKey, tokens::Tokens};
+///
+/// let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
+/// let tokens = Tokens::hs256(secret)?;
+/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// ```
+///
+/// In a handler, `tokens: Tokens` issues, refreshes and revokes:
+///
+/// ```
+/// use policy_server::{Problem, policy_core::session::Identity, tokens::{Issued, Tokens}};
+///
+/// async fn token(tokens: Tokens) -> Result<Issued, Problem> {
+///     // Once a password or the like was checked:
+///     tokens.login(Identity::new("ada").scopes(["reports:read"])).await
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokens<T = InRequest>(T);

@@ -1,0 +1,132 @@
+//! What a process knows of the revocations in the store.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use policy_core::{
+    time::Timestamp,
+    token::{Names, RevocationSet, Standing},
+};
+
+use crate::{
+    auth::revocation_events::{Ended, Endings},
+    store::{Revocation, RevocationBatch},
+};
+
+/// The most entries that one step forgets, so that no request waits for long.
+const FORGOTTEN_AT_ONCE: usize = 1000;
+
+/// A copy of the revocations in the store, which is asked for every token.
+#[derive(Debug)]
+pub(super) struct Replica {
+    state: RwLock<State>,
+    endings: Endings,
+}
+
+#[derive(Debug)]
+struct State {
+    set: RevocationSet,
+    /// The place in the store's sequence that the set is at.
+    sequence: u64,
+    /// Counts the cut-offs.
+    cuts: u64,
+}
+
+impl Replica {
+    pub(super) fn new(set: RevocationSet, endings: Endings) -> Self {
+        Self { state: RwLock::new(State { set, sequence: 0, cuts: 0 }), endings }
+    }
+
+    #[inline]
+    pub(super) fn standing<'a>(
+        &self,
+        issued: Timestamp,
+        now: Timestamp,
+        names: impl FnOnce() -> Names<'a>,
+    ) -> Standing {
+        self.read().set.standing(issued, now, names)
+    }
+
+    pub(super) fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
+        self.read().set.issue_time(user, now)
+    }
+
+    /// How many cut-offs this process has seen.
+    pub(super) fn cuts(&self) -> u64 {
+        self.read().cuts
+    }
+
+    /// The `iat` of what is issued to a user now, on the word of a store that was asked after
+    /// [`cuts`](Self::cuts) were seen. Where a cut-off came in between it may be meant for what
+    /// is issued, so the time is not put behind it.
+    pub(super) fn issue_time_since(&self, cuts: u64, user: &str, now: Timestamp) -> Timestamp {
+        let state = self.read();
+        if state.cuts == cuts { state.set.issue_time(user, now) } else { now }
+    }
+
+    pub(super) fn cut_off(&self, user: &str, now: Timestamp) -> u64 {
+        self.read().set.cut_off(user, now)
+    }
+
+    pub(super) fn cut_off_of_all(&self, now: Timestamp) -> u64 {
+        self.read().set.cut_off_of_all(now)
+    }
+
+    /// Where to ask the store on from.
+    pub(super) fn sequence(&self) -> u64 {
+        self.read().sequence
+    }
+
+    /// Takes over what the store answered to a question that was asked at `asked`.
+    pub(super) fn apply(&self, batch: RevocationBatch, asked: Timestamp) {
+        let mut state = self.write();
+        for revocation in batch.revocations {
+            if let Some(ended) = state.revoke(revocation) {
+                self.endings.publish(ended);
+            }
+        }
+        state.sequence = state.sequence.max(batch.sequence);
+        state.set.caught_up(asked);
+        state.set.expire(asked, FORGOTTEN_AT_ONCE);
+    }
+
+    /// Takes over what was revoked here; its place in the sequence is met again later, with
+    /// whatever others revoked before it.
+    pub(super) fn revoke(&self, revocation: Revocation) {
+        if let Some(ended) = self.write().revoke(revocation) {
+            self.endings.publish(ended);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.read().set.len()
+    }
+
+    #[inline]
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Adds a revocation; gives the news for what lasts longer than a request, if it is news.
+    fn revoke(&mut self, revocation: Revocation) -> Option<Ended> {
+        match revocation {
+            Revocation::Token { id, until } => {
+                self.set.revoke_token(&id, until).then_some(Ended::Token(id))
+            }
+            Revocation::User { user, before } => {
+                self.cuts += 1;
+                self.set.revoke_user(&user, before).then_some(Ended::TokensOf { user, before })
+            }
+            Revocation::All { before } => {
+                self.cuts += 1;
+                self.set.revoke_all(before).then_some(Ended::AllTokens { before })
+            }
+        }
+    }
+}

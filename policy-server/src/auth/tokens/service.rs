@@ -1,0 +1,540 @@
+//! The tokens of a running app.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use policy_core::{
+    Refusal,
+    secret::SecretKey,
+    session::{Handle, Identity},
+    time::Timestamp,
+    token::{
+        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, TokenError,
+        Verifier,
+    },
+};
+use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
+
+#[cfg(feature = "asym")]
+use super::external::{Issuers, Own};
+use super::{
+    Caller, Issued, OnStale, Settings, TokenKeys, Tokens, Verified, foreign_issuer_of,
+    revocation_cache::Replica, scoped,
+};
+use crate::{
+    Clock, Problem, Random,
+    auth::revocation_events::Endings,
+    base::error::StartProblem,
+    handler::extract::printable,
+    store::{Family, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
+};
+
+/// How often the store is asked for revocations.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the store removes what no longer matters, in such steps.
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+const PURGED_AT_ONCE: usize = 1000;
+/// The longest token: what is longer does not fit into the header fields of many servers.
+pub(super) const MAX_LEN: usize = 4096;
+
+/// Issues, refreshes, revokes and verifies the tokens of one app.
+pub(crate) struct TokenService {
+    issuer: Box<str>,
+    audience: Box<str>,
+    verifier: Verifier,
+    keys: TokenKeys,
+    #[cfg(feature = "asym")]
+    issuers: Issuers,
+    replica: Replica,
+    on_stale: OnStale,
+    lifetime: Duration,
+    /// How long a token of any issuer can be accepted after its `iat`.
+    longest: Duration,
+    /// The widest leeway of all issuers.
+    leeway: Duration,
+    refresh_lifetime: Duration,
+    refresh_grace: Duration,
+    store: Arc<dyn TokenStore>,
+    /// There once the store is open.
+    refresh_key: OnceCell<RefreshKey>,
+    clock: Clock,
+    random: Random,
+}
+
+/// What is to be said of an access token besides who issues it when.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Grant<'a> {
+    pub(super) session: Option<&'a str>,
+    pub(super) authenticated: Option<Timestamp>,
+    pub(super) custom: Option<&'a Map<String, Value>>,
+}
+
+impl TokenService {
+    /// Checks the settings; opens nothing. `own_origin` is issuer and audience, and `store` the
+    /// store, where the settings name none.
+    pub(crate) fn new(
+        tokens: Tokens<Settings>,
+        own_origin: &str,
+        store: Arc<dyn TokenStore>,
+        clock: Clock,
+        random: Random,
+        endings: Endings,
+    ) -> Result<Self, Vec<StartProblem>> {
+        let settings = tokens.0;
+        let profile = settings.profile(own_origin, MAX_LEN)?;
+        let longest = settings.max_lifetime.saturating_add(settings.leeway);
+        settings.keys.set_timing(clock.clone(), longest);
+        #[cfg(feature = "asym")]
+        let (longest, leeway) = settings.issuers.iter().fold(
+            (longest, settings.leeway),
+            |(longest, leeway), issuer| {
+                (longest.max(issuer.longest()), leeway.max(issuer.widest_leeway()))
+            },
+        );
+        #[cfg(not(feature = "asym"))]
+        let leeway = settings.leeway;
+        #[cfg(feature = "asym")]
+        let issuers = Issuers::new(
+            settings.issuers,
+            &Own {
+                issuer: settings.issuer.as_deref().unwrap_or(own_origin),
+                audience: settings.audience.as_deref().unwrap_or(own_origin),
+                origin: own_origin,
+            },
+            &clock,
+            &random,
+        )?;
+        let revocations = RevocationSet::new(longest, settings.max_staleness);
+        Ok(Self {
+            issuer: settings.issuer.unwrap_or_else(|| own_origin.into()),
+            audience: settings.audience.unwrap_or_else(|| own_origin.into()),
+            verifier: Verifier::new(profile),
+            keys: settings.keys,
+            #[cfg(feature = "asym")]
+            issuers,
+            replica: Replica::new(revocations, endings),
+            on_stale: settings.on_stale,
+            lifetime: settings.lifetime,
+            longest,
+            leeway,
+            refresh_lifetime: settings.refresh_lifetime,
+            refresh_grace: settings.refresh_grace,
+            store: settings.store.unwrap_or(store),
+            refresh_key: OnceCell::new(),
+            clock,
+            random,
+        })
+    }
+
+    /// Opens the store and loads every revocation. To be called before the first request; a
+    /// service whose store answers at once opens itself when it is first used.
+    pub(crate) async fn open(&self) -> Result<(), StoreError> {
+        self.refresh_key().await?;
+        self.sync().await
+    }
+
+    /// Keeps the revocations up to date, and the store clean, for as long as it is polled.
+    pub(crate) async fn run(&self) {
+        let mut purge_at = self.clock.now().after(PURGE_INTERVAL);
+        let mut is_in_touch = true;
+        loop {
+            let now = self.clock.now();
+            let outcome = self.sync().await;
+            match (&outcome, is_in_touch) {
+                (Err(error), true) => {
+                    let error = printable(&error.to_string());
+                    tracing::error!(%error, "the store of tokens does not answer");
+                }
+                (Ok(()), false) => tracing::info!("the store of tokens answers again"),
+                _ => (),
+            }
+            is_in_touch = outcome.is_ok();
+            if is_in_touch && now >= purge_at {
+                self.purge(now).await;
+                purge_at = now.after(PURGE_INTERVAL);
+            }
+            self.clock.wait_until(now.after(SYNC_INTERVAL)).await;
+        }
+    }
+
+    /// Asks the store for new revocations once.
+    pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        let asked = self.clock.now();
+        let batch = self.store.revocations(self.replica.sequence()).await?;
+        self.replica.apply(batch, asked);
+        Ok(())
+    }
+
+    /// Verifies an access token: the bytes behind `Bearer `.
+    #[inline]
+    pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Verified, TokenError> {
+        let own = match self.verifier.verify_owned(&self.keys.load(), token, now) {
+            Ok(own) => own,
+            Err(fault) => return self.verify_foreign(token, now, fault),
+        };
+        let claims = own.claims();
+        self.check(claims.issued(), now, || Names {
+            id: claims.id(),
+            session: claims.session(),
+            user: claims.subject(),
+        })?;
+        Ok(Verified::own(own))
+    }
+
+    /// Verifies a token that the own keys refused with `fault`.
+    #[cfg(feature = "asym")]
+    #[cold]
+    fn verify_foreign(
+        &self,
+        token: &[u8],
+        now: Timestamp,
+        fault: TokenError,
+    ) -> Result<Verified, TokenError> {
+        let token = Verified::foreign(self.issuers.verify(token, now, fault)?);
+        let claims = token.claims();
+        let (id, user) = (token.scoped(claims.id()), token.scoped(claims.subject()));
+        let session = claims.session().map(|session| token.scoped(session));
+        self.check(claims.issued(), now, || Names {
+            id: &id,
+            session: session.as_deref(),
+            user: &user,
+        })?;
+        Ok(token)
+    }
+
+    /// There is no other issuer.
+    #[cfg(not(feature = "asym"))]
+    fn verify_foreign(
+        &self,
+        _token: &[u8],
+        _now: Timestamp,
+        fault: TokenError,
+    ) -> Result<Verified, TokenError> {
+        Err(fault)
+    }
+
+    /// Fetches the keys of all issuers that publish them once. What fails is said in the log, and
+    /// tried again by [`keep_keys`](Self::keep_keys).
+    #[cfg(feature = "asym")]
+    pub(crate) async fn fetch_keys(&self) {
+        let mut all = tokio::task::JoinSet::new();
+        for published in self.issuers.published() {
+            let published = Arc::clone(published);
+            all.spawn(async move { published.refresh().await });
+        }
+        all.join_all().await;
+    }
+
+    /// Keeps the keys of all issuers up to date: one future for each.
+    #[cfg(feature = "asym")]
+    pub(crate) fn keep_keys(
+        &self,
+    ) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
+        self.issuers.published().map(|published| {
+            let published = Arc::clone(published);
+            async move { published.run().await }
+        })
+    }
+
+    /// Whether a token that was issued then is not revoked, as far as is known.
+    pub(crate) fn holds(&self, names: Names<'_>, issued: Timestamp, now: Timestamp) -> bool {
+        self.check(issued, now, || names) != Err(TokenError::Revoked)
+    }
+
+    /// Whether something that was issued then still holds.
+    #[inline]
+    fn check<'a>(
+        &self,
+        issued: Timestamp,
+        now: Timestamp,
+        names: impl Fn() -> Names<'a>,
+    ) -> Result<(), TokenError> {
+        match self.replica.standing(issued, now, &names) {
+            Standing::Good => Ok(()),
+            Standing::Revoked => Err(TokenError::Revoked),
+            Standing::Stale => self.check_stale(issued, now, names()),
+        }
+    }
+
+    /// A store in this process answers at once, so what is known of it is never stale.
+    #[cold]
+    fn check_stale(
+        &self,
+        issued: Timestamp,
+        now: Timestamp,
+        names: Names<'_>,
+    ) -> Result<(), TokenError> {
+        if let Ok(Ok(batch)) = self.store.revocations(self.replica.sequence()).now() {
+            self.replica.apply(batch, now);
+        }
+        match self.replica.standing(issued, now, || names) {
+            Standing::Good => Ok(()),
+            Standing::Stale if self.on_stale == OnStale::Allow => Ok(()),
+            Standing::Stale => Err(TokenError::StoreUnavailable),
+            Standing::Revoked => Err(TokenError::Revoked),
+        }
+    }
+
+    /// Signs an access token whose `iat` is `issued`.
+    pub(super) fn issue(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        grant: Grant<'_>,
+    ) -> Result<Issued, Problem> {
+        if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(Problem::internal(format!("`{scope}` is no scope (RFC 6749 3.3)")));
+        }
+        let scope = identity.scopes.join(" ");
+        let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
+        let id = Handle(self.draw()?).to_string();
+        let expires = issued.after(self.lifetime);
+        let claims = NewClaims {
+            expires,
+            scope: Some(&*scope).filter(|scope| !scope.is_empty()),
+            session: grant.session,
+            authenticated: grant.authenticated,
+            roles: &roles,
+            custom: grant.custom,
+            ..NewClaims::new(&self.issuer, &self.audience, &identity.subject, &id, issued)
+        };
+        let now = self.clock.now();
+        let access_token = self.keys.load().sign(&claims, now).map_err(Problem::internal)?;
+        if access_token.len() > MAX_LEN {
+            return Err(Problem::internal(format!("a token has at most {MAX_LEN} bytes")));
+        }
+        Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
+    }
+
+    /// An access token as of a login at `authenticated`, where it says that.
+    #[cfg(feature = "testing")]
+    pub(crate) fn mint(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        authenticated: Option<Timestamp>,
+    ) -> Result<String, Problem> {
+        let grant = Grant { authenticated, ..Grant::default() };
+        self.issue(identity, issued, grant).map(|issued| issued.access_token)
+    }
+
+    /// A ticket of a user who logged in at `authenticated`.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn mint_ticket(
+        &self,
+        identity: Identity,
+        authenticated: Option<Timestamp>,
+    ) -> Result<String, Problem> {
+        self.put_ticket(Caller { identity, authenticated, session: None, token: None }).await
+    }
+
+    /// How long an access token is good, with all leeway.
+    #[cfg(feature = "testing")]
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest
+    }
+
+    /// The `iat` of what is issued to a user now.
+    pub(super) fn issue_time(&self, user: &str) -> Timestamp {
+        self.replica.issue_time(user, self.clock.now())
+    }
+
+    /// Begins a family of refresh tokens.
+    pub(super) async fn login(&self, identity: Identity) -> Result<Issued, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let now = self.clock.now();
+        let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
+        let family = Family {
+            id: self.draw()?,
+            identity,
+            authenticated: now,
+            expires: now.after(self.refresh_lifetime),
+        };
+        let issued = self.issue_time(&family.identity.subject);
+        let answer = self.issue_for(&family, issued, &token)?;
+        self.store.create_family(family, TokenHash(token.hash())).await.map_err(unavailable)?;
+        Ok(answer)
+    }
+
+    /// Exchanges a refresh token.
+    pub(super) async fn refresh(&self, text: &str) -> Result<Issued, Problem> {
+        let key = self.refresh_key().await.map_err(unavailable)?;
+        let refused = || Problem::from(Refusal::RefreshRefused);
+        let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
+        let successor = key.successor(&token);
+        let now = self.clock.now();
+        let cuts = self.replica.cuts();
+        let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
+        let outcome = self.store.refresh(hashes.0, hashes.1, self.refresh_grace, now).await;
+        match outcome.map_err(unavailable)? {
+            Refreshed::Done(family) | Refreshed::Again(family) => {
+                let issued = self.replica.issue_time_since(cuts, &family.identity.subject, now);
+                self.issue_for(&family, issued, &successor)
+            }
+            Refreshed::Reused(family) => {
+                tracing::warn!(
+                    code = "token.refresh-reuse",
+                    user = %printable(&family.identity.subject),
+                    family = %Handle(family.id),
+                    "a refresh token was used twice: its family ended"
+                );
+                self.end_access(&family).await?;
+                Err(refused())
+            }
+            Refreshed::Dead | Refreshed::Unknown => Err(refused()),
+        }
+    }
+
+    /// Ends the family of a refresh token. Says whether it lived.
+    pub(super) async fn logout(&self, text: &str) -> Result<bool, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
+        let family = self.store.end_family(TokenHash(token.hash())).await.map_err(unavailable)?;
+        match family {
+            Some(family) => self.end_access(&family).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Revokes one token that expires then.
+    pub(super) async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
+        self.revoke(Revocation::Token { id: id.into(), until: expires.after(self.leeway) }).await
+    }
+
+    /// Revokes everything that was issued to a user. Gives how many families ended.
+    pub(super) async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        // The families first: what they still give until then is covered by the cut-off.
+        let ended = self.store.end_families(user).await.map_err(unavailable)?;
+        self.cut_user(user).await?;
+        Ok(ended)
+    }
+
+    /// Revokes every access token that a user was issued until now, by the name that revocations
+    /// know.
+    pub(super) async fn cut_user(&self, user: &str) -> Result<(), Problem> {
+        let before = self.replica.cut_off(user, self.clock.now());
+        self.revoke(Revocation::User { user: user.into(), before }).await
+    }
+
+    /// Revokes every access token that was issued until now.
+    pub(super) async fn revoke_all(&self) -> Result<(), Problem> {
+        let before = self.replica.cut_off_of_all(self.clock.now());
+        self.revoke(Revocation::All { before }).await
+    }
+
+    pub(super) fn keys(&self) -> &TokenKeys {
+        &self.keys
+    }
+
+    /// Makes a ticket for the caller of a request.
+    pub(super) async fn put_ticket(&self, caller: Caller) -> Result<String, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
+        let ticket = Ticket {
+            // What a cut-off of this second covers was made before it.
+            expires: self.issue_time(&caller.user()).after(Ticket::LIFETIME),
+            identity: caller.identity,
+            authenticated: caller.authenticated,
+            session: caller.session,
+            token: caller.token,
+        };
+        self.store.put_ticket(TokenHash(token.hash()), ticket).await.map_err(unavailable)?;
+        Ok(token.text())
+    }
+
+    /// Takes a ticket: no second call gets it, and none gets one whose user or token was revoked
+    /// since it was made.
+    pub(crate) async fn take_ticket(&self, text: &str) -> Result<Option<Ticket>, StoreError> {
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Ticket, text) else { return Ok(None) };
+        self.refresh_key().await?;
+        let now = self.clock.now();
+        let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
+        let Some(ticket) = ticket else { return Ok(None) };
+        let made = ticket.made();
+        let id = ticket.token.as_ref().map_or("", |(id, _)| id);
+        let session = ticket.session.map(|session| session.to_string());
+        let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
+        match self.check(made, now, || Names { id, session: session.as_deref(), user: &user }) {
+            Ok(()) => Ok(Some(ticket)),
+            Err(TokenError::StoreUnavailable) => {
+                Err(StoreError::new("the revocations are out of date"))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// An access token of a family beside its refresh token.
+    fn issue_for(
+        &self,
+        family: &Family,
+        issued: Timestamp,
+        refresh: &OpaqueToken,
+    ) -> Result<Issued, Problem> {
+        let session = Handle(family.id).to_string();
+        let authenticated = Some(family.authenticated);
+        let grant = Grant { session: Some(&session), authenticated, custom: None };
+        let answer = self.issue(&family.identity, issued, grant)?;
+        Ok(Issued { refresh_token: Some(refresh.text()), ..answer })
+    }
+
+    /// Revokes the access tokens of a family that ended.
+    async fn end_access(&self, family: &Family) -> Result<(), Problem> {
+        let until = self.issue_time(&family.identity.subject).after(self.longest);
+        self.revoke(Revocation::Token { id: Handle(family.id).to_string().into(), until }).await
+    }
+
+    /// Revokes in the store, and then here.
+    async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        self.store.revoke(revocation.clone()).await.map_err(unavailable)?;
+        self.replica.revoke(revocation);
+        Ok(())
+    }
+
+    /// The key of refresh tokens, from the store that is open then.
+    async fn refresh_key(&self) -> Result<&RefreshKey, StoreError> {
+        let open = || async {
+            self.store.open().await?;
+            let fresh = self.random.draw().map_err(|error| StoreError::new(error.to_string()))?;
+            let secret = self.store.secret(fresh).await?;
+            Ok(RefreshKey::new(&SecretKey::drawn(secret)))
+        };
+        self.refresh_key.get_or_try_init(open).await
+    }
+
+    pub(super) async fn purge(&self, now: Timestamp) {
+        while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
+            // A store that answers at once lets nobody else run.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn draw<const N: usize>(&self) -> Result<[u8; N], Problem> {
+        self.random.draw().map_err(|error| Problem::internal(error.to_string()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn revocations(&self) -> usize {
+        self.replica.len()
+    }
+}
+
+impl fmt::Debug for TokenService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// 503: the client keeps its credential and asks again.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+fn unavailable(error: StoreError) -> Problem {
+    tracing::error!(error = %printable(&error.to_string()), "the store of tokens failed");
+    Problem::from(Refusal::TokenStoreUnavailable)
+}
+
+/// RFC 6749 3.3: a scope is printable ASCII without blanks, quotes and backslashes.
+fn is_scope(scope: &str) -> bool {
+    let is_sign = |byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~');
+    !scope.is_empty() && scope.bytes().all(is_sign)
+}

@@ -1,0 +1,259 @@
+//! What an app says about its tokens.
+
+use std::{sync::Arc, time::Duration};
+
+use policy_core::{
+    Rule,
+    token::{Algorithm, KeyError, Profile},
+};
+
+#[cfg(feature = "asym")]
+use policy_core::token::Key;
+
+#[cfg(feature = "asym")]
+use super::Issuer;
+use super::{IntoKeys, TokenKeys, Tokens, service::MAX_LEN};
+use crate::{base::error::StartProblem, store::TokenStore};
+
+/// The longest time for which a used refresh token may be accepted once more.
+const LONGEST_GRACE: Duration = Duration::from_secs(60);
+/// What is known of revocations is a second old at the most while nothing is wrong.
+const LEAST_STALENESS: Duration = Duration::from_secs(2);
+
+/// The settings of the tokens of an app; see [`Tokens::hs256`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(super) keys: TokenKeys,
+    pub(super) issuer: Option<Box<str>>,
+    pub(super) audience: Option<Box<str>>,
+    pub(super) lifetime: Duration,
+    pub(super) max_lifetime: Duration,
+    pub(super) leeway: Duration,
+    pub(super) refresh_lifetime: Duration,
+    pub(super) refresh_grace: Duration,
+    pub(super) max_staleness: Duration,
+    pub(super) on_stale: OnStale,
+    pub(super) store: Option<Arc<dyn TokenStore>>,
+    #[cfg(feature = "asym")]
+    pub(super) issuers: Vec<Issuer>,
+}
+
+/// What becomes of a token while nobody can say whether it was revoked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStale {
+    /// The request gets 503.
+    #[default]
+    Deny,
+    /// The token is accepted, unless it is known to be revoked.
+    Allow,
+}
+
+impl Tokens<Settings> {
+    /// The same in memory, whatever the store is.
+    #[cfg(feature = "testing")]
+    pub(crate) fn forgetful(mut self) -> Self {
+        self.0.store = None;
+        self
+    }
+
+    /// Tokens that are signed by HMAC with SHA-256 (RFC 7518 3.2): a [`SecretKey`], or ids and
+    /// secret keys of which the first signs.
+    ///
+    /// Access tokens (RFC 9068) live for 5 minutes, refresh tokens for 30 days from the login;
+    /// issuer and audience are the public origin of the app.
+    ///
+    /// # Errors
+    ///
+    /// No key, two of one id, or an id that is none.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use policy_server::{policy_core::secret::SecretKey, tokens::Tokens};
+    ///
+    /// # let secret = SecretKey::drawn([1; 32]);
+    /// # let old = SecretKey::drawn([2; 32]);
+    /// let tokens = Tokens::hs256([("2026-12", secret), ("2026-11", old)])?
+    ///     .lifetime(Duration::from_secs(120))
+    ///     .refresh_lifetime(Duration::from_secs(7 * 86_400));
+    /// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+    /// ```
+    ///
+    /// [`SecretKey`]: policy_core::secret::SecretKey
+    pub fn hs256(keys: impl IntoKeys) -> Result<Self, KeyError> {
+        Ok(Self::signed_with(TokenKeys::new(keys)?))
+    }
+
+    /// Tokens that are signed with ECDSA on P-256 and SHA-256 (RFC 7518 3.4): the id of a key and
+    /// its private half, as PEM or DER of PKCS#8. For more than one key, or a file of them, there
+    /// is [`signed_with`](Self::signed_with).
+    ///
+    /// # Errors
+    ///
+    /// An id or a key that is none.
+    #[cfg(feature = "asym")]
+    pub fn es256(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+        Ok(Self::signed_with(TokenKeys::new(vec![Key::es256(id, private.as_ref())?])?))
+    }
+
+    /// Tokens that are signed with Ed25519 (RFC 8037 3.1), as [`es256`](Self::es256).
+    ///
+    /// # Errors
+    ///
+    /// An id or a key that is none.
+    #[cfg(feature = "asym")]
+    pub fn ed25519(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+        Ok(Self::signed_with(TokenKeys::new(vec![Key::ed25519(id, private.as_ref())?])?))
+    }
+
+    /// Tokens that are signed with keys which the application holds a handle to.
+    pub fn signed_with(keys: TokenKeys) -> Self {
+        Self(Settings {
+            keys,
+            issuer: None,
+            audience: None,
+            lifetime: Duration::from_secs(300),
+            max_lifetime: Duration::from_secs(3600),
+            leeway: Duration::from_secs(30),
+            refresh_lifetime: Duration::from_secs(30 * 86_400),
+            refresh_grace: Duration::from_secs(10),
+            max_staleness: Duration::from_secs(5),
+            on_stale: OnStale::Deny,
+            store: None,
+            #[cfg(feature = "asym")]
+            issuers: Vec::new(),
+        })
+    }
+
+    /// Accepts the tokens of somebody else as well, on every route that takes tokens.
+    #[cfg(feature = "asym")]
+    #[must_use]
+    pub fn accept(mut self, issuer: Issuer) -> Self {
+        self.0.issuers.push(issuer);
+        self
+    }
+
+    /// The handle by which keys are changed while the app runs.
+    pub fn keys(&self) -> TokenKeys {
+        self.0.keys.clone()
+    }
+
+    /// Who issues the tokens (`iss`); the public origin of the app by default.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<Box<str>>) -> Self {
+        self.0.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Whom the tokens are for (`aud`); the public origin of the app by default.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<Box<str>>) -> Self {
+        self.0.audience = Some(audience.into());
+        self
+    }
+
+    /// How long an access token lives: 5 minutes by default. What a login may do changes for its
+    /// tokens at the latest then.
+    #[must_use]
+    pub fn lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.lifetime = lifetime;
+        self
+    }
+
+    /// The longest life of a token that is accepted: an hour by default.
+    #[must_use]
+    pub fn max_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.max_lifetime = lifetime;
+        self
+    }
+
+    /// How far the clocks of servers may differ: 30 seconds by default, 300 at the most.
+    #[must_use]
+    pub fn leeway(mut self, leeway: Duration) -> Self {
+        self.0.leeway = leeway;
+        self
+    }
+
+    /// How long after a login its refresh tokens end: 30 days by default.
+    #[must_use]
+    pub fn refresh_lifetime(mut self, lifetime: Duration) -> Self {
+        self.0.refresh_lifetime = lifetime;
+        self
+    }
+
+    /// How long a used refresh token gives the same successor once more: 10 seconds by default,
+    /// a minute at the most. Two tabs that refresh at once, and a client whose answer was lost,
+    /// stay logged in by it; later uses end the whole family (RFC 9700 4.14.2).
+    #[must_use]
+    pub fn refresh_grace(mut self, grace: Duration) -> Self {
+        self.0.refresh_grace = grace;
+        self
+    }
+
+    /// How long revocations are relied on while the store does not answer: 5 seconds by default.
+    #[must_use]
+    pub fn max_staleness(mut self, staleness: Duration) -> Self {
+        self.0.max_staleness = staleness;
+        self
+    }
+
+    /// What becomes of tokens after that: [`OnStale::Deny`] by default.
+    #[must_use]
+    pub fn on_stale(mut self, on_stale: OnStale) -> Self {
+        self.0.on_stale = on_stale;
+        self
+    }
+
+    /// Where refresh tokens, revocations and tickets are kept: by default where the sessions are.
+    /// A store that is given here is the one that tests get, too.
+    #[must_use]
+    pub fn store(mut self, store: impl TokenStore) -> Self {
+        self.0.store = Some(Arc::new(store));
+        self
+    }
+}
+
+impl Tokens<Settings> {
+    /// Everything that is wrong with them under this origin.
+    pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
+        self.0.profile(own_origin, MAX_LEN).err().unwrap_or_default()
+    }
+}
+
+impl Settings {
+    /// What tokens have to look like.
+    pub(super) fn profile(
+        &self,
+        own_origin: &str,
+        max_len: usize,
+    ) -> Result<Profile, Vec<StartProblem>> {
+        let issuer = self.issuer.as_deref().unwrap_or(own_origin);
+        let audience = self.audience.as_deref().unwrap_or(own_origin);
+        let mut problems = Vec::new();
+        let mut check = |holds: bool, rule, value: String| {
+            if !holds {
+                problems.push(StartProblem::Rule { place: "App::tokens".to_owned(), rule, value });
+            }
+        };
+        check(!issuer.is_empty(), Rule::TokenParty, issuer.to_owned());
+        check(!audience.is_empty(), Rule::TokenParty, audience.to_owned());
+        let lifetimes = Duration::from_secs(1)..=self.max_lifetime;
+        let lifetime = self.lifetime;
+        check(lifetimes.contains(&lifetime), Rule::TokenLifetime, format!("{lifetime:?}"));
+        let leeway = self.leeway;
+        check(leeway <= Duration::from_secs(300), Rule::TokenLeeway, format!("{leeway:?}"));
+        let staleness = self.max_staleness;
+        check(staleness >= LEAST_STALENESS, Rule::TokenStaleness, format!("{staleness:?}"));
+        let grace = self.refresh_grace;
+        let longest_grace = LONGEST_GRACE.min(self.refresh_lifetime);
+        check(grace <= longest_grace, Rule::TokenRefreshGrace, format!("{grace:?}"));
+        let profile = Profile::new(issuer, audience)
+            .and_then(|profile| profile.leeway(leeway)?.max_lifetime(self.max_lifetime))
+            // Each key has one algorithm of its own, and the next key may have another one.
+            .and_then(|profile| profile.max_len(max_len)?.algorithms(Algorithm::ALL));
+        match profile {
+            Ok(profile) if problems.is_empty() => Ok(profile),
+            // What a profile refuses is among the problems.
+            _ => Err(problems),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `blacklist_scenario` of the shared cases.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::auth::tokens::OnStale;
+
+#[test]
+fn every_scenario_of_revocation_goes_as_it_says() {
+    let mut ran = 0;
+    for case in section("blacklist_scenario", 9) {
+        // BLK-012 is about the eviction policy of Redis, and belongs to the shared store: no
+        // other store evicts what it was given.
+        if case["id"] != "BLK-012" {
+            run(&case);
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 8);
+}
+
+fn run(case: &Value) {
+    let name = case["id"].as_str().unwrap();
+    let config = &case["config"];
+    let seconds = |key: &str| Duration::from_secs(config[key].as_u64().unwrap());
+    let on_stale = match config["on_stale"].as_str() {
+        Some("allow") => OnStale::Allow,
+        Some("deny") | None => OnStale::Deny,
+        Some(other) => panic!("{other}"),
+    };
+    assert_eq!(seconds("sync_interval_s"), Duration::from_secs(1), "the constant");
+    let settings = || {
+        settings()
+            .leeway(seconds("leeway"))
+            .max_staleness(seconds("max_staleness_s"))
+            .on_stale(on_stale)
+    };
+    let clock = Clock::at(START);
+    let stores = [MemoryStore::new(), MemoryStore::new()];
+    // The second instance has a store that can be cut off.
+    let remote = Remote(Arc::new(RemoteState { store: stores[1].clone(), ..Default::default() }));
+    let instances = [
+        Instance::new(settings(), stores[0].clone(), &clock),
+        Instance::new(settings(), remote.clone(), &clock),
+    ];
+    instances.iter().for_each(|instance| wait(instance.service.open()).unwrap());
+
+    let mut issued: HashMap<String, Issued> = HashMap::new();
+    for step in case["steps"].as_array().unwrap() {
+        move_to(&clock, time_of(step));
+        let text = |key: &str| step[key].as_str().unwrap();
+        let at = |key: &str| step[key].as_u64().map(|seconds| START + seconds);
+        let number = step["instance"].as_u64().unwrap_or(1) as usize;
+        let instance = &instances[number - 1];
+        let tokens = instance.tokens();
+        match text("do") {
+            "revoke" => {
+                let expires = Timestamp::from_seconds(at("exp").unwrap());
+                wait(tokens.revoke_token(text("jti"), expires)).unwrap();
+            }
+            "revoke_by_token" => {
+                let token = wait(tokens.login(ada())).unwrap();
+                wait(tokens.revoke_token(&token.id, token.expires)).unwrap();
+                issued.insert(text("token").to_owned(), token);
+            }
+            "revoke_user" => {
+                let mut news = instance.news();
+                wait(tokens.revoke_user(text("user"))).unwrap();
+                let before = START + step["expect"]["cut"].as_u64().unwrap();
+                let user = text("user").into();
+                assert_eq!(news.try_recv().unwrap(), Ended::TokensOf { user, before }, "{name}");
+            }
+            "issue" => {
+                let token = tokens.issue(&Identity::new(text("sub"))).unwrap();
+                let iat = START + step["expect"]["iat"].as_u64().unwrap();
+                assert_eq!(token.issued.seconds(), iat, "{name}");
+                issued.insert(text("jti").to_owned(), token);
+            }
+            "size" => {
+                wait(instance.service.sync()).unwrap();
+                wait(instance.service.purge(clock.now()));
+                assert_eq!(instance.service.revocations(), 0, "{name}: in the process");
+                let kept = wait(stores[number - 1].revocations(0)).unwrap();
+                assert_eq!(step["expect"], kept.revocations.len(), "{name}: in the store");
+            }
+            "partition" => remote.set_down(true),
+            "verify" => {
+                let id = step["jti"].as_str().unwrap_or("J0");
+                let token = issued.get(id).map_or_else(
+                    || {
+                        let now = clock.now().seconds();
+                        let exp = at("token_exp").unwrap_or(now + 300);
+                        let iat = at("iat").unwrap_or(exp - 300);
+                        let user = step["sub"].as_str().unwrap_or("user-1");
+                        instance.sign(id, user, iat, exp)
+                    },
+                    |token| {
+                        assert_eq!(token.issued.seconds(), at("iat").unwrap(), "{name}");
+                        token.access_token.clone()
+                    },
+                );
+                let outcome = instance.verify(&token).err().map_or("ok", TokenError::code);
+                assert_eq!(outcome, text("expect"), "{name}");
+            }
+            "verify_malleated" => {
+                assert_eq!(text("expect"), "revoked or malformed");
+                let token = &issued[text("of")].access_token;
+                assert_eq!(instance.verify(token), Err(TokenError::Revoked));
+                for other in other_texts(token) {
+                    let outcome = instance.verify(&other);
+                    let fine = [Err(TokenError::Revoked), Err(TokenError::Malformed)];
+                    assert!(fine.contains(&outcome), "{name}: {outcome:?} for {other}");
+                }
+            }
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// Texts that a lenient decoder takes for the same token: other bits behind the last byte of the
+/// signature, padding, blanks.
+fn other_texts(token: &str) -> Vec<String> {
+    let (rest, last) = token.split_at(token.len() - 1);
+    let others = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_']);
+    let mut texts: Vec<String> = others
+        .filter(|other| !last.starts_with(*other))
+        .filter(|other| sextet(*other) >> 2 == sextet(last.chars().next().unwrap()) >> 2)
+        .map(|other| format!("{rest}{other}"))
+        .collect();
+    assert_eq!(texts.len(), 3, "four characters stand for the same last four bits");
+    texts.extend([format!("{token}="), format!("{token}\n"), format!(" {token}")]);
+    texts
+}
+
+fn sextet(character: char) -> u8 {
+    match character {
+        'A'..='Z' => character as u8 - b'A',
+        'a'..='z' => character as u8 - b'a' + 26,
+        '0'..='9' => character as u8 - b'0' + 52,
+        '-' => 62,
+        _ => 63,
+    }
+}

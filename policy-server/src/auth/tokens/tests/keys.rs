@@ -1,0 +1,186 @@
+//! Keys that change while an app runs.
+
+use std::{env, fs, path::PathBuf, process};
+
+use policy_core::{secret::SecretError, token::KeyError};
+
+use super::*;
+use crate::auth::tokens::{KeyFileError, KeyLineError, TokenKeys};
+
+const FIVE_MINUTES: Duration = Duration::from_secs(300);
+/// The longest life of a token, and the leeway.
+const LONGEST: Duration = Duration::from_secs(3630);
+
+fn secret(byte: u8) -> SecretKey {
+    SecretKey::drawn([byte; 32])
+}
+
+fn app(keys: &TokenKeys) -> (Instance, Clock) {
+    let clock = Clock::at(START);
+    (Instance::new(Tokens::signed_with(keys.clone()), MemoryStore::new(), &clock), clock)
+}
+
+/// The id of the key that signs now.
+fn signer(instance: &Instance) -> String {
+    let token = instance.tokens().issue(&ada()).unwrap().access_token;
+    let header = token.split('.').next().unwrap();
+    let ids = ["one", "two", "three"];
+    let known = ids.iter().find(|id| {
+        let ring = TokenKeys::new([(**id, secret(1))]).unwrap();
+        let (other, _) = app(&ring);
+        let text = other.tokens().issue(&ada()).unwrap().access_token;
+        text.starts_with(header)
+    });
+    (*known.unwrap()).to_owned()
+}
+
+#[test]
+fn the_first_key_signs_and_all_verify() {
+    let keys = TokenKeys::new([("one", secret(1)), ("two", secret(2))]).unwrap();
+    let (instance, _) = app(&keys);
+    assert_eq!(signer(&instance), "one");
+    let (other, _) = app(&TokenKeys::new([("two", secret(2))]).unwrap());
+    assert_eq!(instance.verify(&other.sign("J1", "ada", START, START + 300)), Ok(()));
+}
+
+#[test]
+fn a_new_key_signs_after_five_minutes_and_the_old_one_goes_when_its_tokens_have() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, clock) = app(&keys);
+    keys.replace([("two", secret(2))]).unwrap();
+    clock.advance(FIVE_MINUTES - Duration::from_millis(1));
+    assert_eq!(signer(&instance), "one");
+    let now = clock.now().seconds();
+    let last = instance.sign("J1", "ada", now, now + 3600);
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(signer(&instance), "two");
+    clock.advance(LONGEST - Duration::from_secs(2));
+    assert_eq!(instance.verify(&last), Ok(()), "as long as it lives");
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(instance.verify(&last), Err(TokenError::UnknownKey));
+}
+
+#[test]
+fn a_rotation_can_be_taken_back() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, clock) = app(&keys);
+    keys.replace([("two", secret(2))]).unwrap();
+    keys.replace([("one", secret(1))]).unwrap();
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "one", "before it took place");
+    keys.replace([("two", secret(2)), ("one", secret(1))]).unwrap();
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "two");
+    keys.replace([("one", secret(1)), ("two", secret(2))]).unwrap();
+    assert_eq!(signer(&instance), "two", "and after it, as slowly as every other");
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "one");
+}
+
+#[test]
+fn a_key_that_is_dropped_while_it_signs_is_followed_at_once() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, _) = app(&keys);
+    let token = instance.sign("J1", "ada", START, START + 300);
+    keys.replace([("three", secret(3)), ("two", secret(2)), ("one", secret(1))]).unwrap();
+    assert_eq!(keys.retire("one"), Ok(true));
+    assert_eq!(keys.retire("one"), Ok(false));
+    assert_eq!(signer(&instance), "three");
+    assert_eq!(instance.verify(&token), Err(TokenError::UnknownKey));
+}
+
+#[test]
+fn a_change_that_is_none_changes_nothing() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, clock) = app(&keys);
+    let twice = [("two", secret(2)), ("two", secret(3))];
+    assert_eq!(keys.replace(twice), Err(KeyError::DuplicateId));
+    assert_eq!(keys.replace([("../two", secret(2))]), Err(KeyError::Id));
+    assert_eq!(keys.replace(Vec::<(&str, SecretKey)>::new()), Err(KeyError::Empty));
+    assert_eq!(keys.retire("one"), Err(KeyError::Empty));
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "one");
+}
+
+#[test]
+fn the_id_of_a_lone_secret_follows_from_it() {
+    let [a, b, other] = [1, 1, 2].map(|byte| {
+        let (instance, _) = app(&TokenKeys::new(secret(byte)).unwrap());
+        instance.sign("J1", "ada", START, START + 300)
+    });
+    assert_eq!(a, b, "every instance of an app names it alike");
+    assert_ne!(a.split('.').next(), other.split('.').next());
+}
+
+/// A file that is removed in the end.
+struct KeyFile(PathBuf);
+
+impl KeyFile {
+    fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
+        let path = env::temp_dir().join(format!("policy-keys-{}-{name}", process::id()));
+        let file = Self(path);
+        file.write(text);
+        file
+    }
+
+    fn write(&self, text: impl AsRef<[u8]>) {
+        fs::write(&self.0, text).unwrap();
+    }
+}
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+const ONE: &str = "0101010101010101010101010101010101010101010101010101010101010100";
+const TWO: &str = "/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=";
+
+#[test]
+fn keys_are_read_from_a_file_and_again() {
+    let file = KeyFile::new("again", format!("# keys\n\none {ONE}\r\n"));
+    let keys = TokenKeys::read(&file.0).unwrap();
+    let (instance, clock) = app(&keys);
+    assert_eq!(signer(&instance), "one");
+    file.write(format!("two\t {TWO}\none {ONE}"));
+    keys.reload(&file.0).unwrap();
+    assert_eq!(signer(&instance), "one");
+    clock.advance(FIVE_MINUTES);
+    assert_eq!(signer(&instance), "two");
+    let token = instance.sign("J1", "ada", clock.now().seconds(), clock.now().seconds() + 9);
+    file.write(format!("one {ONE}\ntwo revoked\n"));
+    keys.reload(&file.0).unwrap();
+    assert_eq!(instance.verify(&token), Err(TokenError::UnknownKey));
+    assert_eq!(signer(&instance), "one");
+    file.write(format!("two revoked\ntwo {TWO}\none {ONE}"));
+    let (restarted, _) = app(&TokenKeys::read(&file.0).unwrap());
+    assert_eq!(signer(&restarted), "one");
+}
+
+#[test]
+fn a_line_that_is_none_is_named_and_not_quoted() {
+    let reload = |text: &[u8]| {
+        let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+        let file = KeyFile::new("broken", text);
+        keys.reload(&file.0).unwrap_err()
+    };
+    let broken = [
+        (format!("one {ONE}\nhunter2"), 2, KeyLineError::Shape),
+        ("one hunter2".to_owned(), 1, KeyLineError::Secret(SecretError::Encoding)),
+        ("one aHVudGVyMg".to_owned(), 1, KeyLineError::Secret(SecretError::TooShort)),
+        (format!("\n#\na/b {ONE}"), 3, KeyLineError::Id(KeyError::Id)),
+    ];
+    for (text, at, why) in broken {
+        let found = reload(text.as_bytes());
+        assert!(!format!("{found} {found:?}").contains("hunter2"));
+        match found {
+            KeyFileError::Line { line, error } => assert_eq!((line, error), (at, why)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let not_text = reload(b"one \xff");
+    assert!(matches!(not_text, KeyFileError::Line { line: 1, error: KeyLineError::Shape }));
+    assert!(matches!(reload(b"# none"), KeyFileError::Keys(KeyError::Empty)));
+    assert!(matches!(TokenKeys::read("/no/such/file"), Err(KeyFileError::Unreadable(_))));
+}

@@ -1,0 +1,265 @@
+//! What handlers get, and what becomes of it.
+
+use axum_core::{body::Body, response::IntoResponse};
+use http::StatusCode;
+use http_body_util::BodyExt;
+use policy_core::{Rule, session::Handle};
+
+use super::*;
+use crate::{auth::tokens::TokenKeys, base::error::StartProblem};
+
+fn instance() -> (Instance, Clock) {
+    let clock = Clock::at(START);
+    (Instance::new(settings(), MemoryStore::new(), &clock), clock)
+}
+
+fn json(body: Body) -> Value {
+    serde_json::from_slice(&wait(body.collect()).unwrap().to_bytes()).unwrap()
+}
+
+fn caller() -> Caller {
+    Caller {
+        identity: ada(),
+        authenticated: Some(Timestamp::from_seconds(START - 60)),
+        session: Some(Handle([7; 16])),
+        token: Some(("J1".into(), Timestamp::from_seconds(START + 300))),
+    }
+}
+
+#[test]
+fn a_login_is_answered_as_rfc_6749_5_1_says() {
+    let (instance, _) = instance();
+    let issued = wait(instance.tokens().login(ada())).unwrap();
+    let shown = format!("{issued:?}");
+    assert!(!shown.contains("rt_") && !shown.contains("eyJ"), "{shown}");
+    let response = issued.clone().into_response();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(
+        json(response.into_body()),
+        serde_json::json!({
+            "access_token": issued.access_token, "token_type": "Bearer", "expires_in": 300,
+            "refresh_token": issued.refresh_token,
+        })
+    );
+}
+
+#[test]
+fn an_access_token_says_who_it_is_and_since_when() {
+    let (instance, clock) = instance();
+    let login = wait(instance.tokens().login(ada())).unwrap();
+    clock.advance(Duration::from_secs(100));
+    let later = wait(instance.tokens().refresh(&login.refresh_token.unwrap())).unwrap();
+    let verify = |token: &str| instance.service.verify(token.as_bytes(), clock.now()).unwrap();
+    let (first, second) = (verify(&login.access_token), verify(&later.access_token));
+    for claims in [first.claims(), second.claims()] {
+        assert_eq!(claims.subject(), "ada");
+        assert!(claims.has_scope("read") && claims.has_scope("write") && claims.has_role("admin"));
+        assert_eq!(claims.authenticated(), Some(Timestamp::from_seconds(START)));
+    }
+    assert_eq!(first.claims().session(), second.claims().session(), "both are of one login");
+    assert_ne!(first.claims().id(), second.claims().id());
+    assert_eq!(second.claims().issued().seconds(), START + 100);
+}
+
+#[test]
+fn the_session_of_the_caller_is_in_their_token_and_in_nobody_elses() {
+    let (instance, clock) = instance();
+    let tokens = instance.tokens_of(caller());
+    let verify = |issued: Issued| {
+        instance.service.verify(issued.access_token.as_bytes(), clock.now()).unwrap()
+    };
+    let own = verify(tokens.issue(&ada()).unwrap());
+    assert_eq!(own.claims().session(), Some(&*Handle([7; 16]).to_string()));
+    assert_eq!(own.claims().authenticated(), Some(Timestamp::from_seconds(START - 60)));
+    let other = verify(tokens.issue(&Identity::new("eve")).unwrap());
+    assert_eq!((other.claims().session(), other.claims().authenticated()), (None, None));
+}
+
+#[test]
+fn custom_claims_come_back() {
+    let (instance, clock) = instance();
+    let claims = serde_json::json!({"tenant": "blue", "limits": [1, 2]});
+    let issued = instance.tokens().issue_with(&ada(), &claims).unwrap();
+    let token = instance.service.verify(issued.access_token.as_bytes(), clock.now()).unwrap();
+    let read: Value = token.claims().custom().unwrap();
+    assert_eq!((&read["tenant"], &read["limits"]), (&claims["tenant"], &claims["limits"]));
+}
+
+#[test]
+fn what_cannot_be_read_back_is_not_issued() {
+    let (instance, _) = instance();
+    let tokens = instance.tokens();
+    let long = "x".repeat(4096);
+    let refused = [
+        tokens.issue(&Identity::new("")),
+        tokens.issue(&ada().scopes(["two scopes"])),
+        tokens.issue(&ada().scopes([""])),
+        tokens.issue_with(&ada(), &["no", "object"]),
+        tokens.issue_with(&ada(), &serde_json::json!({"sub": "eve"})),
+        tokens.issue_with(&ada(), &serde_json::json!({"long": long})),
+    ];
+    for outcome in refused {
+        assert_eq!(outcome.unwrap_err().status(), 500);
+    }
+}
+
+#[test]
+fn revoking_needs_no_more_than_the_request() {
+    let (instance, _) = instance();
+    let token = instance.sign("J1", "ada", START, START + 300);
+    assert_eq!(instance.verify(&token), Ok(()));
+    assert!(!wait(instance.tokens().revoke()).unwrap());
+    assert!(wait(instance.tokens_of(caller()).revoke()).unwrap());
+    assert_eq!(instance.verify(&token), Err(TokenError::Revoked));
+}
+
+#[test]
+fn a_store_that_fails_is_503_and_leaves_the_token_valid() {
+    let clock = Clock::at(START);
+    let store = Remote::default();
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let tokens = instance.tokens_of(caller());
+    let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
+    store.set_down(true);
+    let problems = [
+        wait(tokens.login(ada())).unwrap_err(),
+        wait(tokens.refresh(&text)).unwrap_err(),
+        wait(tokens.logout(&text)).unwrap_err(),
+        wait(tokens.revoke()).unwrap_err(),
+        wait(tokens.revoke_user("ada")).unwrap_err(),
+        wait(tokens.revoke_all()).unwrap_err(),
+        wait(tokens.ticket()).unwrap_err(),
+    ];
+    for problem in problems {
+        let response = problem.into_response();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()["retry-after"], "1");
+    }
+    store.set_down(false);
+    assert!(wait(tokens.refresh(&text)).is_ok());
+}
+
+#[test]
+fn a_ticket_is_taken_once_and_in_time() {
+    let (instance, clock) = instance();
+    let tokens = instance.tokens_of(caller());
+    let take = |text: &str| wait(instance.service.take_ticket(text)).unwrap();
+    let text = wait(tokens.ticket()).unwrap();
+    let ticket = take(&text).unwrap();
+    assert_eq!((ticket.identity, ticket.session), (ada(), caller().session));
+    assert_eq!((ticket.token, ticket.authenticated), (caller().token, caller().authenticated));
+    assert!(take(&text).is_none(), "a second time");
+    let late = wait(tokens.ticket()).unwrap();
+    clock.advance(Duration::from_secs(30));
+    assert!(take(&late).is_none(), "after 30 seconds");
+    assert!(take("tk_nonsense").is_none());
+    assert_eq!(wait(instance.tokens().ticket()).unwrap_err().status(), 401);
+}
+
+#[test]
+fn a_ticket_ends_with_what_it_was_made_with() {
+    let (instance, _) = instance();
+    let tokens = instance.tokens_of(caller());
+    let take = |text: &str| wait(instance.service.take_ticket(text)).unwrap();
+    let before = wait(tokens.ticket()).unwrap();
+    wait(tokens.revoke_user("ada")).unwrap();
+    assert!(take(&before).is_none(), "its user was revoked");
+    let after = wait(tokens.ticket()).unwrap();
+    assert!(take(&after).is_some(), "made in the second of the cut-off, and after it");
+    let with_token = wait(tokens.ticket()).unwrap();
+    wait(tokens.revoke()).unwrap();
+    assert!(take(&with_token).is_none(), "its token was revoked");
+}
+
+#[test]
+fn what_is_refreshed_while_its_user_is_revoked_is_revoked_too() {
+    let clock = Clock::at(START);
+    let store = Remote::default();
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let tokens = instance.tokens();
+    let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
+    store.hold(true);
+    let mut revoking = pin!(tokens.revoke_user("ada"));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(revoking.as_mut().poll(&mut context).is_pending());
+    store.hold(false);
+    let between = wait(tokens.refresh(&text)).unwrap();
+    assert_eq!(wait(revoking).unwrap(), 1);
+    assert_eq!(instance.verify(&between.access_token), Err(TokenError::Revoked));
+}
+
+#[test]
+fn a_refresh_token_ends_with_its_family() {
+    let (instance, clock) = instance();
+    let mut text = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
+    for _ in 0..29 {
+        clock.advance(Duration::from_secs(86_400));
+        text = wait(instance.tokens().refresh(&text)).unwrap().refresh_token.unwrap();
+    }
+    clock.advance(Duration::from_secs(86_400));
+    assert_eq!(wait(instance.tokens().refresh(&text)).unwrap_err().status(), 401);
+}
+
+#[test]
+fn a_compromised_key_signs_nothing_that_is_accepted() {
+    let clock = Clock::at(START);
+    let keys = TokenKeys::new([("old", SecretKey::drawn([1; 32]))]).unwrap();
+    let tokens = Tokens::signed_with(keys.clone());
+    let instance = Instance::new(tokens, MemoryStore::new(), &clock);
+    let stolen = instance.sign("J1", "ada", START, START + 300);
+    let only = wait(instance.tokens().compromised("old")).unwrap_err();
+    assert_eq!((only.status().as_u16(), instance.verify(&stolen)), (500, Ok(())));
+    keys.replace([("new", SecretKey::drawn([2; 32]))]).unwrap();
+    wait(instance.tokens().compromised("old")).unwrap();
+    assert_eq!(instance.verify(&stolen), Err(TokenError::UnknownKey));
+    let issued = instance.tokens().issue(&ada()).unwrap();
+    assert_eq!(instance.verify(&issued.access_token), Ok(()), "the new key signs at once");
+}
+
+/// Two instances over one store: the second learns by asking every second.
+#[tokio::test]
+async fn an_instance_that_runs_learns_what_others_revoked() {
+    let clock = Clock::at(START);
+    let store = Remote::default();
+    let [one, two] = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
+    let issued = one.tokens().issue(&ada()).unwrap();
+    one.service.open().await.unwrap();
+    two.service.open().await.unwrap();
+    let service = Arc::clone(&two.service);
+    let mut news = two.news();
+    let running = tokio::spawn(async move { service.run().await });
+    tokio::task::yield_now().await;
+    one.tokens().revoke_token(&issued.id, issued.expires).await.unwrap();
+    assert_eq!(two.verify(&issued.access_token), Ok(()), "it has not asked yet");
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(news.recv().await.unwrap(), Ended::Token(issued.id.clone()));
+    assert_eq!(two.verify(&issued.access_token), Err(TokenError::Revoked));
+    running.abort();
+}
+
+#[test]
+fn settings_that_contradict_themselves_are_all_named() {
+    let broken = settings()
+        .issuer("")
+        .lifetime(Duration::from_secs(3601))
+        .leeway(Duration::from_secs(301))
+        .max_staleness(Duration::from_secs(1))
+        .refresh_grace(Duration::from_secs(61));
+    let (store, clock) = (Arc::new(MemoryStore::new()), Clock::at(START));
+    let service =
+        TokenService::new(broken, ORIGIN, store, clock, Random::system(), Endings::default());
+    let problems = service.unwrap_err();
+    let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
+    let rules = [
+        Rule::TokenParty,
+        Rule::TokenLifetime,
+        Rule::TokenLeeway,
+        Rule::TokenStaleness,
+        Rule::TokenRefreshGrace,
+    ];
+    assert_eq!(codes, rules.map(Rule::code));
+}

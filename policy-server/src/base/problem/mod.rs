@@ -1,0 +1,457 @@
+//! How a request fails: an answer in the format of RFC 9457.
+
+mod invalid;
+mod negotiate;
+mod own;
+mod render;
+
+use std::{borrow::Cow, error::Error, fmt};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+};
+pub use invalid::Invalid;
+pub(crate) use invalid::escaped;
+pub(crate) use negotiate::negotiate;
+use own::{Own, RESERVED, listed_body, status_of};
+use policy_core::Refusal;
+use serde::Serialize;
+
+use crate::handler::extract::printable;
+
+pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// An error for the one who sent the request: status, stable code and words, sent as
+/// `application/problem+json` (RFC 9457).
+///
+/// A handler returns `Result<T, Problem>`. The library's own refusals have the same form, so
+/// clients need one reader for all of them. They tell problems apart by `code`; `type` stays
+/// `about:blank` unless [`type_uri`](Self::type_uri) names a page about the problem.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/orders/{id}")]
+/// #[auth(public)]
+/// async fn order(id: u64) -> Result<Json<&'static str>, Problem> {
+///     match id {
+///         1 => Ok(Json("a lamp")),
+///         _ => Err(Problem::not_found()
+///             .code("orders.unknown")
+///             .title("There is no such order")
+///             .with("order", id)),
+///     }
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let response = App::new(()).routes(routes![order]).test().get("/orders/2").send().await;
+/// assert_eq!(response.header("content-type"), Some("application/problem+json"));
+/// assert_eq!(
+///     response.text(),
+///     r#"{"type":"about:blank","title":"There is no such order","status":404,"code":"orders.unknown","order":2}"#
+/// );
+/// # });
+/// ```
+///
+/// # Errors of one's own
+///
+/// No error of another type becomes a problem by itself, since its words are written for
+/// programmers: `.map_err(Problem::internal)` logs it and tells the client nothing. An
+/// application says once what its errors are to a client, and then converts them with `?`:
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[derive(Debug)]
+/// enum ShopError {
+///     SoldOut { lamp: u64 },
+///     Storage(std::io::Error),
+/// }
+///
+/// impl From<ShopError> for Problem {
+///     fn from(error: ShopError) -> Self {
+///         match error {
+///             ShopError::SoldOut { lamp } => {
+///                 Problem::conflict().code("lamps.sold-out").with("lamp", lamp)
+///             }
+///             ShopError::Storage(error) => Problem::internal(error),
+///         }
+///     }
+/// }
+///
+/// fn reserve(lamp: u64) -> Result<(), ShopError> {
+///     match lamp {
+///         1 => Err(ShopError::SoldOut { lamp }),
+///         _ => Err(ShopError::Storage(std::io::Error::other("disk 3 is gone"))),
+///     }
+/// }
+///
+/// #[post("/lamps/{id}/reservations")]
+/// #[auth(public)]
+/// async fn reservation(id: u64) -> Result<StatusCode, Problem> {
+///     reserve(id)?;
+///     Ok(StatusCode::CREATED)
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![reservation]).test();
+/// let response = client.post("/lamps/1/reservations").send().await;
+/// assert_eq!(response.status(), 409);
+/// assert!(response.text().contains("lamps.sold-out"));
+///
+/// let response = client.post("/lamps/2/reservations").send().await;
+/// assert_eq!(response.status(), 500);
+/// assert!(!response.text().contains("disk"));
+/// # });
+/// ```
+///
+/// # For people
+///
+/// An app sends a problem as a small page to a browser that opens it, and as plain text to who
+/// prefers that by `Accept`; everybody else gets JSON.
+#[derive(Clone, Debug)]
+pub struct Problem(Kind);
+
+/// Most problems are a refusal as it stands in the catalogue: they allocate nothing, and their
+/// bodies are made once.
+#[derive(Clone, Debug)]
+enum Kind {
+    Listed(Refusal),
+    Own(Box<Own>),
+}
+
+/// What an answer shows, left in it for whoever sends it in another form.
+#[derive(Clone, Debug)]
+struct Shown(Problem);
+
+/// What is left of it in the answer as it is sent, for logs.
+#[derive(Clone, Debug)]
+struct Code(Cow<'static, str>);
+
+/// The code of the problem that an answer shows.
+pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
+    response.extensions().get().map(|Code(code)| code.clone())
+}
+
+impl Problem {
+    /// A problem with this status and nothing else to say; its title is the status's reason
+    /// phrase.
+    ///
+    /// ```
+    /// use policy_server::{Problem, http::StatusCode};
+    ///
+    /// let problem = Problem::new(StatusCode::GONE);
+    /// assert_eq!(problem.to_string(), "410 Gone");
+    /// ```
+    pub fn new(status: StatusCode) -> Self {
+        Self(Kind::Own(Box::new(Own::new(status))))
+    }
+
+    /// 400: the request is malformed.
+    pub fn bad_request() -> Self {
+        Self::new(StatusCode::BAD_REQUEST)
+    }
+
+    /// 401: nobody is known to have sent the request. RFC 9110 15.5.2 wants a
+    /// `WWW-Authenticate` field beside it: return `([(WWW_AUTHENTICATE, "..")], problem)`.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED)
+    }
+
+    /// 403: whoever sent the request may not do this.
+    pub fn forbidden() -> Self {
+        Self::new(StatusCode::FORBIDDEN)
+    }
+
+    /// 404: there is no such thing.
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND)
+    }
+
+    /// 409: the thing is in a state that does not allow this.
+    pub fn conflict() -> Self {
+        Self::new(StatusCode::CONFLICT)
+    }
+
+    /// 422: the request is well-formed and makes no sense.
+    pub fn unprocessable() -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY)
+    }
+
+    /// 429: too many requests (RFC 6585 4); name the time to wait by
+    /// `([(RETRY_AFTER, "..")], problem)`.
+    pub fn too_many_requests() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS)
+    }
+
+    /// 500 for an error that is the server's own matter: its whole chain of sources is logged,
+    /// and the answer shows nothing of it.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// #[get("/motd")]
+    /// #[auth(public)]
+    /// async fn motd() -> Result<String, Problem> {
+    ///     std::fs::read_to_string("/no/such/file").map_err(Problem::internal)
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = App::new(()).routes(routes![motd]).test().get("/motd").send().await;
+    /// assert_eq!(response.status(), 500);
+    /// assert!(!response.text().contains("No such file"));
+    /// # });
+    /// ```
+    pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let error = error.into();
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        // An error may quote a request: nothing in it may forge a line of the log.
+        tracing::error!(error = %printable(&text), "internal error");
+        Self::from(Refusal::Internal)
+    }
+
+    /// States the code by which programs tell this problem from others, such as
+    /// `orders.unknown`. It should never change.
+    #[must_use]
+    pub fn code(self, code: impl Into<Cow<'static, str>>) -> Self {
+        self.change(|own| own.code = Some(code.into()))
+    }
+
+    /// States what kind of problem this is, the same words each time it occurs.
+    #[must_use]
+    pub fn title(self, title: impl Into<Cow<'static, str>>) -> Self {
+        self.change(|own| own.title = Some(title.into()))
+    }
+
+    /// Explains this occurrence, so that the client can correct it.
+    #[must_use]
+    pub fn detail(self, detail: impl Into<Cow<'static, str>>) -> Self {
+        self.change(|own| own.detail = Some(detail.into()))
+    }
+
+    /// Names a page about this kind of problem.
+    #[must_use]
+    pub fn type_uri(self, uri: impl Into<Cow<'static, str>>) -> Self {
+        self.change(|own| own.type_uri = uri.into())
+    }
+
+    /// Identifies this occurrence by a URI.
+    #[must_use]
+    pub fn instance(self, uri: impl Into<Cow<'static, str>>) -> Self {
+        self.change(|own| own.instance = Some(uri.into()))
+    }
+
+    /// Adds an extension member (RFC 9457 3.2); a second of the same name takes its place.
+    ///
+    /// The members `type`, `title`, `status`, `code`, `detail` and `instance` have methods of
+    /// their own: here those names, and values that JSON cannot hold, are left out and a warning
+    /// is logged.
+    ///
+    /// ```
+    /// use policy_server::Problem;
+    ///
+    /// let problem = Problem::conflict().with("holder", "Ada").with("since", 1815);
+    /// # assert_eq!(problem.status(), 409);
+    /// ```
+    #[must_use]
+    pub fn with(self, member: &str, value: impl Serialize) -> Self {
+        match serde_json::to_value(value) {
+            Ok(value) if !RESERVED.contains(&member) => self.change(|own| {
+                own.members.insert(member.to_owned(), value);
+            }),
+            Ok(_) => {
+                tracing::warn!(member, "a problem has a method for this member");
+                self
+            }
+            Err(error) => {
+                tracing::warn!(member, %error, "a member of a problem cannot be written");
+                self
+            }
+        }
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
+        match &self.0 {
+            Kind::Listed(refusal) => status_of(*refusal),
+            Kind::Own(own) => own.status,
+        }
+    }
+
+    fn own_code(&self) -> Option<Cow<'static, str>> {
+        match &self.0 {
+            Kind::Listed(refusal) => Some(Cow::Borrowed(refusal.code())),
+            Kind::Own(own) => own.code.clone(),
+        }
+    }
+
+    fn into_members(self) -> Own {
+        match self.0 {
+            Kind::Listed(refusal) => Own::from(refusal),
+            Kind::Own(own) => *own,
+        }
+    }
+
+    fn change(self, change: impl FnOnce(&mut Own)) -> Self {
+        let mut own = match self.0 {
+            Kind::Listed(refusal) => Box::new(Own::from(refusal)),
+            Kind::Own(own) => own,
+        };
+        change(&mut own);
+        Self(Kind::Own(own))
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self(Kind::Listed(refusal))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let is_worth_a_retry = matches!(
+            self.0,
+            Kind::Listed(
+                Refusal::TokenStoreUnavailable
+                    | Refusal::SessionStore
+                    | Refusal::ConcurrencyExceeded
+            )
+        );
+        // What is refused to one client now is nobody else's answer (RFC 6585 4, for one).
+        let is_stored_nowhere = matches!(
+            self.0,
+            Kind::Listed(refusal) if matches!(refusal.status(), 401 | 403 | 429 | 503)
+        );
+        let body = match &self.0 {
+            Kind::Listed(refusal) => listed_body(*refusal),
+            Kind::Own(own) => own.body(),
+        };
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, MEDIA_TYPE);
+        if is_worth_a_retry {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if is_stored_nowhere {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        response.extensions_mut().insert(Shown(self));
+        response
+    }
+}
+
+/// For logs: on one line, whatever the problem quotes.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed;
+        let own = match &self.0 {
+            Kind::Listed(refusal) => {
+                listed = Own::from(*refusal);
+                &listed
+            }
+            Kind::Own(own) => own,
+        };
+        write!(f, "{} {}", own.status.as_u16(), printable(own.title()))?;
+        if let Some(code) = &own.code {
+            write!(f, " ({})", printable(code))?;
+        }
+        if let Some(detail) = &own.detail {
+            write!(f, ": {}", printable(detail))?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Problem {}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use serde_json::Value;
+
+    use super::*;
+
+    async fn sent(problem: Problem) -> (StatusCode, Value) {
+        let response = problem.into_response();
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn every_refusal_is_sent_with_its_own_body() {
+        for refusal in Refusal::ALL {
+            let (status, body) = sent(Problem::from(*refusal)).await;
+            assert_eq!(status, refusal.status());
+            assert_eq!(
+                body,
+                serde_json::json!({
+                    "type": "about:blank",
+                    "title": refusal.title(),
+                    "status": refusal.status(),
+                    "code": refusal.code(),
+                })
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_can_be_explained() {
+        let (_, body) = sent(Problem::from(Refusal::RouteNotFound).detail("gone")).await;
+        assert_eq!(body["code"], "route.not-found");
+        assert_eq!(body["detail"], "gone");
+    }
+
+    #[tokio::test]
+    async fn a_problem_says_what_it_was_told() {
+        let problem = Problem::conflict()
+            .code("orders.sold")
+            .detail("\"quoted\"\n")
+            .type_uri("https://api.example/problems/sold")
+            .instance("/orders/7")
+            .with("order", 7)
+            .with("tags", ["a", "b"]);
+        assert_eq!(problem.to_string(), "409 Conflict (orders.sold): \"quoted\"\\n");
+        let (status, body) = sent(problem).await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        assert_eq!(
+            body,
+            serde_json::json!({
+                "type": "https://api.example/problems/sold", "title": "Conflict", "status": 409,
+                "code": "orders.sold", "detail": "\"quoted\"\n", "instance": "/orders/7",
+                "order": 7, "tags": ["a", "b"],
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn reserved_members_cannot_be_overwritten() {
+        for member in RESERVED {
+            let (_, body) = sent(Problem::forbidden().with(member, "forged")).await;
+            let plain =
+                serde_json::json!({"type": "about:blank", "title": "Forbidden", "status": 403});
+            assert_eq!(body, plain, "{member}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_internal_error_is_not_shown() {
+        let (status, body) = sent(Problem::internal("password is hunter2")).await;
+        assert_eq!(status, 500);
+        assert!(!body.to_string().contains("hunter2"));
+    }
+}

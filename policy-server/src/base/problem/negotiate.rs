@@ -1,0 +1,190 @@
+//! In which form a problem is sent (RFC 9110 12.1).
+
+use axum_core::{body::Body, response::Response};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+};
+use policy_core::{
+    negotiate::accept,
+    vary::{self, Token},
+};
+
+use super::{Code, MEDIA_TYPE, Problem, Shown, own::Own, render};
+
+/// The form in which whoever sent a request wants to read of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Preferred {
+    /// `application/problem+json`, also for who says nothing, or wants what there is not.
+    Json,
+    /// A page, for browsers that open one.
+    Html,
+    /// Plain text.
+    Text,
+}
+
+/// What is offered, the first that is liked as well as another before it.
+const OFFERS: [(&str, Preferred); 4] = [
+    ("application/problem+json", Preferred::Json),
+    ("application/json", Preferred::Json),
+    ("text/html;charset=utf-8", Preferred::Html),
+    ("text/plain;charset=utf-8", Preferred::Text),
+];
+
+impl Preferred {
+    /// What the `Accept` of a request says.
+    fn of(headers: &HeaderMap) -> Self {
+        accept(headers, &OFFERS.map(|(media_type, _)| media_type))
+            .and_then(|offer| OFFERS.get(offer))
+            .map_or(Self::Json, |(_, preferred)| *preferred)
+    }
+}
+
+/// Gives the answer, if it is a problem, the form that the lines of `Accept` prefer. Every problem
+/// names `Accept` in its `Vary`, whatever its form.
+///
+/// An answer whose body was replaced or encoded on its way stays as it is.
+pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
+    if response.extensions().is_empty() {
+        return;
+    }
+    let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
+    let status = response.status();
+    if let Some(code) = problem.own_code() {
+        response.extensions_mut().insert(Code(code));
+    }
+    let members = |problem: Problem| Own { status, ..problem.into_members() };
+    let headers = response.headers_mut();
+    if headers.get(CONTENT_TYPE) != Some(&MEDIA_TYPE) || headers.contains_key(CONTENT_ENCODING) {
+        return;
+    }
+    vary::add(headers, Token::Accept);
+    let accept = accept.iter().map(|line| (ACCEPT, line.clone())).collect();
+    let (media_type, body) = match Preferred::of(&accept) {
+        Preferred::Json => return,
+        Preferred::Html => {
+            let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
+            headers.entry(CONTENT_SECURITY_POLICY).or_insert(page_policy);
+            ("text/html; charset=utf-8", render::html(&members(problem)))
+        }
+        Preferred::Text => ("text/plain; charset=utf-8", render::text(&members(problem))),
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.remove(CONTENT_LENGTH);
+    *response.body_mut() = Body::from(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use axum_core::response::IntoResponse;
+    use http::{StatusCode, header::VARY};
+    use http_body_util::BodyExt;
+    use policy_core::Refusal;
+
+    use super::*;
+    use crate::handler::extract::Json;
+
+    fn preferred(lines: &[&'static str]) -> Preferred {
+        let value = |line: &&'static str| (ACCEPT, HeaderValue::from_static(line));
+        Preferred::of(&lines.iter().map(value).collect())
+    }
+
+    #[test]
+    fn browsers_that_open_a_page_get_one() {
+        for lines in [
+            // Firefox, Chromium, Safari.
+            &["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"][..],
+            &["text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,\
+               image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"],
+            &["text/html"],
+            &["text/*"],
+            &["TEXT/HTML;charset=utf-8"],
+            &["application/json;q=0.5", "text/html;q=0.6"],
+        ] {
+            assert_eq!(preferred(lines), Preferred::Html, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn programs_get_json() {
+        for lines in [
+            &[][..],
+            &["*/*"],
+            &["application/json"],
+            &["application/problem+json"],
+            &["application/*"],
+            &["application/json, text/plain, */*"],
+            &["text/html, application/json"],
+            &["image/avif,image/webp,*/*;q=0.8"],
+            &["image/png"],
+            &["text/html;q=0"],
+            &[""],
+            &[";;,=/"],
+        ] {
+            assert_eq!(preferred(lines), Preferred::Json, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_for_who_prefers_it() {
+        for lines in
+            [&["text/plain"][..], &["text/plain, */*;q=0.1"], &["text/html;q=0.5", "text/plain"]]
+        {
+            assert_eq!(preferred(lines), Preferred::Text, "{lines:?}");
+        }
+    }
+
+    async fn text(response: Response) -> String {
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+
+    fn lines(accept: &'static str) -> [HeaderValue; 1] {
+        [HeaderValue::from_static(accept)]
+    }
+
+    #[tokio::test]
+    async fn the_same_problem_is_sent_in_three_forms() {
+        for (accept, media_type, part) in [
+            ("application/json", "application/problem+json", "\"code\":\"route.not-found\""),
+            ("text/html", "text/html; charset=utf-8", "<code>route.not-found</code>"),
+            ("text/plain", "text/plain; charset=utf-8", "code: route.not-found"),
+        ] {
+            let mut response = Problem::from(Refusal::RouteNotFound).into_response();
+            negotiate(&lines(accept), &mut response);
+            assert_eq!(response.status(), StatusCode::NOT_FOUND);
+            assert_eq!(response.headers()[CONTENT_TYPE], media_type);
+            assert_eq!(response.headers()[VARY], "accept");
+            let is_page = accept == "text/html";
+            assert_eq!(response.headers().contains_key(CONTENT_SECURITY_POLICY), is_page);
+            let text = text(response).await;
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_handler_wrote_beside_a_problem_stays() {
+        let answer =
+            (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
+        let mut response = answer.into_response();
+        negotiate(&lines("text/plain"), &mut response);
+        assert_eq!(response.status(), StatusCode::GONE);
+        assert_eq!(response.headers()["x-order"], "7");
+        let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
+        assert_eq!(vary, ["origin, accept"]);
+        assert!(text(response).await.starts_with("410 "));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_problem_any_more_is_left_alone() {
+        let replaced = ([(CONTENT_TYPE, "application/json")], Problem::not_found());
+        let encoded = ([(CONTENT_ENCODING, "br")], Problem::not_found());
+        for mut response in
+            [Json(7).into_response(), replaced.into_response(), encoded.into_response()]
+        {
+            let before = response.headers().clone();
+            negotiate(&lines("text/html"), &mut response);
+            assert_eq!(*response.headers(), before);
+        }
+    }
+}

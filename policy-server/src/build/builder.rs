@@ -1,0 +1,364 @@
+//! Everything that an app has, looked at piece by piece.
+
+use std::sync::Arc;
+
+use http::Method;
+use policy_core::{
+    Rule,
+    auth::{self, AuthPolicy, Requirement},
+    cache::CachePolicy,
+    cors::{Field, OriginLists, PolicyError},
+    csrf::CsrfPolicy,
+    gate::{OwnOrigin, PublicOrigin},
+    headers::HeadersPolicy,
+    path::PathTemplate,
+    route::{Facet, RoutePolicy, check_method},
+};
+
+use super::{
+    AssembledRoute, AssembledTunnel, Target,
+    route_policy::{Callers, Rates, Stated},
+    violations_of_callers,
+};
+use crate::{
+    app::{cors_source::CorsSource, defaults::Defaults, group::Group, route::Entry},
+    auth::{RouteGuard, scheme::Schemes},
+    base::error::StartProblem,
+    build::origin_lists::NamedLists,
+    gateway::tunnel::Tunnel,
+    handler::Description,
+    observe::health::{Probe, Readiness},
+    route::{
+        route_policy::Rules,
+        router::{AddError, RouterBuilder},
+    },
+};
+
+/// What answers below a prefix, and is no handler.
+pub(super) struct Mounted<'a> {
+    pub(super) kind: &'static str,
+    pub(super) prefix: &'a str,
+    pub(super) methods: Vec<Method>,
+    pub(super) defaults: Defaults,
+}
+
+/// What an app was given to know its callers by.
+pub(super) struct Known<'a> {
+    pub(super) sessions: bool,
+    pub(super) tokens: bool,
+    pub(super) schemes: &'a Schemes,
+}
+
+/// An app while it is checked: what is wrong so far, and what is put together.
+pub(super) struct Assembler<'a> {
+    pub(super) problems: Vec<StartProblem>,
+    pub(super) lists: &'a OriginLists,
+    /// What the app says, compiled once for all that say nothing themselves.
+    pub(super) default: Stated,
+    known: Known<'a>,
+    /// Whether browsers may be told to reach the host by https alone.
+    pub(super) is_https: bool,
+    pub(super) rates: Rates,
+    router: RouterBuilder,
+    routes: Vec<AssembledRoute>,
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(
+        problems: Vec<StartProblem>,
+        lists: &'a OriginLists,
+        known: Known<'a>,
+        rates: Rates,
+    ) -> Self {
+        Self {
+            problems,
+            lists,
+            default: Stated::default(),
+            known,
+            is_https: false,
+            rates,
+            router: RouterBuilder::default(),
+            routes: Vec::new(),
+        }
+    }
+
+    /// Looks at the lists of origins once every route has said what it demands, and gives the
+    /// routes with all problems.
+    pub(super) fn finish(
+        mut self,
+        named: &NamedLists,
+    ) -> (RouterBuilder, Vec<AssembledRoute>, Vec<StartProblem>) {
+        self.problems.extend(named.fill());
+        if !named.is_complete {
+            // The file that is missing may have had them.
+            self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
+        }
+        self.problems.extend(named.lists.unused().map(|name| {
+            StartProblem::Policy(PolicyError::new(
+                "app",
+                Rule::OriginListUnused,
+                Field::Origins,
+                name,
+            ))
+        }));
+        (self.router, self.routes, self.problems)
+    }
+
+    pub(super) fn rule(&mut self, place: &str, rule: Rule, value: &str) {
+        let (place, value) = (place.to_owned(), value.to_owned());
+        self.problems.push(StartProblem::Rule { place, rule, value });
+    }
+
+    pub(super) fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
+        match public.map(PublicOrigin::parse) {
+            None => OwnOrigin::Development,
+            Some(Ok(origin)) => {
+                self.is_https = !origin.is_loopback();
+                OwnOrigin::Public(origin)
+            }
+            Some(Err(rule)) => {
+                self.rule("public origin", rule, public.unwrap_or_default());
+                OwnOrigin::Development
+            }
+        }
+    }
+
+    fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
+        match PathTemplate::parse_prefix(prefix) {
+            Ok(_) => true,
+            Err(rule) => {
+                self.rule(place, rule, prefix);
+                false
+            }
+        }
+    }
+
+    /// Says why a route could not be added.
+    fn conflict(&mut self, place: &str, route: String, error: AddError) {
+        let other = match error {
+            AddError::Rule(rule) => return self.rule(place, rule, &route),
+            AddError::Overlap(path) => format!("`{path}`"),
+            AddError::Taken(taken) => match self.routes.get(taken) {
+                Some(AssembledRoute { path, is_probe: true, .. }) => {
+                    format!("the probe at `{path}`")
+                }
+                Some(AssembledRoute { path, description: None, .. }) => {
+                    format!("what is mounted at `{path}`")
+                }
+                Some(AssembledRoute { path, description: Some(other), .. }) => {
+                    format!("`{path}` of {}", other.handler)
+                }
+                None => "itself".to_owned(),
+            },
+        };
+        let place = place.to_owned();
+        self.problems.push(StartProblem::Conflict { place, route, other });
+    }
+
+    pub(super) fn scope(&mut self, prefix: &str, scope: Group) {
+        if !self.is_prefix("scope", prefix) {
+            return;
+        }
+        let stated = self.level(&format!("scope {prefix}"), scope.defaults);
+        for route in scope.routes {
+            self.handler(route, prefix, &stated);
+        }
+    }
+
+    pub(super) fn handler(
+        &mut self,
+        Entry { description, call }: Entry,
+        prefix: &str,
+        scope: &Stated,
+    ) {
+        // A handler with several route attributes has one policy, which is compiled once.
+        let place = format!("{} ({}:{})", description.handler, description.file, description.line);
+        let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
+            description.policy;
+        let own = self.level(
+            &place,
+            Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits },
+        );
+        let callers = Callers {
+            methods: description.routes.iter().map(|(method, _)| *method).collect(),
+            is_personal: auth != AuthPolicy::Public || description.takes_session,
+        };
+        let (rules, level) = self.rules(&place, [&own, scope], &callers, jsonp);
+        let guard = self.guard(&place, &description);
+        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
+        let told = |auth::Violation { rule, part, value, .. }| {
+            (rule, if value.is_empty() { part.name() } else { value })
+        };
+        self.errors(&place, violations.map(told));
+        for (method, path) in description.routes {
+            let path = match *path {
+                "/" if !prefix.is_empty() => prefix.to_owned(),
+                path => format!("{prefix}{path}"),
+            };
+            let route_text = format!("{method} {path}");
+            let method = check_method(method).and_then(|()| {
+                Method::from_bytes(method.as_bytes()).map_err(|_too_long| Rule::RouteMethod)
+            });
+            let methods = match method {
+                Ok(method) => vec![method],
+                Err(rule) => {
+                    self.rule(&place, rule, &route_text);
+                    continue;
+                }
+            };
+            let by_credentials = methods
+                .first()
+                .map_or(&[][..], |method| self.request_headers(&auth, &csrf, method));
+            let added = self.router.add(&path, &methods, self.routes.len(), &rules, by_credentials);
+            if let Err(error) = added {
+                self.conflict(&place, route_text, error);
+            }
+            self.routes.push(AssembledRoute {
+                path: path.into(),
+                description: Some(description),
+                methods,
+                rules: Arc::clone(&rules),
+                level,
+                guard: guard.clone(),
+                target: Target::Handler(call),
+                is_probe: false,
+            });
+        }
+    }
+
+    /// The request headers that credentials need. A public route may take the session in its own
+    /// hands, as a logout does.
+    fn request_headers(
+        &self,
+        auth: &AuthPolicy,
+        csrf: &CsrfPolicy,
+        method: &Method,
+    ) -> &'static [&'static str] {
+        let by_hand = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
+        let is_by_hand = *auth == AuthPolicy::Public && self.known.sessions;
+        let auth = if is_by_hand { &by_hand } else { auth };
+        auth.request_headers(csrf, method.as_str())
+    }
+
+    /// Looks for what the policy of a handler names.
+    fn guard(&mut self, place: &str, description: &Description) -> RouteGuard {
+        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
+        let policy = match &auth {
+            AuthPolicy::Required(policy) => *policy,
+            _ => Requirement::NONE,
+        };
+        let takes_sessions = policy.session || description.takes_session;
+        let missing = [
+            (takes_sessions && !self.known.sessions, Rule::SessionsMissing),
+            ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
+            (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
+        ];
+        for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
+            let routes: Vec<_> = description
+                .routes
+                .iter()
+                .map(|(method, path)| format!("{method} {path}"))
+                .collect();
+            self.rule(place, rule, &routes.join(", "));
+        }
+        RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
+            // The app does not start.
+            self.problems.push(StartProblem::setting(place, error.to_string()));
+            RouteGuard::public()
+        })
+    }
+
+    /// The tunnel, unless there is something wrong with it.
+    pub(super) fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<AssembledTunnel> {
+        let place = "App::tunnel";
+        let mut guard = RouteGuard::public();
+        if let Some(callers) = tunnel.callers() {
+            // No page sends CONNECT, and one that does is refused.
+            let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
+            let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
+            if callers.scheme.is_some() && scheme.is_none() {
+                self.rule(place, Rule::SchemeMissing, "CONNECT");
+            }
+            if callers.scheme.is_none() && !self.known.tokens {
+                self.rule(place, Rule::TokensMissing, "CONNECT");
+            }
+            let violations = violations_of_callers(&auth, &csrf, None);
+            self.errors(place, violations.map(|found| (found.rule, found.value)));
+            match RouteGuard::new(auth, csrf, scheme) {
+                Ok(checked) => guard = checked,
+                Err(error) => self.problems.push(StartProblem::setting(place, error.to_string())),
+            }
+        }
+        match tunnel.check() {
+            Ok(opens) => {
+                Some(AssembledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
+            }
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    pub(super) fn mount(&mut self, mounted: Mounted<'_>, target: Target) {
+        let Mounted { kind, prefix, methods, defaults } = mounted;
+        let place = format!("{kind} {prefix}");
+        let own = self.level(&place, defaults);
+        let callers =
+            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        for method in &methods {
+            if let Err(rule) = check_method(method.as_str()) {
+                self.rule(&place, rule, method.as_str());
+            }
+        }
+        if !self.is_prefix(kind, prefix) {
+            return;
+        }
+        let below = format!("{prefix}/{{*path}}");
+        let paths = [prefix, &format!("{prefix}/"), &below];
+        let added = paths.into_iter().try_for_each(|path| {
+            let added = self.router.add(path, &methods, self.routes.len(), &rules, &[]);
+            added.map_err(|error| (path.to_owned(), error))
+        });
+        if let Err((path, error)) = added {
+            self.conflict(&place, path, error);
+        }
+        self.routes.push(AssembledRoute {
+            path: below.into(),
+            description: None,
+            methods,
+            rules,
+            level,
+            guard: RouteGuard::public(),
+            target,
+            is_probe: false,
+        });
+    }
+
+    /// A route that is outside of every policy of the app.
+    pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
+        let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
+        let cache = Facet::Set(CachePolicy::no_store().build());
+        let headers = Facet::Set(HeadersPolicy::DEFAULT);
+        let default = std::mem::take(&mut self.default);
+        let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
+        let callers = Callers { methods: vec!["GET", "HEAD"], is_personal: false };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        self.default = default;
+        if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
+            self.conflict(&place, format!("GET {path}"), error);
+        }
+        self.routes.push(AssembledRoute {
+            path: path.into(),
+            description: None,
+            methods,
+            rules,
+            level,
+            guard: RouteGuard::public(),
+            target: Target::Service(probe.service(readiness)),
+            is_probe: true,
+        });
+    }
+}

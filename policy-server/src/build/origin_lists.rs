@@ -1,0 +1,95 @@
+//! Lists of origins from outside of the program.
+
+use std::{collections::BTreeMap, env, fs, path::Path};
+
+use policy_core::cors::{OriginLists, SharedOrigins};
+use serde::Deserialize;
+
+use crate::{app::OriginsFrom, base::error::StartProblem};
+
+/// The tables of a configuration file; an unknown one is a mistake.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    #[serde(default)]
+    origins: BTreeMap<String, Vec<String>>,
+}
+
+/// The lists of an app: empty ones with their names, to be filled once every route has said what
+/// it demands of them, so that all problems of a list are found at once.
+pub(crate) struct NamedLists {
+    pub(crate) lists: OriginLists,
+    /// What to fill them with, and where it came from.
+    contents: Vec<(String, SharedOrigins, Vec<String>)>,
+    /// Whether lists may be missing because their file is.
+    pub(crate) is_complete: bool,
+}
+
+impl NamedLists {
+    /// Reads all sources; problems are added to `problems`.
+    pub(crate) fn read(
+        sources: Vec<(String, OriginsFrom)>,
+        file: Option<&Path>,
+        problems: &mut Vec<StartProblem>,
+    ) -> Self {
+        let mut this = Self { lists: OriginLists::new(), contents: Vec::new(), is_complete: true };
+        for (name, source) in sources {
+            match source {
+                OriginsFrom::Handle(shared) => this.lists.insert(name, shared),
+                OriginsFrom::Code(origins) => this.add(name, "", origins),
+                OriginsFrom::Environment(variable) => {
+                    let origins = read_variable(&variable).unwrap_or_else(|problem| {
+                        problems.push(problem);
+                        Vec::new()
+                    });
+                    this.add(name, &format!(" from the variable {variable}"), origins);
+                }
+            }
+        }
+        match file.map(|path| (path, read_file(path))) {
+            None => (),
+            Some((path, Ok(lists))) => {
+                let source = format!(" in {}", path.display());
+                lists.into_iter().for_each(|(name, origins)| this.add(name, &source, origins));
+            }
+            Some((_, Err(problem))) => {
+                this.is_complete = false;
+                problems.push(problem);
+            }
+        }
+        this
+    }
+
+    fn add(&mut self, name: String, source: &str, origins: Vec<String>) {
+        let shared = SharedOrigins::new();
+        self.contents.push((format!("list `{name}`{source}"), shared.clone(), origins));
+        self.lists.insert(name, shared);
+    }
+
+    /// Fills the lists, by the rules and by what the routes demand.
+    pub(crate) fn fill(&self) -> impl Iterator<Item = StartProblem> {
+        self.contents.iter().flat_map(|(place, shared, origins)| {
+            let errors = shared.replace(origins).err().into_iter().flatten();
+            errors.map(|error| StartProblem::Policy(error.or_place(place)))
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<BTreeMap<String, Vec<String>>, StartProblem> {
+    let unreadable =
+        |reason: String| StartProblem::File { path: path.display().to_string(), reason };
+    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let file: ConfigFile = toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.lines().count().max(1);
+        unreadable(format!("line {line}: {}", error.message()))
+    })?;
+    Ok(file.origins)
+}
+
+fn read_variable(variable: &str) -> Result<Vec<String>, StartProblem> {
+    let unset = |_not_set| StartProblem::Variable { name: variable.to_owned() };
+    let text = env::var(variable).map_err(unset)?;
+    let words = text.split(|char: char| char == ',' || char.is_ascii_whitespace());
+    Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+}

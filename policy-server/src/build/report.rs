@@ -1,0 +1,108 @@
+//! What a server prints when it starts in development.
+
+use std::{
+    collections::HashSet,
+    fmt::{self, Write},
+};
+
+use policy_core::{
+    auth::{self, AuthPolicy},
+    gate::OwnOrigin,
+};
+
+#[cfg(feature = "proxy")]
+use crate::build::Target;
+use crate::build::{Assembled, violations_of_callers};
+
+/// The routes of an app with the policies that hold for them and where each one was stated.
+pub(crate) fn report(
+    app: &Assembled,
+    listening: &[String],
+    odd: &[String],
+) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    let profile = match &app.own_origin {
+        OwnOrigin::Development => "development: loopback hosts only".to_owned(),
+        OwnOrigin::Public(origin) => origin.as_str().to_owned(),
+    };
+    for (place, line) in listening.iter().enumerate() {
+        match place {
+            0 => writeln!(text, "{line} ({profile})")?,
+            _ => writeln!(text, "{line}")?,
+        }
+    }
+    let rows: Vec<_> = app
+        .routes()
+        .iter()
+        .map(|route| {
+            let methods: Vec<_> = route.methods.iter().map(http::Method::as_str).collect();
+            let cors = match (&route.rules.cors, route.level) {
+                (Some(cors), Some(level)) => format!("{} ({})", cors.audience(), level.name()),
+                _ => "nobody".to_owned(),
+            };
+            (
+                methods.join(","),
+                route.path().to_string(),
+                format!("auth: {}", route.guard.auth),
+                cors,
+            )
+        })
+        .collect();
+    let width = |column: fn(&(String, String, String, String)) -> usize| {
+        rows.iter().map(column).max().unwrap_or(0)
+    };
+    let (methods, paths) = (width(|row| row.0.len()), width(|row| row.1.len()));
+    let auths = width(|row| row.2.len());
+    for (method, path, auth, cors) in &rows {
+        writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
+    }
+    if let Some(tunnel) = &app.tunnel {
+        writeln!(text, "  CONNECT  {}  auth: {}", tunnel.opens, tunnel.guard.auth)?;
+    }
+    if let Some(proxies) = &app.proxies {
+        writeln!(text, "  behind proxies: {proxies}")?;
+    }
+    for notice in odd.iter().chain(&notices(app)) {
+        writeln!(text, "notice: {notice}")?;
+    }
+    Ok(text)
+}
+
+/// What is legal in the policies of an app but odd, once each.
+pub(crate) fn notices(app: &Assembled) -> Vec<String> {
+    let is_deployment = app.own_origin != OwnOrigin::Development;
+    let mut notices = Vec::new();
+    for route in app.routes() {
+        #[cfg(feature = "proxy")]
+        if let Target::Proxy(gateway) = &route.target {
+            notices.extend(gateway.notice());
+        }
+        let cors = route.rules.cors.as_deref();
+        let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
+        notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
+            let (path, part) = (route.path(), part.name());
+            format!("{path}: {part}: {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())
+        }));
+        let Some(cors) = cors else { continue };
+        notices.extend(cors.notices().iter().map(ToString::to_string));
+        if is_deployment && cors.grants_loopback() {
+            let path = route.path();
+            notices.push(format!(
+                "{path}: shared with origins on loopback, which only developers have"
+            ));
+        }
+    }
+    if app.traces {
+        let what = "TRACE is answered: whoever asks sees the fields that proxies add to a request";
+        notices.push(what.to_owned());
+    }
+    if let Some(tunnel) =
+        app.tunnel.as_ref().filter(|tunnel| tunnel.guard.auth == AuthPolicy::Public)
+    {
+        notices.push(format!("everybody may open a tunnel to {}", tunnel.opens));
+    }
+    // Routes share the policy of their scope and of the app.
+    let mut told = HashSet::new();
+    notices.retain(|notice| told.insert(notice.clone()));
+    notices
+}

@@ -1,0 +1,318 @@
+//! From what the levels of an app say to what holds for one route.
+
+use std::sync::Arc;
+
+use policy_core::{
+    Rule, Severity,
+    cache::{Audience, CachePolicy, CacheSpec, Caching},
+    cors::Cors,
+    headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
+    isolation::Isolation,
+    jsonp::{JsonpPolicy, JsonpSpec},
+    limits::{Limits, Rate, RateTable},
+    route::{Facet, Level, nearest},
+};
+
+use super::builder::Assembler;
+use crate::{
+    app::defaults::Defaults,
+    base::{
+        clock::{Clock, Random},
+        error::StartProblem,
+    },
+    route::{
+        limits::{BODY, Concurrency, RateLimit, TIMEOUT},
+        route_policy::Rules,
+    },
+};
+
+/// What one level says, compiled.
+#[derive(Clone, Default)]
+pub(super) struct Stated {
+    cors: Facet<Arc<Cors>>,
+    cache: Facet<CachePolicy>,
+    headers: Facet<HeadersPolicy>,
+    isolation: Facet<Isolation>,
+    limits: Limits,
+    rate: Option<Arc<RateLimit>>,
+    concurrency: Option<Arc<Concurrency>>,
+}
+
+/// What a route says about who calls it, where its other policies have to agree.
+pub(super) struct Callers<'a> {
+    pub(super) methods: Vec<&'a str>,
+    /// Whether its answers may depend on who asks.
+    pub(super) is_personal: bool,
+}
+
+/// Where the requests of an app are counted: nowhere, until a level limits their rate.
+pub(super) struct Rates {
+    clock: Clock,
+    random: Random,
+    table: Option<Arc<RateTable>>,
+    places: u32,
+}
+
+impl Rates {
+    pub(super) fn new(clock: &Clock, random: &Random) -> Self {
+        Self { clock: clock.clone(), random: random.clone(), table: None, places: 0 }
+    }
+}
+
+impl Assembler<'_> {
+    /// Compiles what one level says. What breaks a rule is complained about here, once, and
+    /// counts as nothing.
+    pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
+        let Defaults { cors, cache, headers, isolation, limits } = defaults;
+        for violation in limits.violations() {
+            self.rule(place, violation.rule, violation.part.name());
+        }
+        let rate = limits.rate.and_then(|rate| self.rate_limit(place, rate));
+        let concurrency = limits.concurrency.map(|most| Arc::new(Concurrency::new(most)));
+        let cors = match cors {
+            Facet::Inherit => Facet::Inherit,
+            Facet::None => Facet::None,
+            Facet::Set(source) => match source.compile(place, self.lists) {
+                Ok(cors) => Facet::Set(Arc::new(cors)),
+                Err(errors) => {
+                    self.problems.extend(errors.into_iter().map(StartProblem::Policy));
+                    Facet::None
+                }
+            },
+        };
+        Stated { cors, cache, headers, isolation, limits, rate, concurrency }
+    }
+
+    fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
+        let Rates { clock, random, table, places } = &mut self.rates;
+        *places += 1;
+        let table = match table {
+            Some(table) => table,
+            None => match random.draw::<16>() {
+                Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, words(seed)))),
+                Err(error) => {
+                    self.problems.push(StartProblem::setting(place, error.to_string()));
+                    return None;
+                }
+            },
+        };
+        Some(Arc::new(RateLimit::new(rate, *places, table, clock)))
+    }
+
+    /// What holds where no route is: for unknown paths, and where no path is looked for.
+    pub(super) fn without_route(&mut self) -> (Arc<Rules>, Arc<Rules>) {
+        let anybody = Callers { methods: vec!["GET"], is_personal: false };
+        let nobody = Stated::default();
+        let (unknown, _) = self.rules("app", [&nobody, &nobody], &anybody, None);
+        let unshared = Stated { cors: Facet::None, ..Stated::default() };
+        let (outside, _) = self.rules("app", [&unshared, &nobody], &anybody, None);
+        (unknown, outside)
+    }
+
+    /// What holds for a route, and which level said who may read it. `levels` are its own and
+    /// that of its scope.
+    pub(super) fn rules(
+        &mut self,
+        place: &str,
+        [route, scope]: [&Stated; 2],
+        callers: &Callers<'_>,
+        jsonp: Option<JsonpPolicy>,
+    ) -> (Arc<Rules>, Option<Level>) {
+        let app = self.default.clone();
+        let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
+        let cors = held(levels, |stated| stated.cors.clone());
+        let (cors, level) = cors.unzip();
+        let caching = held(levels, |stated| stated.cache);
+        let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, callers));
+        let headers = held(levels, |stated| stated.headers);
+        if let Some((policy, _)) = &headers {
+            let spec =
+                HeadersSpec { is_shared: cors.is_some() || jsonp.is_some(), ..*policy.spec() };
+            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        }
+        if let Some(policy) = &jsonp {
+            let Callers { methods, is_personal: asks_who_calls } = callers;
+            let spec =
+                JsonpSpec { methods, asks_who_calls: *asks_who_calls, ..JsonpSpec::of(policy) };
+            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        }
+        let headers = headers.map(|(policy, _)| {
+            let fields = SecurityHeaders::new(&policy);
+            if self.is_https { fields } else { fields.without_transport() }
+        });
+        let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
+        if let Some((policy, _)) = caching.as_ref().filter(|_| takes_nonce)
+            && policy.spec().audience == Audience::Public
+        {
+            self.rule(place, Rule::HeadersNonceShared, "");
+        }
+        let stated = || levels.into_iter().map(|(_, stated)| stated);
+        let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
+        let rate = stated().find_map(|stated| stated.rate.clone());
+        let fields = [
+            cors.as_ref().map(|_| 4),
+            caching.as_ref().map(|_| 2),
+            headers.as_ref().map(SecurityHeaders::count),
+            rate.as_ref().map(|_| 2),
+        ];
+        let concurrency = stated().find_map(|stated| stated.concurrency.clone());
+        let rules = Rules {
+            cors,
+            caching: caching.map(|(policy, _)| Caching::new(&policy)),
+            headers,
+            isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
+            jsonp,
+            body: limits.body.unwrap_or(BODY),
+            timeout: limits.timeout.unwrap_or(TIMEOUT),
+            rate,
+            concurrency,
+            fields: fields.into_iter().flatten().sum(),
+        };
+        (Arc::new(rules), level)
+    }
+
+    /// Whether a route takes a policy for caches. Its own has to suit it; a default is for what
+    /// everybody may read.
+    fn takes(
+        &mut self,
+        place: &str,
+        policy: &CachePolicy,
+        level: Level,
+        callers: &Callers<'_>,
+    ) -> bool {
+        let Callers { methods, is_personal } = callers;
+        if level != Level::Route {
+            return !is_personal && methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+        }
+        let spec = CacheSpec { methods, is_personal: *is_personal, ..*policy.spec() };
+        self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        true
+    }
+
+    pub(super) fn errors<'v>(
+        &mut self,
+        place: &str,
+        violations: impl Iterator<Item = (Rule, &'v str)>,
+    ) {
+        for (rule, value) in violations.filter(|(rule, _)| rule.severity() == Severity::Error) {
+            self.rule(place, rule, value);
+        }
+    }
+}
+
+fn words(seed: [u8; 16]) -> [u64; 2] {
+    let seed = u128::from_le_bytes(seed);
+    [seed as u64, (seed >> 64) as u64]
+}
+
+/// What the nearest of these levels says.
+fn held<T>(levels: [(Level, &Stated); 3], of: impl Fn(&Stated) -> Facet<T>) -> Option<(T, Level)> {
+    nearest(levels.map(|(level, stated)| (level, of(stated))))
+}
+
+/// How many clients and principals are counted at once, in 56 bytes each.
+const COUNTED: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
+
+    struct Keys;
+
+    impl Scheme for Keys {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            request: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
+        }
+    }
+
+    const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
+
+    #[get("/public")]
+    #[auth(public)]
+    async fn public() {}
+
+    #[get("/account")]
+    #[auth(session, optional)]
+    async fn account() {}
+
+    #[get("/greeting")]
+    #[auth(public)]
+    async fn greeting(_: Session) {}
+
+    #[get("/keys")]
+    #[auth(scheme = Keys, optional)]
+    async fn keys() {}
+
+    #[get("/search")]
+    #[post("/search")]
+    #[auth(public)]
+    async fn search() {}
+
+    #[get("/own")]
+    #[cache(no_store)]
+    #[headers(none)]
+    #[auth(public)]
+    async fn own() {}
+
+    #[get("/page")]
+    #[headers(csp = "script-src 'nonce'")]
+    #[auth(public)]
+    async fn page() {}
+
+    #[tokio::test]
+    async fn a_default_for_caches_is_for_what_everybody_may_read() {
+        let app = App::new(()).sessions(Sessions::memory()).scheme(Keys).cache(KEPT);
+        let routes = routes![public, account, greeting, keys, search, own];
+        let client = app.routes(routes).test();
+        for (path, control) in [
+            ("/public", Some("public, max-age=60")),
+            ("/account", Some("private, no-cache")),
+            ("/greeting", Some("private, no-cache")),
+            // Nobody is known by this request, but the next one may have a key.
+            ("/keys", None),
+            // One policy holds for both methods, and POST cannot have this one.
+            ("/search", None),
+            ("/own", Some("no-store")),
+            ("/nowhere", Some("no-store")),
+        ] {
+            let answer = client.get(path).send().await;
+            assert_eq!(answer.header("cache-control"), control, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_nearest_level_decides_about_each_facet_by_itself() {
+        let near =
+            Scope::new().headers(HeadersPolicy::PAGES).no_cache().routes(routes![own, public]);
+        let app = App::new(()).cache(KEPT).scope("/near", near).routes(routes![own, public]);
+        let client = app.test();
+        for (path, control, options) in [
+            ("/public", Some("public, max-age=60"), Some("nosniff")),
+            ("/own", Some("no-store"), None),
+            ("/near/public", None, Some("nosniff")),
+            ("/near/own", Some("no-store"), None),
+        ] {
+            let answer = client.get(path).send().await;
+            assert_eq!(answer.header("cache-control"), control, "{path}");
+            assert_eq!(answer.header("x-content-type-options"), options, "{path}");
+        }
+    }
+
+    #[test]
+    fn levels_that_contradict_each_other_do_not_start() {
+        let hidden = HeadersPolicy::builder().corp("same-origin").build();
+        let shared = CorsPolicy::origins(&["https://app.example"]).build();
+        for (app, code) in [
+            (App::new(()).headers(hidden).cors(shared), "headers.corp-of-shared"),
+            (App::new(()).cache(KEPT), "headers.nonce-shared"),
+        ] {
+            let error = app.routes(routes![page, public]).build().unwrap_err().to_string();
+            assert!(error.contains(code), "{error}");
+        }
+    }
+}

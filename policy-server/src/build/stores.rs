@@ -1,0 +1,98 @@
+//! Opening what a checked app keeps its sessions and tokens in.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::{Assembled, own_text};
+use crate::{
+    app::mount::Wrap,
+    auth::{
+        Guard,
+        session::{self, SessionService, Sessions},
+        tokens::{self, TokenService, Tokens},
+    },
+    base::{
+        clock::Random,
+        error::{Error, StartProblem},
+    },
+    pipeline::service::AppService,
+    store::MemoryStore,
+};
+
+/// An app that passed every check, and has opened nothing yet.
+pub(crate) struct Plan {
+    pub(crate) assembled: Assembled,
+    pub(super) layers: Vec<Wrap>,
+    pub(super) sessions: Option<Sessions<session::Settings>>,
+    pub(super) tokens: Option<Tokens<tokens::Settings>>,
+    pub(super) random: Random,
+}
+
+/// An app whose stores are open.
+struct Opened {
+    assembled: Assembled,
+    layers: Vec<Wrap>,
+    guard: Guard,
+}
+
+impl Plan {
+    /// Keeps everything in memory, and fetches nothing before the first request.
+    pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
+        self.sessions = self.sessions.map(Sessions::in_memory);
+        // Memory never lets anybody wait; a store of the application's own may.
+        let opened = self.open_stores().now_or_never();
+        opened.unwrap_or_else(|| Err(Error::Start(vec![StartProblem::waits()]))).map(Opened::begin)
+    }
+
+    /// Opens the stores, and fetches the keys of other issuers once.
+    pub(crate) async fn open(self) -> Result<AppService, Error> {
+        let opened = self.open_stores().await?;
+        #[cfg(feature = "asym")]
+        if let Some(tokens) = &opened.guard.tokens {
+            tokens.fetch_keys().await;
+        }
+        Ok(opened.begin())
+    }
+
+    async fn open_stores(self) -> Result<Opened, Error> {
+        let Self { assembled, layers, sessions, tokens, random } = self;
+        let mut problems = Vec::new();
+        let clock = assembled.guard.clock.clone();
+        let endings = assembled.guard.endings.clone();
+        let shared = sessions.as_ref().and_then(Sessions::token_store);
+        let mut guard = Guard::new(clock.clone(), endings.clone());
+        if let Some(sessions) = sessions {
+            let own = &assembled.own_origin;
+            let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
+            match SessionService::open(sessions, own, clock, random, endings).await {
+                Ok(service) => guard.sessions = Some(Arc::new(service)),
+                Err(error) => problems.push(StartProblem::store("sessions", &error)),
+            }
+        }
+        if let Some(tokens) = tokens {
+            let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+            let own = own_text(&assembled.own_origin);
+            match TokenService::new(tokens, own, store, clock, random, endings) {
+                Err(found) => problems.extend(found),
+                Ok(service) => match service.open().await {
+                    Ok(()) => guard.tokens = Some(Arc::new(service)),
+                    Err(error) => problems.push(StartProblem::store("tokens", &error)),
+                },
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::Start(problems));
+        }
+        Ok(Opened { assembled, layers, guard })
+    }
+}
+
+impl Opened {
+    /// Starts what runs beside the requests.
+    fn begin(mut self) -> AppService {
+        self.guard.begin_upkeep();
+        self.assembled.guard = Arc::new(self.guard);
+        AppService::new(self.assembled, self.layers)
+    }
+}

@@ -1,0 +1,7 @@
+//! What passes messages of others on: the reverse proxy, CONNECT and TRACE.
+
+#[cfg(feature = "proxy")]
+pub(crate) mod proxy;
+pub(crate) mod relay;
+pub(crate) mod trace;
+pub(crate) mod tunnel;

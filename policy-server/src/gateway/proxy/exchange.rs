@@ -1,0 +1,345 @@
+//! One request and its answer.
+
+use std::{error::Error, future::ready, io, pin::pin, sync::Arc};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    Extensions, HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
+    header::{
+        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+        SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
+    },
+    request,
+};
+use http_body::Body as _;
+use hyper::{body::Incoming, upgrade::OnUpgrade};
+use hyper_util::client::legacy;
+use policy_core::{
+    Refusal,
+    forwarding::{
+        Sender, asks_for_websocket, end_to_end, keep_end_to_end, rewrite_cookie,
+        switches_to_websocket, without_cookies,
+    },
+    gate::OwnOrigin,
+    method,
+};
+use tokio::{
+    select,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    Gateway,
+    body::{AnswerBody, Progress, RequestBody},
+    client::Client,
+    connection::Usage,
+    websocket,
+};
+use crate::{base::problem::Problem, build::Assembled, client, handler::BoxFuture};
+
+const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
+const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
+const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
+
+/// Passes a request on, and its answer back.
+pub(crate) fn forward(
+    app: &Assembled,
+    gateway: &Arc<Gateway>,
+    request: Request<Body>,
+    asking: &client::Client,
+) -> BoxFuture {
+    let target = match request.uri().path_and_query().map(|path| gateway.mapping.target(path)) {
+        Some(Ok(target)) => target,
+        Some(Err(refusal)) => return Box::pin(ready(app.guard.refuse(refusal, &request))),
+        None => return Box::pin(ready(app.guard.refuse(Refusal::TargetForm, &request))),
+    };
+    let (mut parts, body) = request.into_parts();
+    // No other protocol comes as far as this (RFC 8441 4).
+    let is_extended = parts.method == Method::CONNECT;
+    let is_websocket =
+        is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
+    let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
+    let upgrade = stream.map(|stream| Upgrade { stream, is_extended });
+    if is_extended {
+        parts.method = Method::GET;
+    }
+    let own_cookie = app.guard.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
+    let mut fields = end_to_end(&parts.headers);
+    let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
+    if let Some(cookies) = without_cookies(&parts.headers, withheld.as_slice()) {
+        fields.insert(COOKIE, cookies);
+    }
+    frame(&parts.headers, &body, &mut fields);
+    sender(&app.own_origin, &parts, asking).write(&mut fields);
+    let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
+    if upgrade.is_some() {
+        fields.insert(CONNECTION, UPGRADES);
+        fields.insert(UPGRADE, WEBSOCKET);
+        if is_extended {
+            match websocket::key(&app.random) {
+                Ok(key) => drop(fields.insert(SEC_WEBSOCKET_KEY, key)),
+                Err(error) => {
+                    return Box::pin(ready(Problem::internal(error).into_response()));
+                }
+            }
+        }
+    } else if fields.contains_key(TE) && !client.speaks_http2() {
+        fields.insert(CONNECTION, HeaderValue::from_static("te"));
+    }
+    let client = client.clone();
+    let is_of_head = parts.method == Method::HEAD;
+    let returning = Returning {
+        gateway: Arc::clone(gateway),
+        path: parts.uri.path().to_owned(),
+        own_cookie,
+        is_of_head,
+    };
+    let outgoing = Outgoing { method: parts.method, target, fields };
+    Box::pin(async move {
+        match outgoing.send(&returning.gateway, &client, body, upgrade.is_some()).await {
+            Ok(answer) => returning.answer(answer, upgrade),
+            Err(refusal) => Problem::from(refusal).into_response(),
+        }
+    })
+}
+
+/// What the connection of a client is to become.
+struct Upgrade {
+    stream: OnUpgrade,
+    /// Whether it is one stream of HTTP/2 or later (RFC 8441), and no connection.
+    is_extended: bool,
+}
+
+/// Says how long a body is, from what is known of the body itself: a field that says something
+/// else would make two requests of one (RFC 9112 6.3).
+fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
+    if body.is_end_stream() {
+        if received.contains_key(CONTENT_LENGTH) {
+            fields.insert(CONTENT_LENGTH, HeaderValue::from(0));
+        }
+    } else if body.size_hint().exact().is_none() {
+        fields.insert(TRANSFER_ENCODING, CHUNKED);
+    }
+}
+
+/// Who sent a request, and which host of ours they asked for.
+fn sender<'a>(
+    own: &'a OwnOrigin,
+    parts: &'a request::Parts,
+    asking: &client::Client,
+) -> Sender<'a> {
+    let host = match own {
+        OwnOrigin::Public(origin) => origin.authority(),
+        // A loopback host, which a gate has looked at.
+        OwnOrigin::Development => {
+            let named = || parts.headers.get(HOST)?.to_str().ok();
+            let host = parts.uri.authority().map(http::uri::Authority::as_str).or_else(named);
+            host.unwrap_or("localhost")
+        }
+    };
+    let scheme = if asking.is_secure(own) { "https" } else { "http" };
+    Sender { client: asking.address(), host, scheme, version: parts.version }
+}
+
+/// A request as the upstream gets it.
+struct Outgoing {
+    method: Method,
+    target: Uri,
+    fields: HeaderMap,
+}
+
+/// Why there is no answer.
+struct Failure {
+    refusal: Refusal,
+    /// A connection was kept that its upstream had closed.
+    was_dead: bool,
+}
+
+impl Outgoing {
+    async fn send(
+        self,
+        gateway: &Gateway,
+        client: &Client,
+        body: Body,
+        has_upgrade: bool,
+    ) -> Result<http::Response<Incoming>, Refusal> {
+        let (body, progress) = RequestBody::new(body);
+        let may_repeat =
+            progress.is_none() && !has_upgrade && method::is_idempotent(self.method.as_str());
+        let again = may_repeat.then(|| {
+            let Self { method, target, fields } = &self;
+            let (method, target, fields) = (method.clone(), target.clone(), fields.clone());
+            Self { method, target, fields }.request(RequestBody::empty())
+        });
+        let progress = progress.as_deref();
+        let first = gateway.exchange(client, self.request(body), progress).await;
+        match (first, again) {
+            (Ok(answer), _) => Ok(answer),
+            (Err(Failure { was_dead: true, .. }), Some(again)) => {
+                let second = gateway.exchange(client, again, None).await;
+                second.map_err(|failure| failure.refusal)
+            }
+            (Err(failure), _) => Err(failure.refusal),
+        }
+    }
+
+    fn request(self, body: RequestBody) -> Request<RequestBody> {
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.target;
+        *request.headers_mut() = self.fields;
+        request
+    }
+}
+
+impl Gateway {
+    /// Sends a request, and waits for the head of its answer.
+    async fn exchange(
+        &self,
+        client: &Client,
+        request: Request<RequestBody>,
+        progress: Option<&Progress>,
+    ) -> Result<http::Response<Incoming>, Failure> {
+        let begun = Instant::now();
+        let mut answer = pin!(client.pool.request(request));
+        loop {
+            let state = progress.map(Progress::state);
+            let waits_for_client = state.is_some_and(|state| state.waits_for_client);
+            let patience = if waits_for_client { self.timeouts.idle } else { self.timeouts.answer };
+            let deadline = state.map_or(begun, |state| state.since) + patience;
+            if deadline <= Instant::now() {
+                let refusal = match waits_for_client {
+                    true => Refusal::BodyTimedOut,
+                    false => Refusal::UpstreamTimedOut,
+                };
+                return Err(self.failed(refusal, &"no answer in time", false));
+            }
+            select! {
+                answer = &mut answer => {
+                    return answer.map_err(|error| self.judge(&error, progress));
+                }
+                () = sleep_until(deadline) => (),
+            }
+        }
+    }
+
+    fn judge(&self, error: &legacy::Error, progress: Option<&Progress>) -> Failure {
+        if let Some(refusal) = progress.and_then(|progress| progress.state().failure) {
+            return self.failed(refusal, &"the body of the request is incomplete", false);
+        }
+        let refusal = match error.is_connect() {
+            true if is_late(error) => Refusal::UpstreamTimedOut,
+            true => Refusal::UpstreamUnreachable,
+            false => Refusal::UpstreamAnswer,
+        };
+        let usage = error.connect_info().and_then(|connected| {
+            let mut extensions = Extensions::new();
+            connected.get_extras(&mut extensions);
+            extensions.remove::<Usage>()
+        });
+        let was_dead = !error.is_connect() && usage.is_some_and(|usage| usage.was_dead());
+        self.failed(refusal, &Causes(error), was_dead)
+    }
+
+    fn failed(&self, refusal: Refusal, cause: &dyn std::fmt::Display, was_dead: bool) -> Failure {
+        let cause = cause.to_string();
+        tracing::warn!(
+            code = refusal.code(),
+            upstream = %self.mapping.upstream().authority(),
+            cause = %cause.escape_debug(),
+            "no answer of an upstream"
+        );
+        Failure { refusal, was_dead }
+    }
+}
+
+/// An error with what caused it.
+struct Causes<'a>(&'a (dyn Error + 'static));
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut current = self.0.source();
+        while let Some(error) = current {
+            write!(f, ": {error}")?;
+            current = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a connection took too long.
+fn is_late(error: &legacy::Error) -> bool {
+    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = current {
+        let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+        if error.downcast_ref::<io::Error>().is_some_and(is_late) {
+            return true;
+        }
+        current = error.source();
+    }
+    false
+}
+
+/// What of a request is needed for its answer.
+struct Returning {
+    gateway: Arc<Gateway>,
+    path: String,
+    own_cookie: Option<String>,
+    is_of_head: bool,
+}
+
+impl Returning {
+    fn answer(&self, answer: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
+        let (mut parts, body) = answer.into_parts();
+        let is_websocket = switches_to_websocket(parts.status, &parts.headers);
+        self.rewrite(&mut parts.headers);
+        let mut response = Response::default();
+        // Success opens a stream of HTTP/2, whatever is behind it.
+        let is_misunderstood = parts.status.is_success()
+            && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_extended);
+        if parts.status.is_informational() || is_misunderstood {
+            let upstream = parts.extensions.remove::<OnUpgrade>();
+            let (Some(client), Some(upstream), true) = (upgrade, upstream, is_websocket) else {
+                let cause = "the upstream did not do what it says, or what was asked for";
+                let Failure { refusal, .. } =
+                    self.gateway.failed(Refusal::UpstreamAnswer, &cause, false);
+                return Problem::from(refusal).into_response();
+            };
+            websocket::join(client.stream, upstream);
+            if client.is_extended {
+                parts.status = StatusCode::OK;
+                parts.headers.remove(SEC_WEBSOCKET_ACCEPT);
+            } else {
+                parts.headers.insert(CONNECTION, UPGRADES);
+                parts.headers.insert(UPGRADE, WEBSOCKET);
+            }
+        } else {
+            let idle = self.gateway.timeouts.idle;
+            *response.body_mut() = Body::new(AnswerBody::new(body, self.is_of_head, idle));
+        }
+        *response.status_mut() = parts.status;
+        *response.headers_mut() = parts.headers;
+        response
+    }
+
+    /// What the upstream says in its own terms, in those of this server.
+    fn rewrite(&self, headers: &mut HeaderMap) {
+        keep_end_to_end(headers);
+        let mapping = &self.gateway.mapping;
+        mapping.rewrite_locations(headers);
+        if let Entry::Occupied(lines) = headers.entry(SET_COOKIE) {
+            let (name, lines) = lines.remove_entry_mult();
+            let own = self.own_cookie.as_deref();
+            let rewritten: Vec<_> = lines
+                .filter_map(|line| rewrite_cookie(mapping, &line, &self.path, own.as_slice()))
+                .collect();
+            for line in rewritten {
+                headers.append(name.clone(), line);
+            }
+        }
+    }
+}

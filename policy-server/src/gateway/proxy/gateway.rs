@@ -1,0 +1,98 @@
+//! A proxy whose settings were checked.
+
+use std::fs;
+
+use policy_core::forwarding::{Mapping, Upstream};
+
+use super::{
+    Proxy, Timeouts,
+    client::{Client, Transport},
+};
+use crate::base::error::StartProblem;
+
+/// What passes requests on to one upstream.
+pub(crate) struct Gateway {
+    pub(super) mapping: Mapping,
+    pub(super) client: Client,
+    /// Has connections of HTTP/1.1 alone, each for one WebSocket.
+    pub(super) websockets: Client,
+    pub(super) timeouts: Timeouts,
+    pub(super) forwards_session: bool,
+}
+
+impl Gateway {
+    /// Checks the settings of a proxy. The file of its authority is read; nothing is connected to.
+    ///
+    /// # Errors
+    ///
+    /// Every problem.
+    pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
+        let mut problems = Vec::new();
+        let mut setting = |reason: &str| {
+            problems.push(StartProblem::setting(place, reason.to_owned()));
+        };
+        let Timeouts { connect, answer, idle } = proxy.timeouts;
+        for (name, timeout) in [("connect", connect), ("answer", answer), ("idle", idle)] {
+            if timeout.is_zero() {
+                setting(&format!("`{name}_timeout` is longer than zero"));
+            }
+        }
+        let upstream = Upstream::parse(&proxy.upstream).map_err(|rule| {
+            let (place, value) = (place.to_owned(), proxy.upstream.clone());
+            StartProblem::Rule { place, rule, value }
+        });
+        let is_plain = upstream.as_ref().is_ok_and(|upstream| !upstream.has_tls());
+        if is_plain && proxy.authority.is_some() {
+            setting(
+                "`authority` is about certificates, and this upstream has none: write `https://`",
+            );
+        }
+        let pem = proxy.authority.as_ref().map(|path| {
+            fs::read(path).map_err(|error| {
+                let reason = format!("the authority `{}`: {error}", path.display());
+                StartProblem::setting(place, reason)
+            })
+        });
+        let upstream = match (upstream, pem.transpose()) {
+            (Ok(upstream), Ok(pem)) => {
+                let made = Transport::new(&upstream, pem.as_deref(), connect);
+                made.map(|transport| (upstream, transport))
+                    .map_err(|reason| StartProblem::setting(place, reason))
+            }
+            (upstream, pem) => {
+                problems.extend(upstream.err());
+                problems.extend(pem.err());
+                return Err(problems);
+            }
+        };
+        match upstream {
+            Ok((upstream, transport)) if problems.is_empty() => {
+                let mapping = Mapping::new(&proxy.prefix, upstream);
+                Ok(Self {
+                    mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
+                    client: transport.client(proxy.is_http2),
+                    websockets: transport.for_websockets(),
+                    timeouts: proxy.timeouts,
+                    forwards_session: proxy.forwards_session,
+                })
+            }
+            Ok(_) => Err(problems),
+            Err(problem) => {
+                problems.push(problem);
+                Err(problems)
+            }
+        }
+    }
+
+    /// What is legal about the upstream, but odd.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let upstream = self.mapping.upstream();
+        (!upstream.has_tls() && !upstream.is_nearby()).then(|| {
+            let (prefix, authority) = (self.mapping.prefix(), upstream.authority());
+            format!(
+                "proxy {prefix}: `http://{authority}` is not known to be in a private network, and \
+                 everybody on the way reads what is sent there\n  help: write `https://`"
+            )
+        })
+    }
+}

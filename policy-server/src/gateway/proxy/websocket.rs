@@ -1,0 +1,26 @@
+//! WebSockets, once both sides agreed to one.
+
+use std::future::pending;
+
+use data_encoding::BASE64;
+use http::HeaderValue;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::try_join;
+
+use crate::{base::clock::Random, gateway::relay::relay};
+
+/// A key for an upstream (RFC 6455 4.1), where a client of HTTP/2 has none.
+pub(super) fn key(random: &Random) -> Result<HeaderValue, getrandom::Error> {
+    let key = BASE64.encode(&random.draw::<16>()?);
+    Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
+}
+
+/// Passes bytes both ways until both sides have ended, or one fails.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
+    tokio::spawn(async move {
+        if let Ok((client, upstream)) = try_join!(client, upstream) {
+            relay(TokioIo::new(client), TokioIo::new(upstream), None, pending()).await;
+        }
+    });
+}

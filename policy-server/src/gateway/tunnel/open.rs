@@ -1,0 +1,137 @@
+//! One tunnel, from its request to its end.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderMap, HeaderValue, Request, StatusCode, Uri,
+    header::{AUTHORIZATION, COOKIE, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, WWW_AUTHENTICATE},
+};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use policy_core::{
+    Refusal,
+    forwarded::any_contains,
+    tunnel::{Host, Target, is_special},
+};
+use tokio::net::{TcpStream, lookup_host};
+
+use super::OpenTunnels;
+use crate::{base::problem::Problem, gateway::relay::relay, route::limits::Permit, server::Opened};
+
+/// Puts the credential for this server where its gates look, and takes away those for others: a
+/// CONNECT speaks to a proxy (RFC 9110 11.7.2).
+pub(crate) fn present(headers: &mut HeaderMap) {
+    headers.remove(AUTHORIZATION);
+    headers.remove(COOKIE);
+    let shown: Vec<_> = headers.get_all(PROXY_AUTHORIZATION).iter().cloned().collect();
+    headers.remove(PROXY_AUTHORIZATION);
+    for value in shown {
+        headers.append(AUTHORIZATION, value);
+    }
+}
+
+/// What a proxy says where the gates say 401.
+pub(crate) fn as_proxy(response: Response) -> Response {
+    if response.status() != StatusCode::UNAUTHORIZED {
+        return response;
+    }
+    let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
+    let mut response = Problem::from(Refusal::TunnelCredentials).into_response();
+    // RFC 9110 15.5.8 asks for one; a scheme that has none stands for its own name.
+    let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
+    response.headers_mut().insert(PROXY_AUTHENTICATE, challenge);
+    response
+}
+
+impl OpenTunnels {
+    /// Connects to what the request asks for, and answers; the tunnel is open from the end of the
+    /// answer until `ended` is done, at the latest.
+    pub(crate) async fn open(
+        self: Arc<Self>,
+        mut request: Request<Body>,
+        ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ) -> Response {
+        // A connection that cannot become something else: HTTP/3, or another server's.
+        let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
+            return Problem::from(Refusal::ProtocolUnknown).into_response();
+        };
+        match self.connect(request.uri().clone()).await {
+            Ok((stream, permit)) => self.begin(request, upgrade, stream, permit, ended),
+            Err(refusal) => Problem::from(refusal).into_response(),
+        }
+    }
+
+    async fn connect(&self, asked: Uri) -> Result<(TcpStream, Permit), Refusal> {
+        let asked = asked.authority().and_then(|asked| Target::parse(asked.as_str()));
+        let target = asked.ok_or(Refusal::TargetForm)?;
+        if !self.targets.contains(&target) {
+            return Err(Refusal::TunnelTarget);
+        }
+        let permit = self.at_once.enter().ok_or(Refusal::ConcurrencyExceeded)?;
+        let connected = tokio::time::timeout(self.connect_timeout, self.reach(&target)).await;
+        let stream = connected.map_err(|_elapsed| Refusal::TunnelTimedOut)??;
+        Ok((stream, permit))
+    }
+
+    /// Connects to the first address that may be and answers: to that, not to the name, which
+    /// could be another one's by then.
+    async fn reach(&self, target: &Target) -> Result<TcpStream, Refusal> {
+        let addresses: Vec<SocketAddr> = match &target.host {
+            Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
+            Host::Name(name) => {
+                let resolved = lookup_host((&**name, target.port)).await;
+                resolved.map_err(|error| unreachable(target, &error))?.collect()
+            }
+        };
+        let is_any = !addresses.is_empty();
+        let mut failed = if is_any { Refusal::TunnelAddress } else { Refusal::TunnelUnreachable };
+        for address in addresses.into_iter().filter(|address| self.may_reach(address.ip())) {
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failed = unreachable(target, &error),
+            }
+        }
+        Err(failed)
+    }
+
+    fn may_reach(&self, address: IpAddr) -> bool {
+        !is_special(address) || any_contains(&self.private, address)
+    }
+
+    fn begin(
+        &self,
+        mut request: Request<Body>,
+        upgrade: OnUpgrade,
+        stream: TcpStream,
+        permit: Permit,
+        ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ) -> Response {
+        // While it is there, the connection that it is a stream of is not idle.
+        let opened = request.extensions_mut().remove::<Opened>();
+        let idle = self.idle_timeout;
+        let _ = stream.set_nodelay(true);
+        tokio::spawn(async move {
+            match upgrade.await {
+                Ok(client) => relay(TokioIo::new(client), stream, Some(idle), ended).await,
+                Err(error) => tracing::debug!(%error, "the client of a tunnel went away"),
+            }
+            drop((permit, opened));
+        });
+        // RFC 9110 9.3.6: no content, nor a field that says how long it is.
+        StatusCode::OK.into_response()
+    }
+}
+
+fn unreachable(target: &Target, error: &io::Error) -> Refusal {
+    tracing::warn!(%target, %error, "the target of a tunnel cannot be reached");
+    Refusal::TunnelUnreachable
+}

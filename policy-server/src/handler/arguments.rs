@@ -1,0 +1,130 @@
+//! The arguments of a handler that come from axum-core's extractors.
+
+use axum_core::{
+    extract::{FromRequest, FromRequestParts, Request},
+    response::{IntoResponse, Response},
+};
+use http::{StatusCode, header::CONTENT_TYPE};
+use http_body_util::{BodyExt, Collected, Limited};
+use policy_core::Refusal;
+
+use crate::{
+    base::problem::{MEDIA_TYPE, Problem},
+    handler::{BoxFuture, Call, Respond},
+};
+
+/// The answer of an extractor that did not get what it reads. Those of others answer in words of
+/// their own; what these say of a fault of the server is for the log alone.
+async fn rejected(response: Response) -> Response {
+    let is_problem = response.headers().get(CONTENT_TYPE).is_some_and(|kind| *kind == MEDIA_TYPE);
+    match response.status() {
+        StatusCode::PAYLOAD_TOO_LARGE if !is_problem => {
+            Problem::from(Refusal::BodyTooLarge).into_response()
+        }
+        status if status.is_server_error() && !is_problem => {
+            let text = Limited::new(response.into_body(), 1024).collect().await;
+            let text = text.map(Collected::to_bytes).unwrap_or_default();
+            Problem::internal(String::from_utf8_lossy(&text)).into_response()
+        }
+        _ => response,
+    }
+}
+
+/// All extracted arguments of a handler, in order: every one but the last from the head of the
+/// request, the last from the whole of it.
+pub trait Arguments<S, Via>: Sized + Send {
+    /// Extracts them and runs the handler, or answers with the first rejection.
+    fn call<F, Fut>(call: Call, handler: F) -> BoxFuture
+    where
+        F: FnOnce(Self) -> Fut + Send + 'static,
+        Fut: Future<Output: Respond> + Send;
+}
+
+impl<S> Arguments<S, ()> for () {
+    /// Nothing of the request is carried along.
+    fn call<F, Fut>(_call: Call, handler: F) -> BoxFuture
+    where
+        F: FnOnce(Self) -> Fut + Send + 'static,
+        Fut: Future<Output: Respond> + Send,
+    {
+        Box::pin(async move { handler(()).await.into_response() })
+    }
+}
+
+macro_rules! arguments {
+    ($($head:ident)*; $last:ident) => {
+        #[expect(non_snake_case, reason = "types and values share their names here")]
+        impl<S, Via, $($head,)* $last> Arguments<S, Via> for ($($head,)* $last,)
+        where
+            S: Send + Sync + 'static,
+            $($head: FromRequestParts<S> + Send,)*
+            $last: FromRequest<S, Via> + Send,
+        {
+            fn call<Handler, Answer>(mut call: Call, handler: Handler) -> BoxFuture
+            where
+                Handler: FnOnce(Self) -> Answer + Send + 'static,
+                Answer: Future<Output: Respond> + Send,
+            {
+                call.insert_context();
+                let Call { request, app, .. } = call;
+                Box::pin(async move {
+                    // A route is of an app with its state: the compiler saw to that.
+                    let Some(state) = app.state::<S>() else {
+                        return Problem::from(Refusal::Internal).into_response();
+                    };
+                    #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
+                    let (mut parts, body) = request.into_parts();
+                    // A rejection need not be `Send`: it is a response before anything waits.
+                    $(let $head = $head::from_request_parts(&mut parts, state).await;
+                    let $head = match $head.map_err(IntoResponse::into_response) {
+                        Ok(argument) => argument,
+                        Err(response) => return rejected(response).await,
+                    };)*
+                    let request = Request::from_parts(parts, body);
+                    let $last = $last::from_request(request, state).await;
+                    match $last.map_err(IntoResponse::into_response) {
+                        Ok($last) => handler(($($head,)* $last,)).await.into_response(),
+                        Err(response) => rejected(response).await,
+                    }
+                })
+            }
+        }
+    };
+}
+
+arguments!(; L);
+arguments!(A; L);
+arguments!(A B; L);
+arguments!(A B C; L);
+arguments!(A B C D; L);
+arguments!(A B C D E; L);
+arguments!(A B C D E F; L);
+arguments!(A B C D E F G; L);
+arguments!(A B C D E F G H; L);
+arguments!(A B C D E F G H I; L);
+arguments!(A B C D E F G H I J; L);
+arguments!(A B C D E F G H I J K; L);
+
+/// `FromRequestParts` in this crate's words; `do_not_recommend` keeps the compiler from
+/// unfolding it to axum-core's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an extractor",
+    label = "not an extractor for state `{S}`",
+    note = "an argument is either named in the route's path, or implements `FromRequestParts`",
+    note = "an extractor that reads the body (`Json`, `Form`, `Bytes`, ..) must be the last argument"
+)]
+pub trait ExtractParts<S>: FromRequestParts<S> {}
+
+#[diagnostic::do_not_recommend]
+impl<S, T: FromRequestParts<S>> ExtractParts<S> for T {}
+
+/// `FromRequest` in this crate's words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an extractor",
+    label = "not an extractor for state `{S}`",
+    note = "an argument is either named in the route's path, or implements `FromRequestParts` or `FromRequest`"
+)]
+pub trait Extract<S, Via>: FromRequest<S, Via> {}
+
+#[diagnostic::do_not_recommend]
+impl<S, Via, T: FromRequest<S, Via>> Extract<S, Via> for T {}

@@ -1,0 +1,156 @@
+//! Which of several representations a client would like to have.
+
+use std::convert::Infallible;
+
+use axum_core::{
+    extract::FromRequestParts,
+    response::{IntoResponseParts, ResponseParts},
+};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, CONTENT_TYPE},
+    request::Parts,
+};
+use policy_core::{
+    Refusal,
+    negotiate::accept,
+    vary::{self, Token},
+};
+
+use crate::base::problem::Problem;
+
+/// The `Accept` of the request (RFC 9110 12.5.1), for handlers that can answer in several media
+/// types.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/lamps/{id}")]
+/// #[auth(public)]
+/// async fn lamp(id: u64, accept: Accept) -> Result<Response, Problem> {
+///     let chosen = accept.best(["application/json", "text/html"])?;
+///     Ok(match chosen.media_type() {
+///         "text/html" => (chosen, format!("<h1>Lamp {id}</h1>")).into_response(),
+///         _ => (chosen, Json(id)).into_response(),
+///     })
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![lamp]).test();
+/// let response = client.get("/lamps/7").header("accept", "text/html, */*;q=0.8").send().await;
+/// assert_eq!(response.text(), "<h1>Lamp 7</h1>");
+/// assert_eq!(response.header("content-type"), Some("text/html; charset=utf-8"));
+/// assert_eq!(response.header("vary"), Some("accept"));
+///
+/// let response = client.get("/lamps/7").header("accept", "image/png").send().await;
+/// assert_eq!(response.status(), 406);
+/// # });
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Accept(HeaderMap);
+
+impl Accept {
+    /// The best of the media types for the client; among equally good ones the first, which is
+    /// also what a client gets that says nothing.
+    ///
+    /// # Errors
+    ///
+    /// 406 `request.not-acceptable`: the client accepts none of them.
+    pub fn best<const N: usize>(&self, offers: [&'static str; N]) -> Result<Chosen, Problem> {
+        let best = accept(&self.0, &offers).and_then(|best| offers.get(best));
+        best.map(|media_type| Chosen { media_type }).ok_or_else(|| {
+            let offers = offers.map(|offer| format!("`{offer}`")).join(", ");
+            Problem::from(Refusal::NotAcceptable).detail(format!("there is {offers}"))
+        })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Accept {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let lines = parts.headers.get_all(ACCEPT).iter();
+        Ok(Self(lines.map(|line| (ACCEPT, line.clone())).collect()))
+    }
+}
+
+/// The media type that [`Accept::best`] has chosen. In front of a body it becomes its
+/// `Content-Type`, and caches learn by `Vary` that another client may get another.
+///
+/// Text without a `charset` is marked as UTF-8, which text in Rust is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Chosen {
+    media_type: &'static str,
+}
+
+impl Chosen {
+    /// The offer, as it was written.
+    pub fn media_type(self) -> &'static str {
+        self.media_type
+    }
+}
+
+impl IntoResponseParts for Chosen {
+    type Error = Problem;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Problem> {
+        let Self { media_type } = self;
+        let value = if media_type.starts_with("text/") && !media_type.contains("charset=") {
+            HeaderValue::try_from(format!("{media_type}; charset=utf-8"))
+        } else {
+            HeaderValue::from_str(media_type)
+        };
+        let headers = parts.headers_mut();
+        headers.insert(CONTENT_TYPE, value.map_err(Problem::internal)?);
+        vary::add(headers, Token::Accept);
+        Ok(parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum_core::response::IntoResponse;
+    use http::header::VARY;
+
+    use super::*;
+
+    fn chosen(accept: &[&'static str]) -> Result<&'static str, String> {
+        let lines = accept.iter().map(|line| (ACCEPT, HeaderValue::from_static(line)));
+        let best = Accept(lines.collect()).best(["application/json", "text/csv"]);
+        best.map(Chosen::media_type).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn the_best_offer_is_chosen() {
+        assert_eq!(chosen(&[]), Ok("application/json"));
+        assert_eq!(chosen(&["text/*"]), Ok("text/csv"));
+        assert_eq!(chosen(&["application/json;q=0.5", "text/csv"]), Ok("text/csv"));
+    }
+
+    #[test]
+    fn what_is_not_acceptable_names_the_offers() {
+        assert_eq!(
+            chosen(&["image/png"]).unwrap_err(),
+            "406 There is no representation that the request accepts (request.not-acceptable): \
+             there is `application/json`, `text/csv`"
+        );
+    }
+
+    #[test]
+    fn an_answer_has_the_type_that_was_chosen() {
+        for (media_type, sent) in [
+            ("text/csv", "text/csv; charset=utf-8"),
+            ("text/csv;charset=latin1", "text/csv;charset=latin1"),
+            ("application/vnd.shop+json", "application/vnd.shop+json"),
+        ] {
+            let answer = (Chosen { media_type }, [(VARY, "origin")], "body");
+            let response = answer.into_response();
+            assert_eq!(response.headers()[CONTENT_TYPE], sent);
+        }
+        let answer = ([(VARY, "origin")], Chosen { media_type: "text/csv" }, "body");
+        let response = answer.into_response();
+        assert!(response.headers().get_all(VARY).iter().eq(["origin, accept"]));
+        let broken = (Chosen { media_type: "text/\n" }, "body").into_response();
+        assert_eq!(broken.status(), 500);
+    }
+}

@@ -1,0 +1,90 @@
+//! The nonce of a page's Content-Security-Policy, as an argument.
+
+use std::fmt;
+
+use axum_core::extract::FromRequestParts;
+use http::request::Parts;
+use policy_core::headers::Nonce;
+
+use crate::base::problem::Problem;
+
+/// What is wrong with a handler that asks for a nonce which its answer does not have.
+const NO_NONCE: &str = "a handler takes a `CspNonce`, and the Content-Security-Policy of its \
+                        route has none: write `'nonce'` into its sources, as in \
+                        `#[headers(csp = \"script-src 'nonce'\")]`";
+
+/// The nonce that the Content-Security-Policy of this answer allows (CSP 3, 8.1): what carries it
+/// in the attribute `nonce` runs, what was smuggled into the page does not.
+///
+/// Each answer has another one. `Display` writes it in base64, which needs no escapes in HTML:
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// fn page(nonce: &CspNonce) -> String {
+///     format!("<script nonce=\"{nonce}\" src=\"/shop.js\"></script>")
+/// }
+/// ```
+///
+/// A route whose policy has no nonce answers 500, and the log says what to write.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CspNonce(Nonce);
+
+impl CspNonce {
+    /// The text, in base64.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for CspNonce {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        match parts.extensions.get() {
+            Some(nonce) => Ok(Self(Nonce::clone(nonce))),
+            None => Err(Problem::internal(NO_NONCE)),
+        }
+    }
+}
+
+impl fmt::Display for CspNonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Nobody sees it in a log.
+impl fmt::Debug for CspNonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CspNonce")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    async fn extracted(request: Request<()>) -> Result<CspNonce, Problem> {
+        CspNonce::from_request_parts(&mut request.into_parts().0, &()).await
+    }
+
+    #[tokio::test]
+    async fn the_nonce_of_the_answer_is_given() {
+        let mut request = Request::new(());
+        request.extensions_mut().insert(Nonce::of([0; 16]));
+        let nonce = extracted(request).await.unwrap();
+        assert_eq!(
+            (nonce.to_string().as_str(), nonce.as_str()),
+            ("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA")
+        );
+        assert_eq!(format!("{nonce:?}"), "CspNonce");
+    }
+
+    #[tokio::test]
+    async fn without_a_nonce_the_route_is_put_together_wrongly() {
+        assert_eq!(extracted(Request::new(())).await.unwrap_err().status(), 500);
+    }
+}

@@ -1,0 +1,201 @@
+//! HTML forms, in and out.
+
+use std::{error::Error, fmt};
+
+use axum_core::{
+    body::Body,
+    extract::{FromRequest, Request},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, Method, header::CONTENT_TYPE};
+use policy_core::Refusal;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    body::{self, BodyRejection},
+    media_type::is_form,
+    mismatch::Mismatch,
+    query::{QueryRejection, parse_pairs, parse_query},
+    rejection::rejection,
+    wrapper::wrapper,
+};
+use crate::base::problem::Problem;
+
+/// A form (`application/x-www-form-urlencoded`): as the last argument of a handler that of the
+/// request, as a return value that of the answer.
+///
+/// As in HTML, a form that is sent by GET (or HEAD) stands in the query, any other in the body.
+/// For files take axum's `Multipart`.
+///
+/// ```
+/// use policy_server::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Deserialize, Serialize)]
+/// struct Search {
+///     words: String,
+/// }
+///
+/// #[get("/search")]
+/// #[post("/search")]
+/// #[auth(public)]
+/// async fn search(Form(search): Form<Search>) -> String {
+///     search.words
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![search]).test();
+/// let words = Search { words: "red lamp".to_owned() };
+/// assert_eq!(client.post("/search").form(&words).send().await.text(), "red lamp");
+/// assert_eq!(client.get("/search?words=red+lamp").send().await.text(), "red lamp");
+/// # });
+/// ```
+///
+/// A value that cannot be written as a form is answered with 500.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form<T>(pub T);
+
+wrapper!(Form);
+
+/// Why a request is not the expected form.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FormRejection {
+    /// 400 `request.query-invalid`: the query of a GET or HEAD request is another form.
+    Query(QueryRejection),
+    /// 415 `request.media-type`: the request does not say that its body is a form.
+    MediaType,
+    /// 422 `request.form-invalid`: the body is another form.
+    Mismatch(Mismatch),
+    /// The body could not be read.
+    Body(BodyRejection),
+}
+
+impl FormRejection {
+    fn problem(&self) -> Problem {
+        match self {
+            Self::Query(rejection) => rejection.problem(),
+            Self::MediaType => Problem::from(Refusal::MediaType)
+                .detail("expected a body with content-type `application/x-www-form-urlencoded`"),
+            Self::Mismatch(mismatch) => {
+                let problem = Problem::from(Refusal::FormInvalid).detail(mismatch.to_string());
+                mismatch.fault().in_fields().list_in(problem)
+            }
+            Self::Body(rejection) => rejection.problem(),
+        }
+    }
+}
+
+rejection!(FormRejection);
+
+impl<T, S> FromRequest<S> for Form<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = FormRejection;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, FormRejection> {
+        if matches!(*request.method(), Method::GET | Method::HEAD) {
+            return parse_query(request.uri()).map(Self).map_err(FormRejection::Query);
+        }
+        if !is_form(request.headers()) {
+            return Err(FormRejection::MediaType);
+        }
+        let body = body::read(request).await.map_err(FormRejection::Body)?;
+        parse_pairs(&body).map(Self).map_err(FormRejection::Mismatch)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Form<T> {
+    fn into_response(self) -> Response {
+        match serde_urlencoded::to_string(&self.0) {
+            Ok(body) => answer(body),
+            Err(error) => Problem::internal(error).into_response(),
+        }
+    }
+}
+
+/// Compiled once for all `T`.
+fn answer(body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+impl fmt::Display for FormRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Query(_) => "the form in the query is invalid",
+            Self::MediaType => "the request does not say that its body is a form",
+            Self::Mismatch(_) => "the form in the body is invalid",
+            Self::Body(_) => "the body could not be read",
+        })
+    }
+}
+
+impl Error for FormRejection {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Query(error) => Some(error),
+            Self::MediaType => None,
+            Self::Mismatch(error) => Some(error),
+            Self::Body(error) => Some(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize, Serialize)]
+    struct Page {
+        page: u32,
+    }
+
+    async fn extract(method: Method, uri: &str, media_type: &str, body: &'static str) -> String {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(uri)
+            .header(CONTENT_TYPE, media_type)
+            .body(Body::from(body))
+            .unwrap();
+        match Form::<Page>::from_request(request, &()).await {
+            Ok(Form(page)) => page.page.to_string(),
+            Err(rejection) => rejection.problem().to_string(),
+        }
+    }
+
+    const FORM: &str = "application/x-www-form-urlencoded";
+
+    #[tokio::test]
+    async fn a_form_stands_in_the_query_or_in_the_body() {
+        assert_eq!(extract(Method::GET, "/?page=2", "text/plain", "page=3").await, "2");
+        assert_eq!(extract(Method::HEAD, "/?page=2", FORM, "").await, "2");
+        assert_eq!(extract(Method::POST, "/?page=2", FORM, "page=3").await, "3");
+        assert_eq!(extract(Method::DELETE, "/?page=2", FORM, "page=3").await, "3");
+    }
+
+    #[tokio::test]
+    async fn failures_have_their_codes() {
+        let shown = extract(Method::GET, "/?page=x", FORM, "").await;
+        assert!(shown.starts_with("400") && shown.contains("request.query-invalid"), "{shown}");
+        let shown = extract(Method::POST, "/", "text/plain", "page=3").await;
+        assert!(shown.starts_with("415") && shown.contains("request.media-type"), "{shown}");
+        let shown = extract(Method::POST, "/", FORM, "page=x").await;
+        let wanted = "(request.form-invalid): `page`: invalid digit found in string";
+        assert!(shown.starts_with("422") && shown.ends_with(wanted), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_form_is_written() {
+        let response = Form(Page { page: 2 }).into_response();
+        assert_eq!(response.headers()[CONTENT_TYPE], FORM);
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "page=2");
+        assert_eq!(Form(["not a form"]).into_response().status(), 500);
+    }
+}

@@ -1,0 +1,79 @@
+//! Data that is well-formed and no value of the type that it is read into.
+
+use std::{error::Error, fmt};
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::{Path, Segment};
+
+use super::printable::printable;
+use crate::base::problem::{Invalid, escaped};
+
+/// What is wrong with well-formed data, and where.
+///
+/// Its words may quote the data; they are cut to a length and have no control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    path: String,
+    pointer: String,
+    reason: String,
+}
+
+impl Mismatch {
+    /// Where in the data, such as `items[0].price`; empty for the whole of it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Where in the data, as a JSON pointer (RFC 6901) such as `/items/0/price`.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    /// What is wrong there.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Reads the data once more, to learn where it goes wrong. The first time it was read
+    /// without: most data is right, and keeping track of the place costs more than reading.
+    pub(super) fn locate<'de, T, D>(deserializer: D, error: &impl fmt::Display) -> Self
+    where
+        T: DeserializeOwned,
+        D: serde::Deserializer<'de>,
+    {
+        let (path, pointer) = match serde_path_to_error::deserialize::<D, T>(deserializer) {
+            Err(located) if located.path().iter().len() > 0 => {
+                (located.path().to_string(), pointer(located.path()))
+            }
+            _ => (String::new(), String::new()),
+        };
+        Self {
+            path: printable(&path),
+            pointer: printable(&pointer),
+            reason: printable(&error.to_string()),
+        }
+    }
+
+    /// The one fault that it is.
+    pub(super) fn fault(&self) -> Invalid {
+        Invalid::new().fault(self.pointer.clone(), self.reason.clone())
+    }
+}
+
+fn pointer(path: &Path) -> String {
+    let known = path.iter().map_while(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } | Segment::Enum { variant: key } => Some(escaped(key)),
+        Segment::Unknown => None,
+    });
+    known.fold(String::new(), |pointer, step| pointer + "/" + &step)
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, reason, .. } = self;
+        if path.is_empty() { f.write_str(reason) } else { write!(f, "`{path}`: {reason}") }
+    }
+}
+
+impl Error for Mismatch {}

@@ -1,0 +1,214 @@
+//! What a request assumes about the state that it changes.
+
+use std::convert::Infallible;
+
+use axum_core::extract::FromRequestParts;
+use http::{header::IF_MATCH, request::Parts};
+use policy_core::{
+    Refusal,
+    conditional::{Conditions, Validators, Verdict},
+};
+
+use crate::{
+    base::problem::Problem,
+    handler::response::{ETag, LastModified},
+};
+
+/// The preconditions of the request (RFC 9110 13.1), for handlers that change something: two
+/// clients that read the same state cannot both overwrite it, since the second is told.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[put("/lamps/{id}")]
+/// #[auth(public)]
+/// async fn replace(id: u64, preconditions: Preconditions) -> Result<(ETag, Json<u64>), Problem> {
+///     let version = 7;
+///     preconditions.require_match()?.check(&ETag::version(version))?;
+///     Ok((ETag::version(version + 1), Json(id)))
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![replace]).test();
+/// let put = |tag| client.put("/lamps/1").header("if-match", tag).send();
+/// assert_eq!(put("\"7\"").await.status(), 200);
+/// assert_eq!(put("\"6\"").await.status(), 412);
+/// assert_eq!(client.put("/lamps/1").send().await.status(), 428);
+/// # });
+/// ```
+///
+/// What is checked and then written has to stay the same in between: do both in one transaction,
+/// or write only where the version is still the one that was checked.
+///
+/// A handler of GET needs none of it: an app answers 304 by the [`ETag`] and [`LastModified`] of
+/// an answer.
+#[derive(Clone, Debug)]
+pub struct Preconditions {
+    conditions: Option<Box<Conditions>>,
+    has_if_match: bool,
+}
+
+impl Preconditions {
+    /// Compares what the request assumes with what there is: an [`ETag`], a [`LastModified`],
+    /// both, or `None` where the request is about something that does not exist yet.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// /// Creates a lamp only where there is none, if the request says `If-None-Match: *`.
+    /// fn may_create(preconditions: &Preconditions, there: Option<&ETag>) -> Result<(), Problem> {
+    ///     preconditions.check(there)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// 412 `request.precondition-failed`, by the order of RFC 9110 13.2.2.
+    pub fn check(&self, current: impl Into<Current>) -> Result<(), Problem> {
+        let Current(current) = current.into();
+        match self.conditions.as_ref().map(|conditions| conditions.evaluate(current.as_ref())) {
+            // The app answers 304 itself.
+            None | Some(Verdict::Proceed | Verdict::NotModified) => Ok(()),
+            Some(Verdict::Failed) => Err(Problem::from(Refusal::PreconditionFailed)),
+        }
+    }
+
+    /// Insists on `If-Match`, so that no client overwrites what it has not seen.
+    ///
+    /// # Errors
+    ///
+    /// 428 `request.precondition-required` (RFC 6585 3): the field is missing.
+    pub fn require_match(&self) -> Result<&Self, Problem> {
+        if self.has_if_match { Ok(self) } else { Err(Refusal::PreconditionRequired.into()) }
+    }
+}
+
+/// What there is now, for [`Preconditions::check`].
+#[derive(Clone, Debug)]
+pub struct Current(Option<Validators>);
+
+macro_rules! current {
+    ($($given:ty as $pattern:pat => $etag:expr, $last_modified:expr;)*) => {$(
+        impl From<Option<$given>> for Current {
+            fn from(given: Option<$given>) -> Self {
+                Self(given.map(|$pattern| Validators {
+                    etag: $etag,
+                    last_modified: $last_modified,
+                }))
+            }
+        }
+
+        impl From<$given> for Current {
+            fn from(given: $given) -> Self {
+                Self::from(Some(given))
+            }
+        }
+    )*};
+}
+
+current! {
+    &ETag as ETag(etag) => Some(etag.clone()), None;
+    LastModified as LastModified(date) => None, Some(date);
+    (&ETag, LastModified) as (ETag(etag), LastModified(date)) => Some(etag.clone()), Some(date);
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Preconditions {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        Ok(Self {
+            conditions: Conditions::read(&parts.method, &parts.headers),
+            has_if_match: parts.headers.contains_key(IF_MATCH),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use http::{Method, Request};
+
+    use super::*;
+
+    async fn of(method: Method, fields: &[(&str, &str)]) -> Preconditions {
+        let request = Request::builder().method(method);
+        let request =
+            fields.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        Preconditions::from_request_parts(&mut parts, &()).await.unwrap()
+    }
+
+    fn code(result: Result<(), Problem>) -> u16 {
+        result.err().map_or(200, |problem| problem.status().as_u16())
+    }
+
+    #[tokio::test]
+    async fn a_state_that_was_not_seen_is_not_changed() {
+        let seven = ETag::version(7);
+        for (fields, there, not_there) in [
+            (&[][..], 200, 200),
+            (&[("if-match", "\"7\"")], 200, 412),
+            (&[("if-match", "\"6\", \"7\"")], 200, 412),
+            (&[("if-match", "\"6\"")], 412, 412),
+            (&[("if-match", "W/\"7\"")], 412, 412),
+            (&[("if-match", "*")], 200, 412),
+            (&[("if-none-match", "*")], 412, 200),
+            (&[("if-none-match", "\"7\"")], 412, 200),
+        ] {
+            let preconditions = of(Method::PUT, fields).await;
+            assert_eq!(code(preconditions.check(&seven)), there, "{fields:?}");
+            assert_eq!(code(preconditions.check(None::<&ETag>)), not_there, "{fields:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn dates_count_where_there_is_no_tag() {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let at = |seconds: u64| {
+            LastModified::from(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777 + seconds))
+        };
+        let unmodified = of(Method::DELETE, &[("if-unmodified-since", date)]).await;
+        assert_eq!(code(unmodified.check(at(0))), 200);
+        assert_eq!(code(unmodified.check(at(1))), 412);
+        let both = of(Method::PATCH, &[("if-unmodified-since", date), ("if-match", "\"7\"")]).await;
+        assert_eq!(code(both.check((&ETag::version(7), at(1)))), 200);
+    }
+
+    #[tokio::test]
+    async fn a_reader_is_answered_by_the_app() {
+        let preconditions = of(Method::GET, &[("if-none-match", "\"7\"")]).await;
+        assert_eq!(code(preconditions.check(&ETag::version(7))), 200);
+    }
+
+    /// A change moves the state on: what was assumed of the old one is not asked of the new.
+    #[tokio::test]
+    async fn a_change_is_not_held_against_the_state_that_it_made() {
+        use crate::prelude::*;
+
+        #[put("/lamp")]
+        #[auth(public)]
+        async fn replace(preconditions: Preconditions) -> Result<(ETag, &'static str), Problem> {
+            preconditions.check(&ETag::version(7))?;
+            Ok((ETag::version(8), "on"))
+        }
+
+        let client = crate::App::new(()).routes(routes![replace]).test();
+        for (name, value) in [("if-match", "\"7\""), ("if-none-match", "\"8\"")] {
+            let response = client.put("/lamp").header(name, value).send().await;
+            assert_eq!(
+                (response.status(), response.header("etag")),
+                (StatusCode::OK, Some("\"8\""))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_match_can_be_required() {
+        let without = of(Method::PUT, &[("if-none-match", "*")]).await;
+        assert_eq!(code(without.require_match().map(|_| ())), 428);
+        let with = of(Method::PUT, &[("if-match", "garbage")]).await;
+        assert!(with.require_match().is_ok());
+        assert_eq!(code(with.check(&ETag::version(7))), 412);
+    }
+}

@@ -1,0 +1,31 @@
+//! Who sent the request, as an argument.
+
+use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use http::request::Parts;
+
+use super::context::Context;
+use crate::{auth::principal::Principal, base::problem::Problem};
+
+/// What is wrong with a handler that asks for somebody whom its route does not ask for.
+const NOBODY_ASKED: &str = "a handler takes a `Principal`, and its route is public or `optional`";
+
+impl<S: Send + Sync> FromRequestParts<S> for Principal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        of(parts)?.ok_or_else(|| Problem::internal(NOBODY_ASKED))
+    }
+}
+
+impl<S: Send + Sync> OptionalFromRequestParts<S> for Principal {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Option<Self>, Problem> {
+        of(parts)
+    }
+}
+
+fn of(parts: &Parts) -> Result<Option<Principal>, Problem> {
+    let auth = &Context::of(&parts.extensions)?.auth;
+    Ok(auth.as_ref().and_then(|auth| auth.principal()).cloned())
+}

@@ -1,0 +1,145 @@
+//! The query of the request target.
+
+use std::{error::Error, fmt};
+
+use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
+use http::{Uri, request::Parts};
+use policy_core::Refusal;
+use serde::de::DeserializeOwned;
+
+use super::{mismatch::Mismatch, rejection::rejection, wrapper::wrapper};
+use crate::base::problem::Problem;
+
+/// The query of the request, read as form data: `?page=2&sort=name`.
+///
+/// A name stands once; for repeated ones take the query as it is (`RawQuery` of axum) or
+/// axum-extra's `Query`. `Option<Query<T>>` is `None` where a request has no query or an empty
+/// one.
+///
+/// ```
+/// use policy_server::prelude::*;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize)]
+/// struct Page {
+///     #[serde(default)]
+///     page: u32,
+/// }
+///
+/// #[get("/orders")]
+/// #[auth(public)]
+/// async fn orders(Query(page): Query<Page>) -> String {
+///     format!("page {}", page.page)
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![orders]).test();
+/// assert_eq!(client.get("/orders?page=2").send().await.text(), "page 2");
+/// assert_eq!(client.get("/orders?page=two").send().await.status(), 400);
+/// # });
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Query<T>(pub T);
+
+wrapper!(Query);
+
+/// 400 `request.query-invalid`: the query is no value of the expected type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryRejection(Mismatch);
+
+impl QueryRejection {
+    /// What is wrong, and where.
+    pub fn mismatch(&self) -> &Mismatch {
+        &self.0
+    }
+
+    pub(super) fn problem(&self) -> Problem {
+        let problem = Problem::from(Refusal::QueryInvalid).detail(self.0.to_string());
+        self.0.fault().in_fields().list_in(problem)
+    }
+}
+
+rejection!(QueryRejection);
+
+impl<T, S> FromRequestParts<S> for Query<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, QueryRejection> {
+        parse_query(&parts.uri).map(Self)
+    }
+}
+
+impl<T, S> OptionalFromRequestParts<S> for Query<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _state: &S,
+    ) -> Result<Option<Self>, QueryRejection> {
+        match parts.uri.query() {
+            None | Some("") => Ok(None),
+            Some(_) => parse_query(&parts.uri).map(|value| Some(Self(value))),
+        }
+    }
+}
+
+pub(super) fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, QueryRejection> {
+    parse_pairs(uri.query().unwrap_or_default().as_bytes()).map_err(QueryRejection)
+}
+
+/// Reads `application/x-www-form-urlencoded` (URL Standard, 5.1).
+pub(super) fn parse_pairs<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Mismatch> {
+    serde_urlencoded::from_bytes(bytes).map_err(|error| {
+        let again = serde_urlencoded::Deserializer::new(form_urlencoded::parse(bytes));
+        Mismatch::locate::<T, _>(again, &error)
+    })
+}
+
+impl fmt::Display for QueryRejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the query is invalid")
+    }
+}
+
+impl Error for QueryRejection {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Page {
+        page: u32,
+        sort: Option<String>,
+    }
+
+    fn parse(query: &str) -> Result<Page, String> {
+        let uri = format!("/x{query}").parse().unwrap();
+        parse_query(&uri).map_err(|rejection| rejection.mismatch().to_string())
+    }
+
+    #[test]
+    fn pairs_are_decoded() {
+        let sort = Some("a b&c".to_owned());
+        assert_eq!(parse("?page=2&sort=a+b%26c"), Ok(Page { page: 2, sort }));
+    }
+
+    #[test]
+    fn a_wrong_pair_is_named() {
+        assert_eq!(parse("?page=x"), Err("`page`: invalid digit found in string".to_owned()));
+        assert_eq!(parse("?page=1&page=2"), Err("duplicate field `page`".to_owned()));
+        assert_eq!(parse(""), Err("missing field `page`".to_owned()));
+    }
+}

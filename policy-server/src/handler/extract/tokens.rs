@@ -1,0 +1,29 @@
+//! Issuing and revoking tokens, as an argument.
+
+use std::sync::Arc;
+
+use axum_core::extract::FromRequestParts;
+use http::request::Parts;
+
+use super::context::Context;
+use crate::{
+    auth::{principal::Principal, tokens::Tokens},
+    base::problem::Problem,
+};
+
+/// What is wrong with a handler that asks for tokens in an app without any.
+const NO_TOKENS: &str = "a handler takes `Tokens`, and the app has none: give it keys with \
+                         `App::tokens(Tokens::hs256(keys)?)`";
+
+impl<S: Send + Sync> FromRequestParts<S> for Tokens {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let auth = Context::of(&parts.extensions)?.auth.as_ref();
+        let service = auth.and_then(|auth| Some((auth, auth.guard().tokens.as_ref()?)));
+        let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
+        // The answer may have one in it.
+        auth.note_issued();
+        Ok(Self::new(Arc::clone(service), auth.principal().map(Principal::caller)))
+    }
+}

@@ -1,0 +1,120 @@
+//! What tells one state of a resource from another (RFC 9110 8.8).
+
+use std::{convert::Infallible, time::SystemTime};
+
+use axum_core::response::{IntoResponseParts, ResponseParts};
+use http::header::{ETAG, LAST_MODIFIED};
+use policy_core::conditional;
+
+/// The `ETag` of an answer (RFC 9110 8.8.3): a name of the state that it shows.
+///
+/// A client that shows it again in `If-None-Match` has the answer already and gets 304. One that
+/// shows it in `If-Match` wants to change this state and no other: see
+/// [`Preconditions`](crate::handler::extract::Preconditions).
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/lamps/{id}")]
+/// #[auth(public)]
+/// async fn lamp(id: u64) -> (ETag, Json<u64>) {
+///     let version = 7;
+///     (ETag::version(version), Json(id))
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let response = App::new(()).routes(routes![lamp]).test().get("/lamps/1").send().await;
+/// assert_eq!(response.header("etag"), Some("\"7\""));
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ETag(pub(crate) conditional::ETag);
+
+impl ETag {
+    /// The strong tag of states that are counted, such as by a column of a database.
+    ///
+    /// Two representations of one state, such as JSON and HTML, need two tags: use
+    /// [`weak`](Self::weak), or [`strong`](Self::strong) with a name of the form.
+    #[expect(clippy::expect_used, reason = "a tag may have digits")]
+    pub fn version(number: u64) -> Self {
+        Self::strong(&number.to_string()).expect("a tag")
+    }
+
+    /// The tag of states that are byte for byte the same; `None` where `tag` has a blank, a quote
+    /// or a control character in it.
+    pub fn strong(tag: &str) -> Option<Self> {
+        conditional::ETag::strong(tag).map(Self)
+    }
+
+    /// The tag of states that are the same in what matters; `None` as in
+    /// [`strong`](Self::strong). No range is served by it, and no `If-Match` holds for it.
+    pub fn weak(tag: &str) -> Option<Self> {
+        conditional::ETag::weak(tag).map(Self)
+    }
+
+    /// The strong tag of these bytes: a part of their SHA-256.
+    pub fn of_content(content: &[u8]) -> Self {
+        Self(conditional::ETag::of_content(content))
+    }
+}
+
+impl From<conditional::ETag> for ETag {
+    fn from(etag: conditional::ETag) -> Self {
+        Self(etag)
+    }
+}
+
+impl IntoResponseParts for ETag {
+    type Error = Infallible;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Infallible> {
+        parts.headers_mut().insert(ETAG, self.0.value());
+        Ok(parts)
+    }
+}
+
+/// The `Last-Modified` of an answer (RFC 9110 8.8.2), to the second.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+///
+/// use policy_server::prelude::*;
+///
+/// #[get("/price-list")]
+/// #[auth(public)]
+/// async fn price_list() -> (LastModified, &'static str) {
+///     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+///     (LastModified::from(time), "a lamp: 5")
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let response = App::new(()).routes(routes![price_list]).test().get("/price-list").send().await;
+/// assert_eq!(response.header("last-modified"), Some("Sun, 06 Nov 1994 08:49:37 GMT"));
+/// # });
+/// ```
+///
+/// What may change twice within a second also needs an [`ETag`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LastModified(pub(crate) conditional::LastModified);
+
+/// As file systems tell it.
+impl From<SystemTime> for LastModified {
+    fn from(time: SystemTime) -> Self {
+        Self(time.into())
+    }
+}
+
+impl From<conditional::LastModified> for LastModified {
+    fn from(date: conditional::LastModified) -> Self {
+        Self(date)
+    }
+}
+
+impl IntoResponseParts for LastModified {
+    type Error = Infallible;
+
+    fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Infallible> {
+        parts.headers_mut().insert(LAST_MODIFIED, self.0.value());
+        Ok(parts)
+    }
+}

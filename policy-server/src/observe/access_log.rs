@@ -1,0 +1,165 @@
+//! One event for each answer that is finished.
+
+use std::{
+    borrow::Cow,
+    net::IpAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use axum_core::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{Method, Request, StatusCode, Version};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tracing::Level;
+
+use crate::{
+    app::App,
+    base::problem,
+    observe::{request_id::RequestId, telemetry::cut},
+};
+
+/// What an operator filters by.
+const TARGET: &str = "policy::access";
+
+impl<S> App<S> {
+    /// Writes one `tracing` event of level INFO and target `policy::access` for every answer,
+    /// when its last byte is given to the connection or its client is gone:
+    ///
+    /// | field | value |
+    /// |---|---|
+    /// | `method`, `path` | of the request; the path escaped, at most 256 characters, without its query |
+    /// | `route` | the template that took it; none where no route did |
+    /// | `status` | of the answer; none where the client was gone before there was one |
+    /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
+    /// | `bytes` | of the answer's body that the connection took |
+    /// | `duration_us` | from the head of the request to the end of the answer |
+    /// | `client` | its address, as the limits see it |
+    /// | `protocol` | `HTTP/1.1`, `HTTP/2.0`, .. |
+    /// | `request_id` | where there are [ids](Self::request_ids) |
+    /// | `is_complete` | whether the client took the answer to its end, as far as the connection knows |
+    ///
+    /// No field of a request or an answer is among them, no query and no body, so no credential
+    /// can be. A path is: a secret in a path is one in every log on its way.
+    pub fn access_log(mut self) -> Self {
+        self.parts.access_log = true;
+        self
+    }
+}
+
+/// What is known of an answer so far. It is written when it is dropped: then the answer is
+/// finished, or never will be.
+#[derive(Debug)]
+pub(crate) struct Line {
+    begun: Instant,
+    method: Method,
+    path: Box<str>,
+    version: Version,
+    client: Option<IpAddr>,
+    id: Option<RequestId>,
+    route: Option<Arc<str>>,
+    status: Option<StatusCode>,
+    code: Option<Cow<'static, str>>,
+    bytes: u64,
+    is_complete: bool,
+}
+
+impl Line {
+    /// Nothing, if nobody listens.
+    pub(crate) fn begin<B>(
+        request: &Request<B>,
+        client: Option<IpAddr>,
+        id: Option<RequestId>,
+    ) -> Option<Self> {
+        if !tracing::enabled!(target: TARGET, Level::INFO) {
+            return None;
+        }
+        Some(Self {
+            begun: Instant::now(),
+            method: request.method().clone(),
+            path: cut(request.uri().path()).into(),
+            version: request.version(),
+            client,
+            id,
+            route: None,
+            status: None,
+            code: None,
+            bytes: 0,
+            is_complete: false,
+        })
+    }
+
+    pub(crate) fn routed(&mut self, path: &Arc<str>) {
+        self.route = Some(Arc::clone(path));
+    }
+
+    /// Follows the answer to its end.
+    pub(crate) fn answered(mut self, response: Response) -> Response {
+        self.status = Some(response.status());
+        self.code = problem::code(&response);
+        response.map(|body| Body::new(Followed { body, line: self }))
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        tracing::info!(
+            target: TARGET,
+            method = %self.method,
+            path = %self.path.escape_debug(),
+            route = self.route.as_deref(),
+            status = self.status.map(|status| status.as_u16()),
+            code = self.code.as_deref(),
+            bytes = self.bytes,
+            duration_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            client = self.client.map(tracing::field::display),
+            protocol = ?self.version,
+            request_id = self.id.as_ref().map(RequestId::as_str),
+            is_complete = self.is_complete,
+        );
+    }
+}
+
+/// A body that is counted.
+#[derive(Debug)]
+struct Followed {
+    body: Body,
+    line: Line,
+}
+
+impl HttpBody for Followed {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        match &frame {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            }
+            Poll::Ready(None) => self.line.is_complete = true,
+            Poll::Ready(Some(Err(_))) | Poll::Pending => (),
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        // Whoever sends it need not ask once more after the last of it.
+        self.line.is_complete |= self.body.is_end_stream();
+    }
+}

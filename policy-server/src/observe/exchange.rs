@@ -1,0 +1,67 @@
+//! What an operator learns of one request and its answer: its id, and its line in the access log.
+
+use std::{net::IpAddr, sync::Arc};
+
+use axum_core::response::Response;
+use http::Request;
+
+use crate::{
+    build::Assembled,
+    observe::{
+        access_log::Line,
+        request_id::{FIELD, RequestId},
+    },
+};
+
+/// A request under way, in an app that gives ids or has an access log.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    id: Option<RequestId>,
+    line: Option<Line>,
+}
+
+impl Exchange {
+    /// Whether anybody wants to know.
+    pub(crate) fn is_wanted(app: &Assembled) -> bool {
+        app.request_ids || app.access_log
+    }
+
+    /// Notes a request.
+    pub(crate) fn begin<B>(
+        app: &Assembled,
+        request: &mut Request<B>,
+        client: Option<IpAddr>,
+        is_trusted: bool,
+    ) -> Self {
+        let mut id = None;
+        if app.request_ids {
+            id = RequestId::give(request.headers_mut(), is_trusted, &app.random);
+            if let Some(id) = &id {
+                request.extensions_mut().insert(id.clone());
+            }
+        }
+        let line = if app.access_log { Line::begin(request, client, id.clone()) } else { None };
+        Self { id, line }
+    }
+
+    pub(crate) fn id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
+    }
+
+    pub(crate) fn routed(&mut self, path: &Arc<str>) {
+        if let Some(line) = &mut self.line {
+            line.routed(path);
+        }
+    }
+
+    /// The answer as it is sent.
+    pub(crate) fn answered(self, mut response: Response) -> Response {
+        if let Some(id) = self.id {
+            response.headers_mut().insert(FIELD, id.value().clone());
+        }
+        match self.line {
+            Some(line) => line.answered(response),
+            None => response,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What an orchestrator asks a process: whether it lives, and whether to send it requests.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use axum_core::response::IntoResponse;
+use policy_core::Refusal;
+
+use crate::{
+    app::{App, mount::SharedService},
+    base::problem::Problem,
+};
+
+/// What a probe asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    Health,
+    Readiness,
+}
+
+impl<S> App<S> {
+    /// Answers GET and HEAD of this path with 200 for as long as the process lives: what an
+    /// orchestrator asks before it starts another one in its place.
+    ///
+    /// Such a route belongs to nobody's policy: no credential, no rate, no page of another
+    /// origin, and no check of the host, since an orchestrator asks by address. No cache keeps
+    /// its answers.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let client = App::new(()).health("/healthz").readiness("/readyz").test();
+    /// assert_eq!(client.get("/healthz").send().await.status(), 200);
+    /// assert_eq!(client.get("/readyz").send().await.header("cache-control"), Some("no-store"));
+    /// # });
+    /// ```
+    pub fn health(mut self, path: impl Into<String>) -> Self {
+        self.parts.probes.push((path.into(), Probe::Health));
+        self
+    }
+
+    /// Answers GET and HEAD of this path with 200 while requests may be sent here, and with 503
+    /// (`server.stopping`) from the moment that the server is told to stop. What balances the load
+    /// has then [`Settings::drain`](crate::Settings::drain) to notice.
+    ///
+    /// Otherwise as [`health`](Self::health).
+    pub fn readiness(mut self, path: impl Into<String>) -> Self {
+        self.parts.probes.push((path.into(), Probe::Readiness));
+        self
+    }
+}
+
+impl Probe {
+    pub(crate) fn service(self, readiness: &Readiness) -> SharedService {
+        let readiness = readiness.clone();
+        SharedService::from_fn(move |_request| {
+            let is_good = self == Self::Health || readiness.is_ready();
+            std::future::ready(if is_good {
+                "ok\n".into_response()
+            } else {
+                Problem::from(Refusal::ServerStopping).into_response()
+            })
+        })
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Health => "App::health",
+            Self::Readiness => "App::readiness",
+        })
+    }
+}
+
+/// Whether requests may be sent here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Readiness(Arc<AtomicBool>);
+
+impl Readiness {
+    /// Nothing new should be sent here from now on.
+    pub(crate) fn end(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.0.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use crate::{Rate, prelude::*};
+
+    #[get("/healthz")]
+    #[auth(public)]
+    async fn taken() {}
+
+    #[get("/other")]
+    #[auth(public)]
+    async fn other() {}
+
+    const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+
+    /// An app that is strict in every other way.
+    fn app() -> App<()> {
+        App::new(())
+            .public_origin("https://api.shop.example")
+            .cors(EVERYBODY)
+            .cache(CachePolicy::public().max_age(60).build())
+            .isolation(Isolation::SameOrigin)
+            .limits(Limits::NONE.rate(Rate::per_second(1)).concurrency(1))
+            .health("/healthz")
+            .readiness("/readyz")
+    }
+
+    #[tokio::test]
+    async fn probes_are_outside_of_every_policy() {
+        let client = app().test();
+        for path in ["/healthz", "/readyz"] {
+            for _ in 0..3 {
+                let answer = client
+                    .get(path)
+                    .header("host", "10.0.0.7:8080")
+                    .header("sec-fetch-site", "cross-site")
+                    .origin("https://evil.example")
+                    .send()
+                    .await;
+                assert_eq!((answer.status().as_u16(), answer.text()), (200, "ok\n".to_owned()));
+                assert_eq!(answer.header("cache-control"), Some("no-store"));
+                assert_eq!(answer.header("access-control-allow-origin"), None);
+                assert_eq!(answer.header("ratelimit"), None);
+            }
+            let head = client.head(path).send().await;
+            assert_eq!((head.status().as_u16(), head.text()), (200, String::new()));
+            assert_eq!(client.post(path).send().await.status(), 405);
+            let preflight = client
+                .request(Method::OPTIONS, path)
+                .origin("https://evil.example")
+                .header("access-control-request-method", "GET");
+            assert_eq!(preflight.send().await.status(), 403);
+        }
+    }
+
+    /// The name of a host decides nothing about them, and everything about all others.
+    #[tokio::test]
+    async fn no_other_path_is_served_to_a_foreign_host() {
+        let client = app().routes(routes![other]).test();
+        for path in ["/healthz/", "/other", "/nowhere"] {
+            let answer = client.get(path).header("host", "10.0.0.7:8080").send().await;
+            assert_eq!(answer.status(), 421, "{path}");
+        }
+        let answer = client.post("/healthz").header("host", "10.0.0.7:8080").send().await;
+        assert_eq!(answer.status(), 421);
+    }
+
+    #[test]
+    fn a_path_that_is_taken_is_a_problem_of_the_start() {
+        let error = app().routes(routes![taken]).build().unwrap_err().to_string();
+        assert!(error.contains("route.conflict") && error.contains("App::health"), "{error}");
+        let twice = app().readiness("/healthz").build().unwrap_err().to_string();
+        assert!(twice.contains("route.conflict") && twice.contains("App::readiness"), "{twice}");
+        let malformed = app().health("live").build().unwrap_err().to_string();
+        assert!(malformed.contains("App::health"), "{malformed}");
+    }
+}

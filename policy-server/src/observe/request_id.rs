@@ -1,0 +1,139 @@
+//! Ids by which a request is found again in the logs of all that it came through.
+
+use std::fmt;
+
+use axum_core::extract::FromRequestParts;
+use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
+
+use crate::{
+    app::App,
+    base::clock::Random,
+    handler::extract::{ContextRejection, optional},
+};
+
+/// The field that carries it.
+pub(crate) const FIELD: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest id that is taken over.
+const MAX: usize = 128;
+
+/// The id of a request: `x-request-id` of its answer, and `request_id` in the logs.
+///
+/// ```
+/// use policy_server::{RequestId, prelude::*};
+///
+/// #[get("/orders")]
+/// #[auth(public)]
+/// async fn orders(id: RequestId) -> String {
+///     id.as_str().to_owned()
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let answer = App::new(()).request_ids().routes(routes![orders]).test().get("/orders").send().await;
+/// assert_eq!(answer.text().len(), 32);
+/// assert_eq!(answer.header("x-request-id"), Some(&*answer.text()));
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId(HeaderValue);
+
+impl<S> App<S> {
+    /// Gives every request an id of 128 random bits: every answer carries it as `x-request-id`,
+    /// spans and the [access log](Self::access_log) name it, and handlers get it as
+    /// [`RequestId`].
+    ///
+    /// An id that a [proxy of the app's](Self::behind) sent is kept where it has at most 128
+    /// letters, digits and `-._~+/=`; whatever anybody else sends is replaced. Mounted services
+    /// see the field of the request as it holds then. The bodies of problems do not repeat it.
+    pub fn request_ids(mut self) -> Self {
+        self.parts.request_ids = true;
+        self
+    }
+}
+
+impl RequestId {
+    /// The id of a request, in place of what a stranger may have sent. Nothing if the system has
+    /// no random source.
+    pub(crate) fn give(headers: &mut HeaderMap, is_trusted: bool, random: &Random) -> Option<Self> {
+        let mut sent = headers.get_all(&FIELD).iter();
+        if is_trusted
+            && let (Some(id), None) = (sent.next(), sent.next())
+            && is_well_formed(id.as_bytes())
+        {
+            return Some(Self(id.clone()));
+        }
+        headers.remove(&FIELD);
+        let drawn = u128::from_le_bytes(random.draw().ok()?);
+        let id = HeaderValue::try_from(format!("{drawn:032x}")).ok()?;
+        headers.insert(FIELD, id.clone());
+        Some(Self(id))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        // It is made of ASCII only.
+        self.0.to_str().unwrap_or_default()
+    }
+
+    pub(crate) fn value(&self) -> &HeaderValue {
+        &self.0
+    }
+}
+
+fn is_well_formed(id: &[u8]) -> bool {
+    let is_fine = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(byte);
+    (1..=MAX).contains(&id.len()) && id.iter().all(is_fine)
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
+        parts.extensions.get().cloned().ok_or(ContextRejection::NoRequestId)
+    }
+}
+
+optional!(RequestId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(sent: &[&str], is_trusted: bool) -> (String, HeaderMap) {
+        let mut headers = HeaderMap::new();
+        for id in sent {
+            headers.append(FIELD, id.parse().unwrap());
+        }
+        let random = Random::from_fn(|bytes| bytes.fill(0xab));
+        let id = RequestId::give(&mut headers, is_trusted, &random).unwrap();
+        (id.as_str().to_owned(), headers)
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_brings_an_id_of_its_own() {
+        let own = "ab".repeat(16);
+        let longest = "x".repeat(MAX);
+        for (sent, is_trusted, id) in [
+            (&[][..], true, &*own),
+            (&["a-._~+/=Z9"], true, "a-._~+/=Z9"),
+            (&["a"], false, &own),
+            (&[&longest], true, &longest),
+            (&[&format!("{longest}x")], true, &own),
+            (&[""], true, &own),
+            (&["two words"], true, &own),
+            (&["a\"b"], true, &own),
+            (&["a", "a"], true, &own),
+        ] {
+            let (given, headers) = given(sent, is_trusted);
+            assert_eq!(given, id, "{sent:?}");
+            let left: Vec<_> = headers.get_all(FIELD).iter().collect();
+            assert_eq!(left, [id], "what others behind the gates see");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What is logged of requests.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use http::Method;
+use policy_core::{
+    Refusal,
+    gate::{Head, Single},
+};
+use tracing::{Span, level_filters::LevelFilter};
+
+use crate::{client::Client, observe::request_id::RequestId};
+
+/// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
+/// must not become a flood of lines. What a client sent is escaped.
+#[derive(Debug, Default)]
+pub(crate) struct RefusalLog(Mutex<Window>);
+
+#[derive(Debug, Default)]
+struct Window {
+    began: Option<Instant>,
+    lines: u32,
+    suppressed: u64,
+}
+
+impl RefusalLog {
+    const PER_SECOND: u32 = 20;
+
+    /// `detail` is the exact reason, which the answer does not tell.
+    pub(crate) fn refused(
+        &self,
+        refusal: Refusal,
+        detail: Option<&'static str>,
+        method: &Method,
+        path: &str,
+        origin: Single<'_>,
+    ) {
+        if LevelFilter::current() < LevelFilter::INFO {
+            return;
+        }
+        Span::current().record("code", refusal.code());
+        let Some(suppressed) = self.admit(Instant::now()) else { return };
+        let origin = match origin {
+            Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
+            Single::Absent => "none".to_owned(),
+            Single::Repeated => "repeated".to_owned(),
+        };
+        tracing::info!(
+            code = refusal.code(),
+            status = refusal.status(),
+            detail,
+            %method,
+            path = %cut(path).escape_debug(),
+            origin = %cut(&origin),
+            suppressed,
+            "request refused"
+        );
+    }
+
+    /// The number of lines that were left out since the last one, if this one may be written.
+    fn admit(&self, now: Instant) -> Option<u64> {
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = |began| now.duration_since(began) >= Duration::from_secs(1);
+        if window.began.is_none_or(is_over) {
+            window.began = Some(now);
+            window.lines = 0;
+        }
+        if window.lines == Self::PER_SECOND {
+            window.suppressed += 1;
+            return None;
+        }
+        window.lines += 1;
+        Some(std::mem::take(&mut window.suppressed))
+    }
+}
+
+/// The span of one request; without a subscriber it costs one comparison.
+pub(crate) fn span(head: &Head<'_>, client: &Client, id: Option<&RequestId>) -> Span {
+    if LevelFilter::current() < LevelFilter::INFO {
+        return Span::none();
+    }
+    tracing::info_span!(
+        "request",
+        method = %head.method,
+        path = %cut(head.path).escape_debug(),
+        protocol = ?head.version,
+        client = client.address().map(tracing::field::display),
+        request_id = id.map(RequestId::as_str),
+        route = tracing::field::Empty,
+        code = tracing::field::Empty,
+        status = tracing::field::Empty,
+    )
+}
+
+/// Enough of a text to recognise it.
+pub(crate) fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(256).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_refusals_is_not_a_flood_of_lines() {
+        let log = RefusalLog::default();
+        let start = Instant::now();
+        let written = (0..1000).filter(|_| log.admit(start).is_some()).count();
+        assert_eq!(written, RefusalLog::PER_SECOND as usize);
+        assert_eq!(log.admit(start + Duration::from_secs(1)), Some(980));
+    }
+}

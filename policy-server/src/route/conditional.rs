@@ -1,0 +1,272 @@
+//! What a request says about the state of a resource, answered (RFC 9110 13 and 14): the whole, a
+//! part, or that nothing changed.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use bytes::{Buf, Bytes};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode,
+    header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_RANGE, RANGE},
+};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use policy_core::{
+    Refusal,
+    cache::forget_age,
+    conditional::{Conditions, Range, Validators, Verdict, is_one_range, not_modified},
+};
+
+use crate::base::problem::Problem;
+
+/// Holds an answer to GET or HEAD against what its request asked for.
+pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
+    // RFC 9110 13.2.1: only where the answer without conditions would have been this.
+    if response.status() != StatusCode::OK {
+        return response;
+    }
+    let validators = Validators::of(response.headers());
+    match conditions.evaluate(Some(&validators)) {
+        Verdict::Proceed => part(conditions, &validators, response),
+        Verdict::NotModified => {
+            let (mut parts, _) = response.into_parts();
+            parts.status = StatusCode::NOT_MODIFIED;
+            not_modified(&mut parts.headers);
+            Response::from_parts(parts, Body::empty())
+        }
+        Verdict::Failed => instead(response, Refusal::PreconditionFailed),
+    }
+}
+
+/// An answer says itself whether it has parts.
+fn part(conditions: &Conditions, validators: &Validators, response: Response) -> Response {
+    let is_ranged = response.headers().get(ACCEPT_RANGES).is_some_and(|units| units == "bytes");
+    let Some(length) = length(&response).filter(|_| is_ranged) else { return response };
+    let range = conditions.range(validators, length);
+    match range {
+        Range::Whole => response,
+        Range::Part { first, last } => {
+            let (mut parts, body) = response.into_parts();
+            parts.status = StatusCode::PARTIAL_CONTENT;
+            let left = last - first + 1;
+            parts.headers.extend(range.content_range(length).map(|value| (CONTENT_RANGE, value)));
+            parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(left));
+            Response::from_parts(parts, Body::new(Part { body, skipped: first, left }))
+        }
+        Range::NotSatisfiable => {
+            let mut response = instead(response, Refusal::RangeNotSatisfiable);
+            let stated = range.content_range(length).map(|value| (CONTENT_RANGE, value));
+            response.headers_mut().extend(stated);
+            response
+        }
+    }
+}
+
+/// How long the content is: services that read files as they send them state it in a field only.
+fn length(response: &Response) -> Option<u64> {
+    let stated = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+    response.body().size_hint().exact().or_else(stated)
+}
+
+/// A request of which a service of others understands what it says about ranges: services look at
+/// `Range` without `If-Range`, for HEAD, and refuse what they do not serve. The answer is held
+/// against all of it later.
+pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
+    let is_plain = request.method() == Method::GET
+        && !request.headers().contains_key(IF_RANGE)
+        && is_one_range(request.headers());
+    if !is_plain {
+        request.headers_mut().remove(IF_RANGE);
+        request.headers_mut().remove(RANGE);
+    }
+    request
+}
+
+/// A problem in place of an answer, with what the answer says about itself but for its content.
+/// How long that is fresh does not hold for the problem: a cache would give it to everybody, when
+/// it is about the conditions of one request.
+fn instead(response: Response, refusal: Refusal) -> Response {
+    let (mut parts, _) = response.into_parts();
+    not_modified(&mut parts.headers);
+    forget_age(&mut parts.headers);
+    let mut problem = Problem::from(refusal).into_response();
+    let own = std::mem::take(problem.headers_mut());
+    merge(&mut parts.headers, own);
+    *problem.headers_mut() = parts.headers;
+    problem
+}
+
+fn merge(headers: &mut HeaderMap, own: HeaderMap) {
+    headers.remove(CONTENT_TYPE);
+    let mut name = None;
+    for (next, value) in own {
+        name = next.or(name);
+        if let Some(name) = &name {
+            headers.append(name, value);
+        }
+    }
+}
+
+/// The bytes of a body behind so many, and no more than so many.
+struct Part {
+    body: Body,
+    skipped: u64,
+    left: u64,
+}
+
+impl HttpBody for Part {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum_core::Error>>> {
+        while self.left > 0 {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            // Trailers are about the whole.
+            let Ok(mut data) = frame.into_data() else { continue };
+            let passed = self.skipped.min(data.len() as u64);
+            self.skipped -= passed;
+            data.advance(passed as usize);
+            let taken = self.left.min(data.len() as u64);
+            self.left -= taken;
+            data.truncate(taken as usize);
+            if !data.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::{TestResponse, handler::response::ByteRanges, prelude::*};
+
+    #[get("/film")]
+    #[cors(origins = ["https://app.example"], expose = ["etag"])]
+    #[cache(private, max_age = 60)]
+    #[auth(public)]
+    async fn film() -> (ByteRanges, ETag, [(&'static str, &'static str); 2], &'static str) {
+        let about = [("content-type", "video/mp4"), ("vary", "x-region")];
+        (ByteRanges, ETag::version(1), about, "0123456789")
+    }
+
+    async fn film_with(name: &str, value: &str) -> TestResponse {
+        let client = App::new(()).routes(routes![film]).test();
+        client.get("/film").origin("https://app.example").header(name, value).send().await
+    }
+
+    /// What every answer of the route has, whatever becomes of its content.
+    fn has_the_policy(answer: &TestResponse) {
+        assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example"));
+        assert!(answer.header("vary").unwrap().starts_with("x-region"));
+        assert!(answer.header("vary").unwrap().contains("origin"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("etag"), Some("\"1\""));
+    }
+
+    #[tokio::test]
+    async fn a_part_says_which_it_is() {
+        let answer = film_with("range", "bytes=2-4").await;
+        assert_eq!((answer.status().as_u16(), answer.text()), (206, "234".to_owned()));
+        assert_eq!(answer.header("content-range"), Some("bytes 2-4/10"));
+        assert_eq!(answer.header("content-length"), Some("3"));
+        assert_eq!(answer.header("content-type"), Some("video/mp4"));
+        has_the_policy(&answer);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_refused_with_the_length() {
+        let answer = film_with("range", "bytes=10-").await;
+        assert_eq!(answer.status(), 416);
+        assert_eq!(answer.header("content-range"), Some("bytes */10"));
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        has_the_policy(&answer);
+    }
+
+    #[tokio::test]
+    async fn what_did_not_change_is_said_with_the_policy_and_without_content() {
+        let answer = film_with("if-none-match", "W/\"1\"").await;
+        assert_eq!((answer.status().as_u16(), answer.text()), (304, String::new()));
+        assert_eq!(answer.header("content-type"), None);
+        assert_eq!(answer.header("cache-control"), Some("private, max-age=60"));
+        has_the_policy(&answer);
+    }
+
+    #[tokio::test]
+    async fn what_is_assumed_wrongly_is_told() {
+        let answer = film_with("if-match", "\"2\"").await;
+        assert_eq!(answer.status(), 412);
+        has_the_policy(&answer);
+    }
+
+    /// A service that looks at `Range` and not at `If-Range`, as those of others do.
+    async fn file(request: Request<Body>) -> Result<Response, Infallible> {
+        let whole = "0123456789";
+        let (status, body) = match request.headers().get(RANGE) {
+            Some(_) => (StatusCode::PARTIAL_CONTENT, "01"),
+            None => (StatusCode::OK, whole),
+        };
+        Ok((status, ByteRanges, ETag::version(2), body).into_response())
+    }
+
+    #[tokio::test]
+    async fn a_service_of_others_puts_no_parts_of_two_states_together() {
+        let client = App::new(()).mount("/file", Mount::new(tower::service_fn(file))).test();
+        for (if_range, status, body) in
+            [("\"1\"", 200, "0123456789"), ("\"2\"", 206, "01"), ("W/\"2\"", 200, "0123456789")]
+        {
+            let request = client.get("/file").header("range", "bytes=0-1");
+            let answer = request.header("if-range", if_range).send().await;
+            assert_eq!(answer.status(), status, "{if_range}");
+            assert_eq!(answer.text(), body);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_is_cut_from_frames_of_any_length() {
+        let frames = ["", "012", "3", "", "456789"];
+        let whole = frames.concat().into_bytes();
+        for first in 0..whole.len() {
+            for last in first..whole.len() {
+                let frames = frames.map(Ok::<_, Infallible>);
+                let body = Body::from_stream(stream::iter(frames));
+                let (skipped, left) = (first as u64, (last - first + 1) as u64);
+                let part = Part { body, skipped, left }.collect().await.unwrap().to_bytes();
+                assert_eq!(part, whole[first..=last]);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_is_waited_for_behind_the_last_byte() {
+        let first = stream::iter([Ok::<_, Infallible>("01")]);
+        let body = Body::from_stream(futures_util::StreamExt::chain(first, stream::pending()));
+        let part = Part { body, skipped: 0, left: 2 }.collect().await.unwrap().to_bytes();
+        assert_eq!(part, "01");
+    }
+}

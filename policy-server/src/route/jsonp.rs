@@ -1,0 +1,134 @@
+//! Answers that are scripts where the query names a function to call.
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    Request,
+    header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, SET_COOKIE},
+};
+use http_body_util::BodyExt;
+use policy_core::{
+    Refusal,
+    jsonp::{self, Callback, JsonpPolicy},
+};
+
+use crate::{base::problem::Problem, handler::extract::media_type::is_json};
+
+/// The function to call. Any page can load the answer, so nothing that tells who asks reaches the
+/// handler, also where there is no function.
+///
+/// # Errors
+///
+/// A name that cannot be called.
+pub(crate) fn callback(
+    policy: &JsonpPolicy,
+    request: &mut Request<Body>,
+) -> Result<Option<Callback>, Refusal> {
+    for name in [COOKIE, AUTHORIZATION] {
+        request.headers_mut().remove(name);
+    }
+    let query = request.uri().query().unwrap_or_default();
+    Callback::of_query(query, policy.callback, policy.grammar)
+}
+
+/// Calls the function with an answer that is JSON, and not encoded. Errors stay as they are: a page learns of them
+/// by the `error` event of its script element.
+pub(crate) async fn script(callback: &Callback, response: Response) -> Response {
+    let headers = response.headers();
+    let is_plain_json = is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
+    if !response.status().is_success() || !is_plain_json {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(json) => {
+            parts.headers.remove(CONTENT_LENGTH);
+            parts.headers.remove(SET_COOKIE);
+            jsonp::finish(&mut parts.headers);
+            let script = jsonp::script(callback, &json.to_bytes());
+            Response::from_parts(parts, Body::from(script))
+        }
+        Err(error) => Problem::internal(error).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use crate::{TestClient, prelude::*};
+
+    #[get("/lamps")]
+    #[jsonp(callback = "cb")]
+    #[auth(public)]
+    async fn lamps(headers: HeaderMap) -> ([(&'static str, &'static str); 1], Json<Vec<String>>) {
+        let told = headers.keys().map(|name| name.as_str().to_owned());
+        ([("set-cookie", "seen=1")], Json(told.collect()))
+    }
+
+    #[get("/text")]
+    #[jsonp(callback = "cb")]
+    #[auth(public)]
+    async fn text() -> &'static str {
+        "a lamp"
+    }
+
+    #[get("/nothing")]
+    #[jsonp(callback = "cb")]
+    #[auth(public)]
+    async fn nothing() -> Problem {
+        Problem::not_found()
+    }
+
+    fn client() -> TestClient {
+        App::new(()).routes(routes![lamps, text, nothing]).test()
+    }
+
+    #[tokio::test]
+    async fn nothing_that_tells_who_asks_reaches_a_handler() {
+        for (path, answer) in [
+            ("/lamps", r#"["host","accept"]"#),
+            ("/lamps?cb=f", r#"/**/typeof f==='function'&&f(["host","accept"]);"#),
+        ] {
+            let request = client().get(path).header("host", "localhost").header("accept", "*/*");
+            let request = request.header("cookie", "a=b").header("authorization", "Bearer c");
+            let response = request.send().await;
+            assert_eq!(response.text(), answer, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_script_is_one_for_every_browser_and_sets_no_cookie() {
+        let script = client().get("/lamps?cb=f").send().await;
+        assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
+        assert_eq!(script.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(script.header("cross-origin-resource-policy"), Some("cross-origin"));
+        assert_eq!(script.header("set-cookie"), None);
+        let json = client().get("/lamps").send().await;
+        assert_eq!(json.header("content-type"), Some("application/json"));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_answer_in_json_is_no_script() {
+        for (path, status, media_type) in [
+            ("/text?cb=f", 200, "text/plain; charset=utf-8"),
+            ("/nothing?cb=f", 404, "application/problem+json"),
+        ] {
+            let answer = client().get(path).send().await;
+            assert_eq!(answer.status(), status);
+            assert_eq!(answer.header("content-type"), Some(media_type));
+            assert!(!answer.text().contains("typeof"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_called_is_not_repeated() {
+        for name in ["alert(1)", "%3Cscript%3E", "a.b", "a&cb=alert"] {
+            let answer = client().get(&format!("/lamps?cb={name}")).send().await;
+            assert_eq!(answer.status(), 400, "{name}");
+            assert!(!answer.text().contains("alert") && !answer.text().contains("script"));
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Limits at work: how often, and how many at once.
+
+use std::{
+    net::IpAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum_core::{BoxError, body::Body, response::Response};
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused, address_key};
+
+use crate::{auth::principal::Principal, base::clock::Clock};
+
+/// What holds where nobody says anything.
+pub(crate) const BODY: u64 = 2 * 1024 * 1024;
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often somebody may ask, counted where it was stated: a limit of the app counts what is
+/// asked of all routes that take it over.
+#[derive(Debug)]
+pub(crate) struct RateLimit {
+    rate: Rate,
+    fields: RateFields,
+    /// Tells this limit from the others of the app.
+    place: u32,
+    table: Arc<RateTable>,
+    clock: Clock,
+}
+
+impl RateLimit {
+    pub(crate) fn new(rate: Rate, place: u32, table: &Arc<RateTable>, clock: &Clock) -> Self {
+        let (table, clock) = (Arc::clone(table), clock.clone());
+        Self { rate, fields: RateFields::new(&rate), place, table, clock }
+    }
+
+    pub(crate) fn is_by_address(&self) -> bool {
+        self.rate.by == RateKey::Address
+    }
+
+    /// Counts a request of this client. All clients without an address are one.
+    pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<Granted, Refused> {
+        let mut key = [0; 13];
+        let (place, address) = key.split_at_mut(4);
+        place.copy_from_slice(&self.place.to_le_bytes());
+        if let Some(client) = client {
+            address.copy_from_slice(&address_key(client));
+        }
+        self.table.take(&self.rate, &key, self.clock.monotonic())
+    }
+
+    /// Counts a request of this principal; of its client where there is none.
+    pub(crate) fn take_principal(
+        &self,
+        principal: Option<&Principal>,
+        client: Option<IpAddr>,
+    ) -> Result<Granted, Refused> {
+        let Some(principal) = principal else { return self.take_address(client) };
+        let mut key = self.place.to_le_bytes().to_vec();
+        // No address begins so.
+        key.push(u8::MAX);
+        principal.write_key(&mut key);
+        self.table.take(&self.rate, &key, self.clock.monotonic())
+    }
+
+    /// Says how much is left.
+    pub(crate) fn write(&self, taken: &Result<Granted, Refused>, headers: &mut HeaderMap) {
+        match taken {
+            Ok(granted) => self.fields.granted(*granted, headers),
+            Err(refused) => self.fields.refused(*refused, headers),
+        }
+    }
+}
+
+/// How many requests may be at work at once, counted where it was stated.
+#[derive(Debug)]
+pub(crate) struct Concurrency {
+    most: u32,
+    at_work: AtomicU32,
+}
+
+impl Concurrency {
+    pub(crate) fn new(most: u32) -> Self {
+        Self { most, at_work: AtomicU32::new(0) }
+    }
+
+    /// Lets one more in, if there is room.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Permit> {
+        let more = |at_work| (at_work < self.most).then_some(at_work + 1);
+        let entered = self.at_work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        entered.is_ok().then(|| Permit(Arc::clone(self)))
+    }
+}
+
+/// The place of one request at work.
+#[derive(Debug)]
+pub(crate) struct Permit(Arc<Concurrency>);
+
+impl Permit {
+    /// Keeps the place until the answer is sent, where it is not ready as a whole.
+    pub(crate) fn keep(self, response: Response) -> Response {
+        if response.body().size_hint().exact().is_some() {
+            return response;
+        }
+        response.map(|body| Body::new(Held { body, _permit: self }))
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Held {
+    body: Body,
+    _permit: Permit,
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{FutureExt, stream};
+    use http::Method;
+
+    use super::*;
+    use crate::{AuthError, Scheme, SchemeRequest, TestClient, prelude::*};
+
+    struct Anybody;
+
+    impl Scheme for Anybody {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            _: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(Some(Identity::new("ada")))
+        }
+    }
+
+    fn client() -> (TestClient, Clock) {
+        let clock = Clock::at(1_800_000_000);
+        let routes = routes![once, also_once, alone, alone_and_known, large];
+        let limits = Limits::NONE.body(8).rate(Rate::per_minute(20));
+        let app = App::new(()).clock(clock.clone()).scheme(Anybody).limits(limits);
+        (app.routes(routes).test(), clock)
+    }
+
+    #[get("/once")]
+    #[post("/once")]
+    #[cors(origins = ["https://app.example"], expose = ["retry-after", "ratelimit"])]
+    #[limit(rate = "1/min")]
+    #[auth(public)]
+    async fn once() {}
+
+    #[get("/also-once")]
+    #[limit(rate = "1/min")]
+    #[auth(public)]
+    async fn also_once() {}
+
+    #[get("/alone/{how}")]
+    #[limit(concurrency = 1)]
+    #[auth(public)]
+    async fn alone(how: String) -> &'static str {
+        match &*how {
+            "waits" => std::future::pending().await,
+            "panics" => panic!("on purpose"),
+            _ => "done",
+        }
+    }
+
+    #[get("/alone-and-known/{how}")]
+    #[limit(concurrency = 1)]
+    #[auth(scheme = Anybody)]
+    async fn alone_and_known(how: String) -> &'static str {
+        alone(how).await
+    }
+
+    #[post("/large")]
+    #[limit(body = "16 B")]
+    #[auth(public)]
+    async fn large(body: String) -> String {
+        body
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_too_often_is_told_when_to_come_again() {
+        let (client, clock) = client();
+        let ask = || client.get("/once").origin("https://app.example").send();
+        let first = ask().await;
+        assert_eq!(first.status(), 200);
+        assert_eq!(first.header("ratelimit"), Some("\"default\";r=0;t=60"));
+        let second = ask().await;
+        assert_eq!(second.status(), 429);
+        assert_eq!(second.header("retry-after"), Some("60"));
+        assert_eq!(second.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
+        assert_eq!(second.header("access-control-allow-origin"), Some("https://app.example"));
+        assert_eq!(client.get("/also-once").send().await.status(), 200);
+        clock.advance(Duration::from_secs(59));
+        assert_eq!(ask().await.status(), 429);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(ask().await.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn preflights_are_not_counted() {
+        let (client, _) = client();
+        for status in [204, 204, 204] {
+            let preflight = client.options("/once").origin("https://app.example");
+            let preflight = preflight.header("access-control-request-method", "POST");
+            assert_eq!(preflight.send().await.status(), status);
+        }
+        assert_eq!(client.get("/once").send().await.status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_limit_of_the_app_counts_all_its_routes_together() {
+        let (client, _) = client();
+        for (left, path) in [(19, "/alone/done"), (18, "/large")] {
+            let method = if path == "/large" { Method::POST } else { Method::GET };
+            let answer = client.request(method, path).send().await;
+            assert_eq!(
+                answer.header("ratelimit").unwrap().split(';').nth(1),
+                Some(&*format!("r={left}"))
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn the_nearest_limit_of_a_body_holds() {
+        let (client, _) = client();
+        assert_eq!(client.post("/large").body("0123456789abcdef").send().await.status(), 200);
+        assert_eq!(client.post("/large").body("0123456789abcdefg").send().await.status(), 413);
+    }
+
+    #[tokio::test]
+    async fn a_place_is_given_back_however_a_request_ends() {
+        let (client, _) = client();
+        for path in ["/alone", "/alone-and-known"] {
+            let ask = |how: &str| client.get(&format!("{path}/{how}")).send();
+            let mut waiting = Box::pin(ask("waits"));
+            assert!(waiting.as_mut().now_or_never().is_none());
+            assert_eq!(ask("done").await.status(), 503, "{path}");
+            // The client goes away.
+            drop(waiting);
+            assert_eq!(ask("done").await.status(), 200, "{path}");
+            assert_eq!(ask("panics").await.status(), 500);
+            assert_eq!(ask("done").await.status(), 200, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_kept_until_a_stream_ends() {
+        let places = Arc::new(Concurrency::new(1));
+        let stream = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let answer = places.enter().unwrap().keep(Response::new(stream));
+        assert!(places.enter().is_none());
+        drop(answer);
+        // What is ready as a whole is sent by itself.
+        let _whole = places.enter().unwrap().keep(Response::new(Body::from("done")));
+        assert!(places.enter().is_some());
+    }
+
+    #[test]
+    fn networks_principals_and_limits_are_counted_apart() {
+        let table = Arc::new(RateTable::new(100, [1, 2]));
+        let limit = |place| RateLimit::new(Rate::per_day(1), place, &table, &Clock::at(7));
+        let (one, other) = (limit(1), limit(2));
+        let peer = |text: &str| Some(text.parse().unwrap());
+        let ada = Principal::of_scheme("keys", Identity::new("ada"));
+        let eve = Principal::of_scheme("keys", Identity::new("eve"));
+        assert!(one.take_address(peer("2001:db8::1")).is_ok());
+        assert!(one.take_address(peer("2001:db8::2")).is_err());
+        assert!(one.take_address(peer("2001:db8:0:1::1")).is_ok());
+        assert!(one.take_address(None).is_ok());
+        assert!(other.take_address(peer("2001:db8::1")).is_ok());
+        assert!(one.take_principal(Some(&ada), peer("2001:db8::1")).is_ok());
+        assert!(one.take_principal(Some(&ada), peer("192.0.2.1")).is_err());
+        assert!(one.take_principal(Some(&eve), peer("192.0.2.1")).is_ok());
+        assert!(one.take_principal(None, peer("192.0.2.1")).is_ok());
+        assert!(one.take_principal(None, peer("192.0.2.1")).is_err());
+    }
+}

@@ -1,0 +1,341 @@
+//! From a path and a method to a route. This is the only place where a path is matched.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
+};
+
+use http::{HeaderValue, Method};
+use policy_core::{
+    Rule,
+    cors::Preflight,
+    method,
+    path::{PathTemplate, Segment},
+};
+
+use crate::{
+    handler::parameters::{MAX_PARAMETERS, Values},
+    route::route_policy::Rules,
+};
+
+/// The paths of an app.
+#[derive(Debug, Default)]
+pub(crate) struct Router {
+    /// Paths without parameters, which need no walk.
+    fixed: HashMap<Box<str>, usize, BuildHasherDefault<PathHasher>>,
+    /// All paths.
+    tree: matchit::Router<usize>,
+    paths: Vec<Path>,
+}
+
+/// One path and what is served there.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    /// In the order of registration.
+    pub(crate) methods: Vec<Served>,
+    /// What `Allow` says.
+    pub(crate) allow: Option<HeaderValue>,
+}
+
+/// One method of a path.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) method: Method,
+    /// The place of the route in the app.
+    pub(crate) route: usize,
+    pub(crate) rules: Arc<Rules>,
+    /// The answer to preflights, where the route is shared.
+    pub(crate) preflight: Option<Preflight>,
+    /// The request headers that a page needs for its credentials.
+    by_credentials: &'static [&'static str],
+}
+
+impl Path {
+    /// The route for a method; GET's for HEAD where HEAD has none of its own.
+    pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
+        let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
+        of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
+    }
+
+    /// The route for the method that a preflight names.
+    pub(crate) fn asked(&self, name: &[u8]) -> Option<&Served> {
+        let of = |name: &[u8]| {
+            self.methods.iter().find(|served| served.method.as_str().as_bytes() == name)
+        };
+        of(name).or_else(|| if name == b"HEAD" { of(b"GET") } else { None })
+    }
+
+    /// The route whose policy the answers carry that belong to no route of this path: 405 and
+    /// automatic OPTIONS. The routes of a path usually have one policy; where they differ, it is
+    /// that of the first that is shared.
+    pub(crate) fn shared(&self) -> Option<&Served> {
+        self.methods.iter().find(|served| served.preflight.is_some()).or(self.methods.first())
+    }
+}
+
+impl Router {
+    /// Whether any path has a route for this method.
+    pub(crate) fn serves(&self, method: &Method) -> bool {
+        self.paths.iter().any(|path| path.served(method).is_some())
+    }
+
+    /// Finds a path; the values of its parameters are still encoded.
+    pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+        if let Some(place) = self.fixed.get(path) {
+            return Some((self.paths.get(*place)?, Values::default()));
+        }
+        let found = self.tree.at(path).ok()?;
+        let mut values = Values::default();
+        for (_, value) in found.params.iter() {
+            values.push(path, value);
+        }
+        Some((self.paths.get(*found.value)?, values))
+    }
+}
+
+/// A router in the making.
+#[derive(Debug, Default)]
+pub(crate) struct RouterBuilder {
+    router: Router,
+    /// The places of paths by their form: where parameters stand, not how they are called.
+    places: BTreeMap<String, usize>,
+}
+
+impl RouterBuilder {
+    /// Adds a route for some methods of a path that is written in full.
+    ///
+    /// # Errors
+    ///
+    /// The rule that the path breaks, or who has it.
+    pub(crate) fn add(
+        &mut self,
+        template: &str,
+        methods: &[Method],
+        route: usize,
+        rules: &Arc<Rules>,
+        by_credentials: &'static [&'static str],
+    ) -> Result<(), AddError> {
+        let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
+        let form = form_of(&parsed);
+        let parameters = parsed.parameters().count();
+        if parameters > MAX_PARAMETERS {
+            return Err(AddError::Rule(Rule::PathParameter));
+        }
+        let place = match self.places.get(&form) {
+            Some(place) => *place,
+            None => {
+                let place = self.router.paths.len();
+                let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
+                self.router.tree.insert(&form, place).map_err(overlap)?;
+                self.router.paths.push(Path::default());
+                if parameters == 0 {
+                    self.router.fixed.insert(form.as_str().into(), place);
+                }
+                self.places.insert(form, place);
+                place
+            }
+        };
+        let Some(path) = self.router.paths.get_mut(place) else { return Ok(()) };
+        if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
+            return Err(AddError::Taken(taken.route));
+        }
+        for method in methods {
+            let (method, rules) = (method.clone(), Arc::clone(rules));
+            path.methods.push(Served { method, route, rules, preflight: None, by_credentials });
+        }
+        Ok(())
+    }
+
+    /// Completes what depends on all routes of a path: `Allow`, and the answers to preflights.
+    pub(crate) fn finish(mut self) -> Router {
+        for path in &mut self.router.paths {
+            path.allow = allow(&path.methods);
+            let preflights: Vec<_> =
+                path.methods.iter().map(|served| preflight(served, &path.methods)).collect();
+            for (served, preflight) in path.methods.iter_mut().zip(preflights) {
+                served.preflight = preflight;
+            }
+        }
+        self.router
+    }
+}
+
+/// The answer to preflights for one of the methods of a path: it allows what all of them need
+/// that share it. Browsers may keep it if what they would then send without asking changes
+/// nothing that is shared otherwise.
+fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
+    let cors = served.rules.cors.as_ref()?;
+    let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
+    for other in all {
+        if other.rules.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
+            shared.push(other.method.clone());
+            by_credentials.extend_from_slice(other.by_credentials);
+        } else {
+            may_be_kept &= method::is_safe(other.method.as_str());
+        }
+    }
+    let preflight = cors.preflight(&with_head(shared), &by_credentials);
+    Some(if may_be_kept { preflight } else { preflight.not_kept() })
+}
+
+/// Why a route cannot be added.
+pub(crate) enum AddError {
+    /// The path breaks this rule.
+    Rule(Rule),
+    /// The route at this place has the path and the method.
+    Taken(usize),
+    /// Another path takes the same requests.
+    Overlap(String),
+}
+
+fn overlapped(conflict: &matchit::InsertError) -> String {
+    match conflict {
+        matchit::InsertError::Conflict { with } => with.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The path with its parameters named by their position.
+fn form_of(template: &PathTemplate<'_>) -> String {
+    let mut form = String::with_capacity(template.as_str().len());
+    for (index, segment) in template.segments().enumerate() {
+        form.push('/');
+        match segment {
+            Segment::Fixed(text) => form.push_str(text),
+            Segment::Parameter(_) => form.push_str(&format!("{{p{index}}}")),
+            Segment::Rest(_) => form.push_str(&format!("{{*p{index}}}")),
+        }
+    }
+    if template.as_str().ends_with('/') {
+        form.push('/');
+    }
+    form
+}
+
+fn with_head(mut methods: Vec<Method>) -> Vec<Method> {
+    if methods.contains(&Method::GET) && !methods.contains(&Method::HEAD) {
+        methods.push(Method::HEAD);
+    }
+    methods
+}
+
+/// RFC 9110 10.2.1; OPTIONS is always answered.
+fn allow(methods: &[Served]) -> Option<HeaderValue> {
+    let mut methods = with_head(methods.iter().map(|served| served.method.clone()).collect());
+    if !methods.contains(&Method::OPTIONS) {
+        methods.push(Method::OPTIONS);
+    }
+    let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
+    names.sort_unstable();
+    HeaderValue::from_str(&names.join(", ")).ok()
+}
+
+/// A quick hash for paths. Only those of the app are stored, so nobody can fill a bucket.
+#[derive(Default)]
+struct PathHasher(u64);
+
+impl PathHasher {
+    fn add(&mut self, word: u64) {
+        let mixed = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+impl Hasher for PathHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        chunks.iter().for_each(|chunk| self.add(u64::from_le_bytes(*chunk)));
+        let rest = rest.iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
+        self.add(rest);
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.add(u64::from(byte));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy_core::{
+        cors::{Cors, CorsPolicy, OriginLists},
+        gate::Single,
+    };
+
+    use super::*;
+
+    #[test]
+    fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {
+        const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
+        const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
+        let compiled = |policy| {
+            let cors = Cors::new("a test", policy, &OriginLists::new()).unwrap();
+            Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() })
+        };
+        let (app, other) = (compiled(&APP), compiled(&OTHER));
+        let mut router = RouterBuilder::default();
+        let routes: [(_, _, &'static [&'static str]); 4] = [
+            (Method::GET, &app, &["authorization"]),
+            (Method::POST, &app, &["x-csrf-token"]),
+            (Method::PUT, &app, &[]),
+            (Method::DELETE, &other, &["x-csrf-token"]),
+        ];
+        for (place, (method, rules, by_credentials)) in routes.into_iter().enumerate() {
+            assert!(router.add("/a", &[method], place, rules, by_credentials).is_ok());
+        }
+        let router = router.finish();
+        let (path, _) = router.find("/a").unwrap();
+        let allowed = |method: &Method, origin| {
+            let served = path.served(method).unwrap();
+            let (cors, preflight) = (served.rules.cors.as_ref(), served.preflight.as_ref());
+            let (origin, method) =
+                (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
+            let answer = preflight.unwrap().answer(
+                cors.unwrap(),
+                Single::One(&origin),
+                Single::One(&method),
+            );
+            answer.unwrap().1.get("access-control-allow-headers").unwrap().clone()
+        };
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {
+            let names = allowed(&method, "https://a.test");
+            assert_eq!(names, "authorization,content-type,x-csrf-token", "{method}");
+        }
+        assert_eq!(allowed(&Method::DELETE, "https://b.test"), "content-type,x-csrf-token");
+    }
+
+    #[test]
+    fn preflights_are_not_kept_where_a_change_is_shared_otherwise() {
+        const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"])
+            .methods(&["PUT", "DELETE"])
+            .max_age(600)
+            .build();
+        let cors = Cors::new("a test", &APP, &OriginLists::new()).unwrap();
+        let shared = Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() });
+        let private = Arc::new(Rules::default());
+        for (other, kept) in [(Method::GET, "600"), (Method::DELETE, "0"), (Method::POST, "0")] {
+            let mut router = RouterBuilder::default();
+            assert!(router.add("/a", &[Method::PUT], 0, &shared, &[]).is_ok());
+            assert!(router.add("/a", std::slice::from_ref(&other), 1, &private, &[]).is_ok());
+            let router = router.finish();
+            let (path, _) = router.find("/a").unwrap();
+            let served = path.served(&Method::PUT).unwrap();
+            let origin = HeaderValue::from_static("https://a.test");
+            let (_, headers) = served
+                .preflight
+                .as_ref()
+                .unwrap()
+                .answer(
+                    served.rules.cors.as_ref().unwrap(),
+                    Single::One(&origin),
+                    Single::One(&HeaderValue::from_static("PUT")),
+                )
+                .unwrap();
+            assert_eq!(headers["access-control-max-age"], kept, "beside {other}");
+        }
+    }
+}

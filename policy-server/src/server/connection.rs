@@ -1,0 +1,430 @@
+//! One connection: which protocol it speaks, its timer, and its end.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+#[cfg(feature = "http3")]
+use http::{HeaderValue, header::ALT_SVC};
+use http::{Request, Response, StatusCode};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::Service,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::TcpStream,
+    sync::OwnedSemaphorePermit,
+    time::{Instant, Sleep, sleep},
+};
+
+use super::{
+    Serving,
+    activity::{Activity, OpenRequest},
+    executor::{StreamExecutor, WithStreams},
+    listen::Role,
+    peer::Peer,
+    proxy_protocol,
+    shutdown::{Phase, Shutdown},
+    socket::Socket,
+    watched::Watched,
+    websocket::{Opened, Stream, is_connect},
+};
+use crate::{
+    app::settings::Settings,
+    auth::UntilEnded,
+    client::trusted_proxies::TrustedProxies,
+    pipeline::{response_future::ResponseFuture, service::AppService},
+};
+
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Serves one connection to its end; `permit` and `alive` go when it does.
+pub(super) async fn serve_connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    serving: Serving,
+    permit: OwnedSemaphorePermit,
+) {
+    let Serving { service, role, shutdown, alive } = serving;
+    let app = Arc::clone(service.app());
+    let settings = &app.settings;
+    // Answers are written whole; waiting to fill a segment only delays them.
+    let _ = stream.set_nodelay(true);
+    // In a box, which is gone when it is done: the task keeps no room for it.
+    let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
+    let established = tokio::select! {
+        established = established => established,
+        () = sleep(settings.header_timeout) => None,
+        () = shutdown.left(Phase::Serve) => None,
+    };
+    let Some(Established { client, socket, protocol }) = established else { return };
+    let peer = Peer { address, client, is_tls: socket.is_tls() };
+    let activity = Arc::new(Activity::default());
+    let service = ConnectionService {
+        app: service,
+        role,
+        peer,
+        activity: Arc::clone(&activity),
+        shutdown: shutdown.clone(),
+    };
+    let io = Watched::new(socket, Arc::clone(&activity), permit);
+    if protocol == Protocol::Http2 {
+        let timer = Timer::new(settings, None);
+        let connection = WithStreams::new(|executor| {
+            let mut builder = http2::Builder::new(executor);
+            builder.timer(TokioTimer::new());
+            super::http2::limit(&mut builder, settings);
+            builder.serve_connection(TokioIo::new(io.in_frames()), service)
+        });
+        drive(Box::pin(connection), timer, activity, shutdown).await;
+    } else {
+        let timer = Timer::new(settings, Some(settings.header_timeout));
+        let connection = http1::Builder::new()
+            .keep_alive(settings.keep_alive)
+            .max_buf_size(settings.header_limit)
+            // Ours costs nothing per request.
+            .header_read_timeout(None)
+            .serve_connection(TokioIo::new(io), service)
+            .with_upgrades();
+        drive(Box::pin(connection), timer, activity, shutdown).await;
+    }
+    drop(alive);
+}
+
+/// What is spoken once a connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// A connection on which HTTP can begin.
+struct Established {
+    /// For whom a proxy speaks.
+    client: Option<SocketAddr>,
+    socket: Socket,
+    protocol: Protocol,
+}
+
+/// What comes before HTTP: the header of a proxy that sends one, TLS where the listener speaks it,
+/// and which version of HTTP follows. `None` if the other end speaks something else, or goes away.
+async fn establish(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    role: &Role,
+    proxies: Option<&TrustedProxies>,
+) -> Option<Established> {
+    let mut client = None;
+    if proxies.is_some_and(|proxies| proxies.sends_header(address.ip())) {
+        let taken = proxy_protocol::take(&mut stream).await;
+        let no_header =
+            |error: &io::Error| tracing::debug!(%error, "no header of the PROXY protocol");
+        client = taken.inspect_err(no_header).ok()?;
+    }
+    let (socket, protocol) = match role {
+        #[cfg(feature = "tls")]
+        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await?,
+        _ => {
+            let protocol = by_first_bytes(&stream).await?;
+            (Socket::Tcp(stream), protocol)
+        }
+    };
+    Some(Established { client, socket, protocol })
+}
+
+/// Looks at the first bytes without taking them.
+async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
+    let mut bytes = [0; PREFACE.len()];
+    loop {
+        let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        let begun = bytes.get(..begun)?;
+        if begun == PREFACE {
+            return Some(Protocol::Http2);
+        }
+        if !PREFACE.starts_with(begun) {
+            return Some(Protocol::Http1);
+        }
+        // What was peeked at stays readable, so there is nothing to wait for but time.
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A connection that can be asked to end after the requests in flight.
+trait Graceful: Future<Output = hyper::Result<()>> {
+    fn end(self: Pin<&mut Self>);
+}
+
+impl Graceful for http1::UpgradeableConnection<TokioIo<Watched>, ConnectionService> {
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl Graceful
+    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService, StreamExecutor>>
+{
+    fn end(self: Pin<&mut Self>) {
+        self.connection().graceful_shutdown();
+    }
+}
+
+/// Runs a connection until it ends, its timer ends it, or the server does. The connection comes
+/// in a box, since every function that it passes through would keep room for it.
+async fn drive(
+    mut connection: Pin<Box<impl Graceful>>,
+    mut timer: Timer,
+    activity: Arc<Activity>,
+    shutdown: Shutdown,
+) {
+    let mut phase = Phase::Serve;
+    let mut next_phase = pin!(shutdown.left(phase));
+    let mut is_waiting = false;
+    let ended = poll_fn(|context| {
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended.err());
+            }
+            if !is_waiting || shutdown.phase() != phase {
+                is_waiting = next_phase.as_mut().poll(context).is_pending();
+            }
+            if is_waiting {
+                break;
+            }
+            phase = shutdown.phase();
+            if phase == Phase::Cut {
+                return Poll::Ready(None);
+            }
+            next_phase.set(shutdown.left(phase));
+            connection.as_mut().end();
+        }
+        timer.poll(&activity, context).map(|()| None)
+    });
+    if let Some(error) = ended.await {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// Closes a connection whose client leaves it waiting.
+///
+/// The timer is set once and looked at when it fires, not set anew for every request: what
+/// happened in between is in [`Activity`].
+pub(super) struct Timer {
+    sleep: Pin<Box<Sleep>>,
+    /// Whether this task's waker is with the sleep already. A connection is a task of its own,
+    /// so it never changes.
+    is_registered: bool,
+    header_timeout: Option<Duration>,
+    is_watching_head: bool,
+    look: Duration,
+    seen: u32,
+    /// The most that [`Activity::balance`] ever was.
+    paid: i64,
+    quiet_looks: u32,
+}
+
+/// After so many looks without movement a connection is idle.
+const LOOKS: u32 = 4;
+
+impl Timer {
+    pub(super) fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+        let look = settings.idle_timeout / LOOKS;
+        Self {
+            sleep: Box::pin(sleep(look)),
+            is_registered: false,
+            header_timeout,
+            is_watching_head: false,
+            look,
+            seen: 0,
+            paid: 0,
+            quiet_looks: 0,
+        }
+    }
+
+    /// Ready when the connection should be closed.
+    pub(super) fn poll(&mut self, activity: &Activity, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(timeout) = self.header_timeout
+            && activity.is_reading_head() != self.is_watching_head
+        {
+            self.is_watching_head = !self.is_watching_head;
+            self.set(if self.is_watching_head { timeout } else { self.look });
+        }
+        loop {
+            if self.is_registered && !self.sleep.is_elapsed() {
+                return Poll::Pending;
+            }
+            self.is_registered = true;
+            ready!(self.sleep.as_mut().poll(context));
+            if self.is_watching_head || self.is_idle(activity) {
+                return Poll::Ready(());
+            }
+            self.set(self.look);
+        }
+    }
+
+    fn is_idle(&mut self, activity: &Activity) -> bool {
+        let (moved, paid) = (activity.moved(), activity.balance());
+        let is_moving = moved != self.seen || paid > self.paid;
+        let is_quiet = activity.waits_for_client() && !is_moving;
+        self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
+        self.seen = moved;
+        self.paid = self.paid.max(paid);
+        self.quiet_looks >= LOOKS
+    }
+
+    fn set(&mut self, after: Duration) {
+        self.sleep.as_mut().reset(Instant::now() + after);
+        self.is_registered = false;
+    }
+}
+
+/// The app, as one connection calls it.
+struct ConnectionService {
+    app: AppService,
+    role: Arc<Role>,
+    peer: Peer,
+    activity: Arc<Activity>,
+    shutdown: Shutdown,
+}
+
+impl Service<Request<Incoming>> for ConnectionService {
+    type Response = Response<OpenBody>;
+    type Error = Infallible;
+    type Future = OpenResponse;
+
+    fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
+        let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
+        let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        let response = match &*self.role {
+            #[cfg(feature = "tls")]
+            Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
+            _ => self.app.respond(request, Some(self.peer)),
+        };
+        #[cfg(feature = "http3")]
+        let alternative = self.role.alternative().cloned();
+        OpenResponse {
+            response,
+            open,
+            activity,
+            stream,
+            #[cfg(feature = "http3")]
+            alternative,
+        }
+    }
+}
+
+impl ConnectionService {
+    /// The stream of HTTP/2 that a request becomes if its answer says so.
+    fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
+        let opened = Opened::new(self.activity.begin_request());
+        let stream = Stream::of(request, &opened, &self.shutdown);
+        request.extensions_mut().insert(opened);
+        stream
+    }
+}
+
+/// An answer that keeps its request open, first itself and then by its body.
+struct OpenResponse {
+    response: ResponseFuture,
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
+    /// What it says of HTTP/3.
+    #[cfg(feature = "http3")]
+    alternative: Option<HeaderValue>,
+    stream: Option<Box<Stream>>,
+}
+
+impl Future for OpenResponse {
+    type Output = Result<Response<OpenBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        #[cfg(feature = "http3")]
+        let response = announced(response, self.alternative.take());
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            end_with_credential(&response, &self.activity);
+        }
+        if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
+            stream.begin(&response);
+        }
+        let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
+        Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
+    }
+}
+
+/// With what it says of HTTP/3. An app that says something else knows why.
+#[cfg(feature = "http3")]
+fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
+    if let Some(alternative) = alternative {
+        response.headers_mut().entry(ALT_SVC).or_insert(alternative);
+    }
+    response
+}
+
+/// Ends a connection that is no longer HTTP when the credential that opened it ends.
+fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
+    let Some(ended) = response.extensions().get::<UntilEnded>().and_then(UntilEnded::take) else {
+        return;
+    };
+    activity.upgrade();
+    // The socket holds the activity: without it there is nothing to end.
+    let activity = Arc::downgrade(activity);
+    tokio::spawn(async move {
+        let mut ended = pin!(ended);
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                () = sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
+            }
+        }
+        if let Some(activity) = activity.upgrade() {
+            activity.cut();
+        }
+    });
+}
+
+/// A body that keeps its request open while its source is asked for more of it. While the client
+/// is to take what there is, the connection waits for the client.
+struct OpenBody {
+    body: Body,
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
+}
+
+impl HttpBody for OpenBody {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_ready() {
+            self.open = None;
+        } else if self.open.is_none() {
+            self.open = Some(self.activity.begin_request());
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,134 @@
+//! One connection: its handshake, its requests, and its end.
+
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use bytes::Bytes;
+use h3::error::Code;
+use tokio::{sync::OwnedSemaphorePermit, task::JoinSet, time::timeout};
+
+use super::{
+    exchange::Common,
+    quic::{Transport, code},
+};
+use crate::server::{Serving, activity::Activity, connection::Timer, shutdown::Phase};
+
+/// So many more requests given up than answered are no use of the service. What runs at a time is
+/// bounded by the streams; this bounds how fast they come and go (CVE-2023-44487 of HTTP/2).
+const MOST_GIVEN_UP: i32 = 500;
+
+/// How many round trips a connection stays after its last answer.
+const LINGER: u32 = 3;
+
+/// A handshake that goes on, counted.
+#[derive(Debug)]
+pub(super) struct Handshake(Arc<AtomicUsize>);
+
+impl Handshake {
+    pub(super) fn begin(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Handshake {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Serves one connection to its end; `permit` goes when it does.
+pub(super) async fn serve(
+    incoming: quinn::Incoming,
+    serving: Serving,
+    handshake: Handshake,
+    _permit: OwnedSemaphorePermit,
+) {
+    // Requests may come with the first bytes of a client that was here before.
+    let Ok(Ok((quic, confirmed))) = incoming.accept().map(quinn::Connecting::into_0rtt) else {
+        return;
+    };
+    let settings = serving.service.app().settings.clone();
+    let transport = Transport::new(quic.clone(), settings.header_limit);
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(settings.header_limit as u64).send_grease(false);
+    let Ok(Ok(mut connection)) =
+        timeout(settings.header_timeout, builder.build::<_, Bytes>(transport)).await
+    else {
+        quic.close(code(Code::H3_NO_ERROR), b"");
+        return;
+    };
+    let activity = Arc::new(Activity::default());
+    let mut timer = Timer::new(&settings, None);
+    let shutdown = serving.shutdown.clone();
+    let common = Arc::new(Common {
+        serving,
+        quic: quic.clone(),
+        activity: Arc::clone(&activity),
+        given_up: AtomicI32::new(0),
+    });
+    // They end with the connection.
+    let mut requests = JoinSet::new();
+    let mut confirmed = pin!(timeout(settings.header_timeout, confirmed));
+    let mut handshake = Some(handshake);
+    let mut phase = Phase::Serve;
+    let mut next_phase = pin!(shutdown.left(phase));
+    let mut is_closing = false;
+    loop {
+        let mut is_last = false;
+        tokio::select! {
+            accepted = connection.accept() => match accepted {
+                Ok(Some(resolver)) => {
+                    let Some(accepted) = connection.inner.conn.accepted.take() else { break };
+                    requests.spawn(Arc::clone(&common).exchange(resolver, accepted));
+                    while requests.try_join_next().is_some() {}
+                    is_last = !settings.keep_alive;
+                    if common.given_up.load(Relaxed) > MOST_GIVEN_UP {
+                        quic.close(code(Code::H3_EXCESSIVE_LOAD), b"requests given up");
+                        break;
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::debug!(%error, "connection ended");
+                    break;
+                }
+            },
+            in_time = &mut confirmed, if handshake.is_some() => {
+                handshake = None;
+                if in_time.is_err() {
+                    break;
+                }
+            }
+            () = poll_fn(|context| timer.poll(&activity, context)) => break,
+            () = &mut next_phase => {
+                phase = shutdown.phase();
+                if phase == Phase::Cut {
+                    break;
+                }
+                next_phase.set(shutdown.left(phase));
+                is_last = true;
+            }
+            Some(_ended) = requests.join_next(), if is_closing => (),
+        }
+        if is_last && !is_closing {
+            is_closing = true;
+            connection.inner.conn.close_for_requests();
+            // The next number of a request: this one and all behind it are not served.
+            if connection.shutdown(1).await.is_err() {
+                break;
+            }
+        }
+        if is_closing && requests.is_empty() {
+            // What is under way arrives, if need be by the second attempt.
+            let _ = timeout(quic.rtt() * LINGER, quic.closed()).await;
+            break;
+        }
+    }
+}

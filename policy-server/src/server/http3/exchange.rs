@@ -1,0 +1,239 @@
+//! One request and its answer.
+
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering::Relaxed},
+    },
+    task::Poll,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+use h3::{
+    error::{Code, StreamError},
+    server::{RequestResolver, RequestStream},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
+    header::{CONNECTION, CONTENT_LENGTH, DATE, TE, TRANSFER_ENCODING, UPGRADE},
+};
+use http_body::{Body as _, Frame};
+use policy_core::conditional::LastModified;
+use tokio::time::timeout;
+
+use super::{
+    body::RequestBody,
+    quic::{Accepted, Outbound, Transport},
+};
+use crate::server::{
+    Peer, Serving,
+    activity::{Activity, OpenRequest},
+    shutdown::Phase,
+};
+
+/// What all requests of a connection have of it.
+pub(super) struct Common {
+    pub(super) serving: Serving,
+    pub(super) quic: quinn::Connection,
+    pub(super) activity: Arc<Activity>,
+    /// How many more requests the client gave up than it let be answered.
+    pub(super) given_up: AtomicI32,
+}
+
+impl Common {
+    /// Reads a request, and answers it unless the client gives it up.
+    pub(super) async fn exchange(
+        self: Arc<Self>,
+        resolver: RequestResolver<Transport, Bytes>,
+        accepted: Accepted,
+    ) {
+        let Accepted { state, is_early, mut stopped } = accepted;
+        let settings = &self.serving.service.app().settings;
+        let (request, stream) =
+            match timeout(settings.header_timeout, resolver.resolve_request()).await {
+                Ok(Ok(resolved)) => resolved,
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "request without an answer");
+                    self.given_up.fetch_add(1, Relaxed);
+                    return;
+                }
+                Err(_elapsed) => return,
+            };
+        state.take();
+        let open = self.activity.begin_request();
+        let (outbound, inbound) = stream.split();
+        let mut answer =
+            Answer { stream: outbound, open: Some(open), activity: Arc::clone(&self.activity) };
+        let (mut head, ()) = request.into_parts();
+        if is_early {
+            head.headers.insert(EARLY_DATA, HeaderValue::from_static("1"));
+        }
+        let mut inbound = Some(inbound);
+        let body = poll_fn(|context| {
+            let inbound = inbound.take().map(|inbound| {
+                RequestBody::new(inbound, &head.headers, Arc::clone(&state), context)
+            });
+            Poll::Ready(inbound)
+        });
+        let Some(body) = body.await else { return };
+        if state.is_malformed() {
+            return answer.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+        }
+        let is_head = head.method == Method::HEAD;
+        let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
+        let request = http::Request::from_parts(head, body);
+        let answering = async {
+            let Ok(response) = self.serving.service.respond(request, Some(peer)).await;
+            answer.send(response, is_head, || state.is_malformed()).await
+        };
+        let outcome = tokio::select! {
+            biased;
+            outcome = answering => outcome,
+            _ = &mut stopped => {
+                self.given_up.fetch_add(1, Relaxed);
+                return;
+            }
+        };
+        match outcome {
+            Ok(()) => {
+                let _ =
+                    self.given_up.fetch_update(Relaxed, Relaxed, |count| Some((count - 1).max(0)));
+            }
+            Err(error) => tracing::debug!(%error, "answer cut off"),
+        }
+        drop(answer);
+        // A connection that ends takes with it what the client does not have yet.
+        if self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
+            let _ = stopped.await;
+        }
+    }
+}
+
+/// RFC 8470 5.1: the request may be one that somebody else sent before.
+const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
+
+/// Fields of a connection, which HTTP/3 has no use for (RFC 9114 4.2).
+const CONNECTION_FIELDS: [HeaderName; 5] = [
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    TRANSFER_ENCODING,
+    UPGRADE,
+    TE,
+];
+
+/// As much as goes out before it is noted that the client takes something.
+const PART: usize = 64 * 1024;
+
+/// The way back to the client.
+struct Answer {
+    stream: RequestStream<Outbound, Bytes>,
+    /// While an app, and not the client, is waited for.
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
+}
+
+impl Answer {
+    /// Sends an answer to its end.
+    async fn send(
+        &mut self,
+        response: Response<Body>,
+        is_head: bool,
+        is_malformed: impl Fn() -> bool,
+    ) -> Result<(), StreamError> {
+        let (mut head, body) = response.into_parts();
+        let has_content = !is_head
+            && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+            && !body.is_end_stream();
+        finish_head(&mut head.headers, has_content.then(|| body.size_hint().exact()).flatten());
+        if is_malformed() {
+            self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+            return Ok(());
+        }
+        self.open = None;
+        self.stream.send_response(Response::from_parts(head, ())).await?;
+        let mut body = pin!(body);
+        while has_content && let Some(frame) = self.next(body.as_mut()).await {
+            let Ok(frame) = frame else {
+                self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
+                return Ok(());
+            };
+            match frame.into_data() {
+                Ok(mut data) => {
+                    while !data.is_empty() {
+                        let part = data.split_to(data.len().min(PART));
+                        let length = part.len();
+                        self.stream.send_data(part).await?;
+                        self.activity.wrote(length);
+                    }
+                }
+                Err(frame) => {
+                    if let Ok(trailers) = frame.into_trailers() {
+                        self.stream.send_trailers(trailers).await?;
+                    }
+                    break;
+                }
+            }
+        }
+        if is_malformed() {
+            self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+            return Ok(());
+        }
+        self.stream.finish().await
+    }
+
+    /// The next part of a body, for which the request is open again if it has to be waited for.
+    async fn next(
+        &mut self,
+        mut body: Pin<&mut Body>,
+    ) -> Option<Result<Frame<Bytes>, axum_core::Error>> {
+        poll_fn(|context| {
+            let frame = body.as_mut().poll_frame(context);
+            if frame.is_ready() {
+                self.open = None;
+            } else if self.open.is_none() {
+                self.open = Some(self.activity.begin_request());
+            }
+            frame
+        })
+        .await
+    }
+}
+
+/// What hyper does to the head of an answer in the other versions.
+fn finish_head(headers: &mut HeaderMap, length: Option<u64>) {
+    if let Some(named) = headers.remove(CONNECTION) {
+        for name in named.to_str().unwrap_or_default().split(',') {
+            headers.remove(name.trim());
+        }
+    }
+    for name in &CONNECTION_FIELDS {
+        headers.remove(name);
+    }
+    if let Some(length) = length {
+        headers.entry(CONTENT_LENGTH).or_insert_with(|| length.into());
+    }
+    if !headers.contains_key(DATE) {
+        headers.insert(DATE, date());
+    }
+}
+
+/// The date, written once a second.
+fn date() -> HeaderValue {
+    thread_local! {
+        static WRITTEN: RefCell<(u64, HeaderValue)> =
+            const { RefCell::new((0, HeaderValue::from_static(""))) };
+    }
+    let now = SystemTime::now();
+    let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    WRITTEN.with_borrow_mut(|written| {
+        if written.0 != second || written.1.is_empty() {
+            *written = (second, LastModified::from(now).value());
+        }
+        written.1.clone()
+    })
+}

@@ -1,0 +1,179 @@
+//! HTTP/3 (RFC 9114): the same app over QUIC, beside the listener of TLS at the same port.
+
+mod body;
+mod connection;
+mod exchange;
+mod frames;
+mod quic;
+mod section;
+
+use std::{
+    io,
+    net::{SocketAddr, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use h3::error::Code;
+use http::HeaderValue;
+use quinn::{
+    Endpoint, EndpointConfig, IdleTimeout, Incoming, TokioRuntime, TransportConfig, VarInt,
+    crypto::rustls::QuicServerConfig,
+};
+use tokio::{sync::Semaphore, time::timeout};
+use tokio_rustls::rustls::{
+    ServerConfig,
+    server::{ProducesTickets, ServerSessionMemoryCache},
+};
+
+use super::Serving;
+use crate::app::settings::Settings;
+use connection::Handshake;
+
+/// The protocol as ALPN has it (RFC 9114 3.1).
+pub(super) const ALPN: &[u8] = b"h3";
+
+/// With so many handshakes at a time, a client must first show that it receives at the address
+/// that it sends from (RFC 9000 8.1): a spoofed one costs neither a place nor memory then.
+const UNVALIDATED_HANDSHAKES: usize = 64;
+
+/// Requests at a time of one connection (RFC 9114 6.1 asks for 100 at least).
+const REQUESTS: u32 = 100;
+/// Control, both of QPACK, and some that nobody knows yet (RFC 9114 6.2).
+const OTHER_STREAMS: u32 = 8;
+/// The most bytes that wait for one handler, for all of a connection, and for a client.
+const STREAM_WINDOW: u32 = 512 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+const SEND_WINDOW: u64 = 1024 * 1024;
+
+/// First packets that wait for their turn, and the most bytes that come behind them meanwhile.
+const WAITING: usize = 1024;
+const WAITING_BYTES: u64 = 16 * 1024;
+const ALL_WAITING_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Sessions that can be resumed, the last ones.
+const SESSIONS: usize = 4096;
+
+/// How long clients remember that HTTP/3 is here: a day (RFC 7838 3.1).
+const ANNOUNCED_FOR: u32 = 24 * 60 * 60;
+
+/// What listens for QUIC.
+#[derive(Clone, Debug)]
+pub(super) struct Http3 {
+    endpoint: Endpoint,
+}
+
+impl Http3 {
+    /// Binds the UDP port of this number, with a configuration of TLS that offers [`ALPN`].
+    pub(super) fn bind(
+        address: SocketAddr,
+        mut tls: ServerConfig,
+        settings: &Settings,
+    ) -> io::Result<Self> {
+        // All or nothing in QUIC (RFC 9001 4.6.1); streams bound it. What must not be sent twice
+        // is refused by a gate.
+        tls.max_early_data_size = u32::MAX;
+        // Early data needs sessions that can be resumed once only (RFC 8446 8.1).
+        tls.ticketer = Arc::new(NoTickets);
+        tls.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+        let tls = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
+        let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
+        config
+            .transport_config(Arc::new(transport(settings)))
+            .max_incoming(WAITING)
+            .incoming_buffer_size(WAITING_BYTES)
+            .incoming_buffer_size_total(ALL_WAITING_BYTES);
+        let socket = UdpSocket::bind(address)?;
+        let runtime = Arc::new(TokioRuntime);
+        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
+        Ok(Self { endpoint })
+    }
+
+    /// Accepts connections, never more at once than allowed: there is no queue of the kernel's for
+    /// the others, so they are refused.
+    pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
+        let handshakes = Arc::new(AtomicUsize::new(0));
+        while let Some(incoming) = self.endpoint.accept().await {
+            let is_busy = handshakes.load(Relaxed) >= UNVALIDATED_HANDSHAKES;
+            if is_busy && !incoming.remote_address_validated() {
+                ask_back(incoming);
+                continue;
+            }
+            let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else {
+                incoming.refuse();
+                continue;
+            };
+            let handshake = Handshake::begin(&handshakes);
+            tokio::spawn(connection::serve(incoming, serving.clone(), handshake, permit));
+        }
+    }
+
+    /// Takes no further connections.
+    pub(super) fn stop_accepting(&self) {
+        self.endpoint.set_server_config(None);
+    }
+
+    /// Closes what is left, and waits until its clients could learn of it.
+    pub(super) async fn close(self) {
+        const PATIENCE: Duration = Duration::from_millis(500);
+        self.endpoint.close(quic::code(Code::H3_NO_ERROR), b"");
+        let _ = timeout(PATIENCE, self.endpoint.wait_idle()).await;
+    }
+}
+
+/// The field that tells clients over TLS of HTTP/3 at this port, as they see it.
+pub(super) fn alternative(port: u16) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("h3=\":{port}\"; ma={ANNOUNCED_FOR}")).ok()
+}
+
+/// Retry (RFC 9000 8.1.2), which a client without an answer to an earlier one gets.
+fn ask_back(incoming: Incoming) {
+    if incoming.may_retry() {
+        // It was asked just now whether this can be.
+        let _ = incoming.retry();
+    } else {
+        incoming.ignore();
+    }
+}
+
+fn transport(settings: &Settings) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport
+        .max_concurrent_bidi_streams(REQUESTS.into())
+        .max_concurrent_uni_streams(OTHER_STREAMS.into())
+        .stream_receive_window(STREAM_WINDOW.into())
+        .receive_window(CONNECTION_WINDOW.into())
+        .send_window(SEND_WINDOW)
+        .datagram_receive_buffer_size(None)
+        .max_idle_timeout(Some(idle(settings.idle_timeout)));
+    transport
+}
+
+fn idle(time: Duration) -> IdleTimeout {
+    IdleTimeout::try_from(time).unwrap_or_else(|_| IdleTimeout::from(VarInt::MAX))
+}
+
+/// Sessions are kept here, and not by their clients.
+#[derive(Debug)]
+struct NoTickets;
+
+impl ProducesTickets for NoTickets {
+    fn enabled(&self) -> bool {
+        false
+    }
+
+    fn lifetime(&self) -> u32 {
+        0
+    }
+
+    fn encrypt(&self, _plain: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decrypt(&self, _cipher: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}

@@ -1,0 +1,207 @@
+//! Addresses that are listened on, and what is done with what connects to them.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+#[cfg(feature = "http3")]
+use http::HeaderValue;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::{
+    net::{TcpListener, TcpStream, lookup_host},
+    sync::Semaphore,
+};
+#[cfg(feature = "tls")]
+use tokio_rustls::TlsAcceptor;
+
+use super::{Serving, connection::serve_connection, threads};
+#[cfg(feature = "tls")]
+use super::{redirect::Redirect, tls::Certificates};
+use crate::{app::settings::Settings, base::error::StartProblem};
+
+/// How many connections may wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// An address that is listened on.
+#[derive(Debug)]
+pub(super) struct Listener {
+    /// One for each runtime that serves connections.
+    pub(super) sockets: Vec<std::net::TcpListener>,
+    pub(super) address: SocketAddr,
+}
+
+/// What is done with what connects.
+pub(super) enum Role {
+    /// The app answers over plain HTTP.
+    Plain,
+    /// The app answers over TLS.
+    #[cfg(feature = "tls")]
+    Tls {
+        acceptor: TlsAcceptor,
+        certificates: Arc<Certificates>,
+        /// What answers say of HTTP/3 at the same port (RFC 7838 3).
+        #[cfg(feature = "http3")]
+        alternative: Option<HeaderValue>,
+    },
+    /// Every request over plain HTTP is sent on to `https`.
+    #[cfg(feature = "tls")]
+    Redirect(Redirect),
+}
+
+impl Role {
+    #[cfg(feature = "tls")]
+    pub(super) fn tls(certificates: Arc<Certificates>) -> Self {
+        let config = Arc::clone(&certificates).config(&[b"h2", b"http/1.1"]);
+        Self::Tls {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            certificates,
+            #[cfg(feature = "http3")]
+            alternative: None,
+        }
+    }
+
+    /// The same, telling of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn with(mut self, told: Option<HeaderValue>) -> Self {
+        if let Self::Tls { alternative, .. } = &mut self {
+            *alternative = told;
+        }
+        self
+    }
+
+    /// The field of every answer that tells of HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(super) fn alternative(&self) -> Option<&HeaderValue> {
+        match self {
+            Self::Tls { alternative, .. } => alternative.as_ref(),
+            Self::Plain | Self::Redirect(_) => None,
+        }
+    }
+
+    /// What people are told of a listener.
+    pub(super) fn told(&self, address: SocketAddr) -> String {
+        match self {
+            Self::Plain => format!("listening on http://{address}"),
+            #[cfg(feature = "http3")]
+            Self::Tls { alternative: Some(_), .. } => {
+                format!("listening on https://{address}, over QUIC too")
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls { .. } => format!("listening on https://{address}"),
+            #[cfg(feature = "tls")]
+            Self::Redirect(redirect) => {
+                format!("redirecting http://{address} to {}", redirect.target())
+            }
+        }
+    }
+}
+
+impl Listener {
+    /// Listens on an address, at this port if it names none.
+    pub(super) async fn bind(
+        address: &str,
+        default_port: u16,
+        settings: &Settings,
+    ) -> Result<Self, StartProblem> {
+        let bound = async {
+            let mut failed = io::ErrorKind::AddrNotAvailable.into();
+            for address in lookup_host(with_port(address, default_port)).await? {
+                match Self::at(address, settings) {
+                    Ok(listener) => return Ok(listener),
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        };
+        bound.await.map_err(|error: std::io::Error| StartProblem::Listen {
+            address: address.to_owned(),
+            kind: error.kind(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn at(address: SocketAddr, settings: &Settings) -> io::Result<Self> {
+        let first = socket(address, settings)?;
+        let address = first.local_addr()?;
+        let mut sockets = vec![first];
+        if settings.per_core {
+            for _ in 1..threads::count() {
+                sockets.push(socket(address, settings)?);
+            }
+        }
+        Ok(Self { sockets, address })
+    }
+}
+
+fn socket(address: SocketAddr, settings: &Settings) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // On Windows these words mean something else, which is not wanted.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    #[cfg(unix)]
+    if settings.shares_port {
+        socket.set_reuse_port(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Serves what connects, never more at once than allowed: the others wait in the kernel's
+/// queue.
+pub(super) async fn accept(
+    socket: std::net::TcpListener,
+    serving: Serving,
+    connections: Arc<Semaphore>,
+) {
+    let listener = match TcpListener::from_std(socket) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "cannot accept connections"),
+    };
+    loop {
+        let (stream, peer) = next(&listener).await;
+        // Several listeners share the permits, so none may keep one while it waits for a client.
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
+    }
+}
+
+async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => pause_if_exhausted(&error).await,
+        }
+    }
+}
+
+/// A peer that went away before it was accepted is none of our business; a lack of file
+/// descriptors goes by when connections end.
+async fn pause_if_exhausted(error: &std::io::Error) {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        tracing::error!(%error, "cannot accept connections");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// The address, with a port where it names none.
+fn with_port(address: &str, default: u16) -> String {
+    let behind_host = match address.rsplit_once(']') {
+        Some((_, behind)) => behind,
+        None => address,
+    };
+    if behind_host.contains(':') { address.to_owned() } else { format!("{address}:{default}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_gets_one() {
+        assert_eq!(with_port("127.0.0.1", 80), "127.0.0.1:80");
+        assert_eq!(with_port("[::1]", 443), "[::1]:443");
+        assert_eq!(with_port("localhost:8080", 80), "localhost:8080");
+        assert_eq!(with_port("[::1]:8080", 80), "[::1]:8080");
+    }
+}

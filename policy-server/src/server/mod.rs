@@ -1,0 +1,191 @@
+//! Listening: sockets, limits of connections, and the orderly end.
+
+mod activity;
+mod connection;
+mod executor;
+mod h2_frames;
+mod http2;
+#[cfg(feature = "http3")]
+mod http3;
+mod listen;
+mod peer;
+mod proxy_protocol;
+#[cfg(feature = "tls")]
+mod redirect;
+mod shutdown;
+mod socket;
+mod start;
+mod threads;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+mod watched;
+mod websocket;
+
+use std::{fmt, net::SocketAddr, slice, sync::Arc};
+
+use policy_core::gate::OwnOrigin;
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+    time::sleep,
+};
+
+pub(crate) use peer::Peer;
+pub(crate) use websocket::Opened;
+
+use crate::{
+    auth::revocation_events::Ended,
+    base::error::Error,
+    build::report::{notices, report},
+    pipeline::service::AppService,
+};
+use listen::Role;
+use shutdown::Shutdown;
+use start::Listeners;
+use threads::Cores;
+
+/// An app that listens: made by [`App::bind`](crate::App::bind).
+pub struct Server {
+    service: AppService,
+    address: SocketAddr,
+    listeners: Listeners,
+    /// The listener of HTTP/3, beside the app's.
+    #[cfg(feature = "http3")]
+    http3: Option<http3::Http3>,
+    /// The runtimes that serve connections, where it is not the one that runs this.
+    cores: Option<Cores>,
+    /// What is odd about them.
+    notices: Vec<String>,
+}
+
+impl Server {
+    /// The address, with the port that was chosen for port 0.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address that [redirects](crate::Tls::redirect_http) to `https`, with the port that was
+    /// chosen for port 0.
+    #[cfg(feature = "tls")]
+    pub fn redirect_addr(&self) -> Option<SocketAddr> {
+        let redirect = self.listeners.iter().find(|(_, role)| matches!(role, Role::Redirect(_)));
+        redirect.map(|(listener, _)| listener.address)
+    }
+
+    /// Serves until ctrl-c or SIGTERM, and finishes the requests in flight then.
+    ///
+    /// # Errors
+    ///
+    /// If the signals cannot be listened for.
+    pub async fn run(self) -> Result<(), Error> {
+        let signal = shutdown::signal()?;
+        self.run_until(signal).await;
+        Ok(())
+    }
+
+    /// Serves until `stop` is done, and finishes the requests in flight then.
+    ///
+    /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
+    /// it is neither waited for nor closed, but for one of a [core](crate::Settings::per_core), whose
+    /// runtime ends.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) {
+        self.tell();
+        #[cfg(feature = "http3")]
+        let http3 = self.http3;
+        let Self { service, listeners, address, cores, .. } = self;
+        let settings = service.app().settings.clone();
+        let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
+        let shutdown = Shutdown::default();
+        // Every connection holds a sender, so the channel ends with the last of them.
+        let (alive, mut all_ended) = mpsc::channel(1);
+        let mut accepting = JoinSet::new();
+        let own = Handle::current();
+        let runtimes = cores.as_ref().map_or(slice::from_ref(&own), Cores::runtimes);
+        for (listener, role) in listeners {
+            #[cfg(feature = "tls")]
+            if let Role::Tls { certificates, .. } = &role {
+                accepting.spawn(Arc::clone(certificates).keep_fresh());
+            }
+            let serving = Serving {
+                service: service.clone(),
+                role: Arc::new(role),
+                shutdown: shutdown.clone(),
+                alive: alive.clone(),
+            };
+            #[cfg(feature = "http3")]
+            if let (Some(http3), Role::Tls { .. }) = (&http3, &*serving.role) {
+                accepting.spawn(http3.clone().accept(Arc::clone(&connections), serving.clone()));
+            }
+            for (socket, runtime) in listener.sockets.into_iter().zip(runtimes) {
+                let accept = listen::accept(socket, serving.clone(), Arc::clone(&connections));
+                accepting.spawn_on(accept, runtime);
+            }
+        }
+        drop(alive);
+        stop.await;
+        service.app().readiness.end();
+        if !settings.drain.is_zero() {
+            tracing::info!(%address, seconds = settings.drain.as_secs_f32(), "draining");
+            sleep(settings.drain).await;
+        }
+        accepting.shutdown().await;
+        #[cfg(feature = "http3")]
+        if let Some(http3) = &http3 {
+            http3.stop_accepting();
+        }
+        tracing::info!(%address, "shutting down");
+        shutdown.begin();
+        // What lasts for as long as somebody is logged in would never be finished.
+        service.app().guard.endings.publish(Ended::Service);
+        let all_ended = async { all_ended.recv().await.unwrap_or(()) };
+        if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
+            tracing::warn!(%address, "requests in flight were cut off");
+            shutdown.cut();
+        }
+        #[cfg(feature = "http3")]
+        if let Some(http3) = http3 {
+            http3.close().await;
+        }
+        if let Some(cores) = cores {
+            cores.end().await;
+        }
+    }
+
+    /// Says where the app listens, and what is odd.
+    fn tell(&self) {
+        let app = self.service.app();
+        if app.own_origin == OwnOrigin::Development {
+            // For the person at the terminal; a deployment has its logs.
+            eprint!("{}", report(app, &self.listening(), &self.notices).unwrap_or_default());
+        }
+        for line in self.listening() {
+            tracing::info!("{line}");
+        }
+        for notice in self.notices.iter().chain(&notices(app)) {
+            tracing::warn!("{notice}");
+        }
+    }
+
+    /// One line for each address.
+    fn listening(&self) -> Vec<String> {
+        self.listeners.iter().map(|(listener, role)| role.told(listener.address)).collect()
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// What every connection has of its server.
+#[derive(Clone)]
+struct Serving {
+    service: AppService,
+    /// That of its listener.
+    role: Arc<Role>,
+    shutdown: Shutdown,
+    /// Goes with the connection.
+    alive: mpsc::Sender<()>,
+}

@@ -1,0 +1,161 @@
+//! Plain HTTP that leads to HTTPS.
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderValue, Method, Request, StatusCode,
+    header::{CACHE_CONTROL, LOCATION},
+};
+use policy_core::{
+    Refusal,
+    gate::{Head, OwnOrigin},
+};
+
+use crate::base::problem::Problem;
+
+/// Sends every request on to the same path and query at one origin, which no request has a say in.
+#[derive(Debug)]
+pub(super) struct Redirect {
+    own_origin: OwnOrigin,
+    /// Without a slash at its end.
+    target: String,
+}
+
+impl Redirect {
+    /// To the public origin, or in development to this machine's name at `port`.
+    pub(super) fn new(own_origin: &OwnOrigin, port: u16) -> Self {
+        let target = match own_origin {
+            OwnOrigin::Public(origin) => origin.as_str().to_owned(),
+            OwnOrigin::Development => format!("https://localhost:{port}"),
+        };
+        Self { own_origin: own_origin.clone(), target }
+    }
+
+    pub(super) fn target(&self) -> &str {
+        &self.target
+    }
+
+    pub(super) fn answer<B>(&self, request: &Request<B>) -> Response {
+        self.location(&Head::read(request)).map_or_else(
+            |refusal| Problem::from(refusal).into_response(),
+            |location| self.moved(location),
+        )
+    }
+
+    /// Where the resource is.
+    ///
+    /// A preflight is not led on: a browser takes a redirect of one for a failure (Fetch,
+    /// CORS-preflight fetch), and would ask about an address that nobody reads from. Nor is a
+    /// WebSocket, whose client follows no redirect (RFC 6455 4.1), nor `OPTIONS *`, which asks
+    /// about the server. What is left to say to these is that this server does not answer for
+    /// addresses of `http` (RFC 9110 15.5.20).
+    fn location(&self, head: &Head<'_>) -> Result<HeaderValue, Refusal> {
+        if *head.method == Method::CONNECT {
+            return Err(Refusal::PlainHttp);
+        }
+        head.target()?;
+        match self.own_origin.admit(head) {
+            // Other names may lead here, and the target is ours.
+            Err(Refusal::HostUnknown) => (),
+            admitted => admitted?,
+        }
+        if head.is_preflight() || head.is_upgrade() || head.is_asterisk() {
+            return Err(Refusal::PlainHttp);
+        }
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        // INVARIANT: the host of the target ends where the path begins.
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        HeaderValue::try_from(format!("{}{slash}{path}", self.target))
+            .map_err(|_no_field_value| Refusal::TargetForm)
+    }
+
+    fn moved(&self, location: HeaderValue) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        let headers = response.headers_mut();
+        headers.insert(LOCATION, location);
+        if self.own_origin == OwnOrigin::Development {
+            // Another program may have the port tomorrow.
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy_core::gate::PublicOrigin;
+
+    use super::*;
+
+    fn answered(own: &OwnOrigin, method: &str, uri: &str, fields: &[(&str, &str)]) -> Response {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = Request::builder().method(method).uri(uri);
+        for (name, value) in fields {
+            request = request.header(*name, *value);
+        }
+        Redirect::new(own, 8443).answer(&request.body(()).unwrap())
+    }
+
+    fn location(response: &Response) -> Option<&str> {
+        assert_eq!(response.status(), 308);
+        response.headers().get(LOCATION)?.to_str().ok()
+    }
+
+    fn public() -> OwnOrigin {
+        OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap())
+    }
+
+    #[test]
+    fn the_target_is_the_public_origin_whatever_the_request_says() {
+        for (uri, host, expected) in [
+            ("/a/b?c=d&e", "api.example", "https://api.example/a/b?c=d&e"),
+            ("/", "evil.example", "https://api.example/"),
+            ("//evil.example/a", "api.example:80", "https://api.example//evil.example/a"),
+            ("http://evil.example/a?b", "evil.example", "https://api.example/a?b"),
+            ("http://evil.example", "evil.example", "https://api.example/"),
+            ("/@evil.example", "192.0.2.1", "https://api.example/@evil.example"),
+        ] {
+            let response = answered(&public(), "POST", uri, &[("host", host)]);
+            assert_eq!(location(&response), Some(expected), "{uri}");
+            assert!(!response.headers().contains_key(CACHE_CONTROL));
+        }
+    }
+
+    #[test]
+    fn in_development_it_is_this_machine_for_requests_to_this_machine() {
+        let own = OwnOrigin::Development;
+        let response = answered(&own, "GET", "/a", &[("host", "127.0.0.1:8080")]);
+        assert_eq!(location(&response), Some("https://localhost:8443/a"));
+        assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
+        for fields in
+            [&[("host", "evil.example")][..], &[("host", "localhost"), ("forwarded", "for=x")]]
+        {
+            assert_eq!(answered(&own, "GET", "/a", fields).status(), 421);
+        }
+    }
+
+    #[test]
+    fn some_requests_lead_nowhere() {
+        let host = ("host", "api.example");
+        let preflight =
+            [host, ("origin", "https://a.example"), ("access-control-request-method", "PUT")];
+        let upgrade = [host, ("connection", "upgrade"), ("upgrade", "websocket")];
+        for (method, uri, fields, status) in [
+            ("OPTIONS", "/a", &preflight[..], 421),
+            ("GET", "/a", &upgrade, 421),
+            ("OPTIONS", "*", &[host], 421),
+            ("OPTIONS", "/a", &[host], 308),
+            ("GET", "/a", &[], 400),
+            ("GET", "/a", &[host, host], 400),
+            ("GET", "/a/../b", &[host], 400),
+            ("CONNECT", "evil.example:443", &[("host", "evil.example:443")], 421),
+        ] {
+            let response = answered(&public(), method, uri, fields);
+            assert_eq!(response.status(), status, "{method} {uri}");
+            assert_eq!(response.headers().contains_key(LOCATION), status == 308);
+        }
+    }
+}

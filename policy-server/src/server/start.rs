@@ -1,0 +1,216 @@
+//! Everything that a server needs of its machine, found and bound before anything is served.
+
+#[cfg(feature = "http3")]
+use std::{io::ErrorKind, sync::Arc};
+
+use policy_core::gate::{OwnOrigin, PublicOrigin};
+
+#[cfg(feature = "http3")]
+use super::http3::{self, Http3};
+use super::{
+    Server,
+    listen::{Listener, Role},
+    threads::Cores,
+};
+#[cfg(feature = "tls")]
+use super::{
+    redirect::Redirect,
+    tls::{Certificates, Tls},
+};
+use crate::{
+    app::AppParts,
+    app::settings::Settings,
+    base::error::{Error, StartProblem},
+    build::assemble,
+    client::trusted_proxies::Proxies,
+};
+
+impl Server {
+    /// Checks the app, reads certificates and listens: all problems of that are said at once.
+    /// Stores are opened when there is none, since that leaves traces.
+    pub(crate) async fn bind(app: AppParts, address: &str) -> Result<Self, Error> {
+        let mut start = Start::of(&app);
+        #[cfg(feature = "tls")]
+        let mut app = app;
+        #[cfg(feature = "tls")]
+        let listeners = match app.tls.take() {
+            Some(tls) => start.with_tls(tls, address).await,
+            None => start.plain(address).await,
+        };
+        #[cfg(not(feature = "tls"))]
+        let listeners = start.plain(address).await;
+        #[cfg(feature = "http3")]
+        let http3 = start.http3.take();
+        let Start { mut problems, notices, .. } = start;
+        let plan = match assemble(app) {
+            Ok(plan) => plan,
+            Err(Error::Start(of_app)) => {
+                problems.splice(..0, of_app);
+                return Err(Error::Start(problems));
+            }
+            Err(error) => return Err(error),
+        };
+        match listeners.first() {
+            Some((listener, _)) if problems.is_empty() => {
+                let address = listener.address;
+                let per_core = plan.assembled.settings.per_core;
+                let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
+                Ok(Self {
+                    service: plan.open().await?,
+                    address,
+                    listeners,
+                    #[cfg(feature = "http3")]
+                    http3,
+                    cores,
+                    notices,
+                })
+            }
+            _ => Err(Error::Start(problems)),
+        }
+    }
+}
+
+/// What a start comes to know.
+struct Start {
+    settings: Settings,
+    own_origin: OwnOrigin,
+    /// Whether requests carry secrets that nobody in front protects: proxies that say of each
+    /// request whether it came over https do.
+    has_credentials: bool,
+    problems: Vec<StartProblem>,
+    notices: Vec<String>,
+    #[cfg(feature = "http3")]
+    http3: Option<Http3>,
+}
+
+/// The first one is the app's.
+pub(super) type Listeners = Vec<(Listener, Role)>;
+
+impl Start {
+    fn of(app: &AppParts) -> Self {
+        // A wrong one is complained about where the app is checked.
+        let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
+        Self {
+            settings: app.settings.clone(),
+            own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
+            has_credentials: app.has_credentials()
+                && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
+            problems: Vec::new(),
+            notices: Vec::new(),
+            #[cfg(feature = "http3")]
+            http3: None,
+        }
+    }
+
+    async fn listen(&mut self, address: &str, default_port: u16) -> Option<Listener> {
+        let listener = match Listener::bind(address, default_port, &self.settings).await {
+            Ok(listener) => listener,
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        if self.own_origin == OwnOrigin::Development && !listener.address.ip().is_loopback() {
+            let address = address.to_owned();
+            self.problems.push(StartProblem::NotLoopback { address });
+        }
+        Some(listener)
+    }
+
+    /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
+    /// nobody else listens in.
+    async fn plain(&mut self, address: &str) -> Listeners {
+        let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
+        let is_public = self.own_origin != OwnOrigin::Development;
+        if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
+            let address = address.to_owned();
+            self.problems.push(StartProblem::PlainCredentials { address });
+        }
+        vec![(listener, Role::Plain)]
+    }
+
+    #[cfg(feature = "tls")]
+    async fn with_tls(&mut self, tls: Tls, address: &str) -> Listeners {
+        #[cfg(feature = "http3")]
+        let is_http3 = tls.http3;
+        let Tls { source, reload, redirect, .. } = tls;
+        let certificates = match Certificates::open(source, reload, &self.own_origin) {
+            Ok((certificates, notices)) => {
+                self.notices.extend(notices);
+                Some(certificates)
+            }
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        };
+        let listener = self.listen(address, 443).await;
+        let redirect = match redirect {
+            Some(address) => self.listen(&address, 80).await,
+            None => None,
+        };
+        let (Some(certificates), Some(listener)) = (certificates, listener) else {
+            return Vec::new();
+        };
+        #[cfg(feature = "http3")]
+        let (listener, role) = if is_http3 {
+            match self.with_http3(certificates, listener, address).await {
+                Some(listening) => listening,
+                None => return Vec::new(),
+            }
+        } else {
+            (listener, Role::tls(certificates))
+        };
+        #[cfg(not(feature = "http3"))]
+        let role = Role::tls(certificates);
+        let redirect = redirect.map(|redirect| {
+            (redirect, Role::Redirect(Redirect::new(&self.own_origin, listener.address.port())))
+        });
+        [(listener, role)].into_iter().chain(redirect).collect()
+    }
+
+    /// The port of the public origin, which may lead to another one here.
+    #[cfg(feature = "http3")]
+    fn public_port(&self) -> Option<u16> {
+        let OwnOrigin::Public(origin) = &self.own_origin else { return None };
+        match origin.authority().strip_prefix(origin.host())?.strip_prefix(':') {
+            Some(port) => port.parse().ok(),
+            None => Some(443),
+        }
+    }
+
+    /// Listens for QUIC at the same port. Where any port will do, it is one that both can have.
+    #[cfg(feature = "http3")]
+    async fn with_http3(
+        &mut self,
+        certificates: Arc<Certificates>,
+        mut listener: Listener,
+        address: &str,
+    ) -> Option<(Listener, Role)> {
+        const ATTEMPTS: u32 = 10;
+        let mut attempts = if address.ends_with(":0") { ATTEMPTS } else { 1 };
+        loop {
+            attempts -= 1;
+            let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
+            match Http3::bind(listener.address, tls, &self.settings) {
+                Ok(http3) => {
+                    let port = self.public_port().unwrap_or(listener.address.port());
+                    let role = Role::tls(certificates).with(http3::alternative(port));
+                    self.http3 = Some(http3);
+                    return Some((listener, role));
+                }
+                Err(error) if error.kind() == ErrorKind::AddrInUse && attempts > 0 => {
+                    listener = self.listen(address, 443).await?;
+                }
+                Err(error) => {
+                    self.problems.push(StartProblem::Listen {
+                        address: format!("{} (UDP)", listener.address),
+                        kind: error.kind(),
+                        reason: error.to_string(),
+                    });
+                    return None;
+                }
+            }
+        }
+    }
+}

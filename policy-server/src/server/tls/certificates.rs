@@ -1,0 +1,201 @@
+//! The certificate in use, which changes while the server runs.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use policy_core::{Rule, gate::OwnOrigin};
+use tokio::time::sleep;
+use tokio_rustls::rustls::{
+    ConfigBuilder, Error, ServerConfig,
+    crypto::{CryptoProvider, aws_lc_rs},
+    server::{ClientHello, ProducesTickets, ResolvesServerCert, WantsServerCert},
+    sign::CertifiedKey,
+};
+
+use super::{
+    Source, development,
+    pair::{Files, Found, covers},
+};
+use crate::base::error::StartProblem;
+
+/// The certificate of a server. Whatever speaks TLS there asks it at every handshake.
+pub(in crate::server) struct Certificates {
+    source: Source,
+    /// That of the public origin.
+    host: Option<String>,
+    reload: Duration,
+    provider: Arc<CryptoProvider>,
+    config: ConfigBuilder<ServerConfig, WantsServerCert>,
+    tickets: Arc<dyn ProducesTickets>,
+    current: ArcSwap<CertifiedKey>,
+    /// What the files had in them when they were looked at.
+    seen: AtomicU64,
+}
+
+impl Certificates {
+    /// Reads the certificate, and gives what is odd about it beside it.
+    pub(in crate::server) fn open(
+        source: Source,
+        reload: Duration,
+        own_origin: &OwnOrigin,
+    ) -> Result<(Arc<Self>, Vec<String>), Vec<StartProblem>> {
+        let host = match own_origin {
+            OwnOrigin::Public(origin) => Some(origin.host().to_owned()),
+            OwnOrigin::Development => None,
+        };
+        let library = |error: Error| vec![StartProblem::setting("App::tls", error.to_string())];
+        // Given by name, so that nothing depends on a default of the process.
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(library)?
+            .with_no_client_auth();
+        // Tickets take no memory that clients could fill, and are the same for every thread.
+        let tickets = aws_lc_rs::Ticketer::new().map_err(library)?;
+
+        let read = read(&source, host.as_deref(), &provider)
+            .and_then(|files| Ok((files.check(&provider)?, files)));
+        let (pair, files) =
+            read.map_err(|found: Vec<Found>| problems(found).collect::<Vec<_>>())?;
+        let mut notices = files.notices(&pair, host.as_deref());
+        if let (Some(folder), Some(_)) = (source.folder(), &host) {
+            notices.push(Found::in_file(Rule::TlsDevelopment, folder));
+        }
+        let notices = problems(notices).map(|notice| notice.to_string()).collect();
+        let seen = AtomicU64::new(files.digest());
+        let current = ArcSwap::new(pair);
+        let certificates = Self { source, host, reload, provider, config, tickets, current, seen };
+        Ok((Arc::new(certificates), notices))
+    }
+
+    /// How TLS is spoken with this certificate, for these protocols, the best one first.
+    pub(in crate::server) fn config(self: Arc<Self>, alpn: &[&[u8]]) -> ServerConfig {
+        let tickets = Arc::clone(&self.tickets);
+        let mut config = self.config.clone().with_cert_resolver(self);
+        config.ticketer = tickets;
+        config.alpn_protocols = alpn.iter().map(|protocol| protocol.to_vec()).collect();
+        config
+    }
+
+    /// Looks at the files from time to time.
+    pub(in crate::server) async fn keep_fresh(self: Arc<Self>) {
+        // A terminal that is closed ends a server in development.
+        let mut hangup = Hangup::listen(matches!(self.source, Source::Files { .. }));
+        loop {
+            tokio::select! {
+                () = sleep(self.reload) => (),
+                () = hangup.next() => (),
+            }
+            let certificates = Arc::clone(&self);
+            let looked = tokio::task::spawn_blocking(move || certificates.look());
+            if let Err(error) = looked.await {
+                tracing::error!(%error, "certificates were not looked at");
+            }
+        }
+    }
+
+    /// Takes a new certificate over, if it is at least as good as the one in use.
+    fn look(&self) {
+        let host = self.host.as_deref();
+        let digest = |files: &Files| files.digest();
+        let files = read(&self.source, host, &self.provider);
+        // Files that are gone are no news the second time either.
+        let seen = files.as_ref().map_or(0, digest);
+        if self.seen.swap(seen, Ordering::Relaxed) == seen {
+            return;
+        }
+        let taken = files.and_then(|files| {
+            let pair = files.check(&self.provider)?;
+            let mut notices = files.notices(&pair, host);
+            if host.is_some_and(|host| covers(&self.current.load(), host)) {
+                let (worse, odd): (Vec<_>, _) =
+                    notices.into_iter().partition(|found| found.rule == Rule::TlsName);
+                if !worse.is_empty() {
+                    return Err(worse);
+                }
+                notices = odd;
+            }
+            Ok((pair, notices))
+        });
+        match taken {
+            Ok((pair, notices)) => {
+                self.current.store(pair);
+                tracing::info!("the certificate was replaced");
+                problems(notices).for_each(|notice| tracing::warn!("{notice}"));
+            }
+            Err(found) => problems(found).for_each(|problem| {
+                tracing::error!(
+                    "the certificate in use stays, since the new one is wrong: {problem}"
+                );
+            }),
+        }
+    }
+}
+
+fn read(
+    source: &Source,
+    host: Option<&str>,
+    provider: &CryptoProvider,
+) -> Result<Files, Vec<Found>> {
+    if let Some(folder) = source.folder() {
+        development::provide(folder, host, provider).map_err(|found| vec![found])?;
+    }
+    Files::read(source.paths())
+}
+
+fn problems(found: Vec<Found>) -> impl Iterator<Item = StartProblem> {
+    found.into_iter().map(StartProblem::from)
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current.load_full())
+    }
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificates").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// SIGHUP, where there are signals.
+struct Hangup {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Hangup {
+    #[cfg(unix)]
+    fn listen(is_wanted: bool) -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let listened = is_wanted.then(|| signal(SignalKind::hangup()));
+        let signal = listened.and_then(|signal| {
+            signal.inspect_err(|error| tracing::warn!(%error, "SIGHUP reloads nothing")).ok()
+        });
+        Self { signal }
+    }
+
+    #[cfg(not(unix))]
+    fn listen(_is_wanted: bool) -> Self {
+        Self {}
+    }
+
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,198 @@
+//! A certificate with its key, read and checked.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use policy_core::Rule;
+use tokio_rustls::rustls::{
+    CertificateError, Error, InconsistentKeys, RootCertStore,
+    client::{verify_server_cert_signed_by_trust_anchor, verify_server_name},
+    crypto::CryptoProvider,
+    pki_types::{
+        CertificateDer, PrivateKeyDer, ServerName, UnixTime,
+        pem::{self, PemObject},
+    },
+    server::ParsedCertificate,
+    sign::CertifiedKey,
+};
+use zeroize::Zeroizing;
+
+use crate::base::error::StartProblem;
+
+/// A rule that files break, and what breaks it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) rule: Rule,
+    value: String,
+}
+
+impl Found {
+    pub(super) fn in_file(rule: Rule, path: &Path) -> Self {
+        Self { rule, value: path.display().to_string() }
+    }
+
+    pub(super) fn because(rule: Rule, path: &Path, why: impl std::fmt::Display) -> Self {
+        Self { rule, value: format!("{}: {why}", path.display()) }
+    }
+}
+
+impl From<Found> for StartProblem {
+    fn from(Found { rule, value }: Found) -> Self {
+        Self::Rule { place: "App::tls".to_owned(), rule, value }
+    }
+}
+
+/// The bytes of the two files.
+pub(super) struct Files {
+    certificate: (PathBuf, Vec<u8>),
+    key: (PathBuf, Zeroizing<Vec<u8>>),
+}
+
+impl Files {
+    pub(super) fn read((certificate, key): (PathBuf, PathBuf)) -> Result<Self, Vec<Found>> {
+        let read = |path: &Path| {
+            fs::read(path).map_err(|error| Found::because(Rule::TlsFile, path, error))
+        };
+        match (read(&certificate), read(&key)) {
+            (Ok(of_certificate), Ok(of_key)) => Ok(Self {
+                certificate: (certificate, of_certificate),
+                key: (key, Zeroizing::new(of_key)),
+            }),
+            (of_certificate, of_key) => {
+                let mut found = Vec::from_iter(of_certificate.err());
+                // They may be one file.
+                found.extend(of_key.err().filter(|_| key != certificate));
+                Err(found)
+            }
+        }
+    }
+
+    /// What tells these bytes from others.
+    pub(super) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.certificate.1, &*self.key.1).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The certificate and its key, if clients can use them now.
+    pub(super) fn check(&self, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, Vec<Found>> {
+        let ((certificate, of_certificate), (key, of_key)) = (&self.certificate, &self.key);
+        let chain = chain(of_certificate).map_err(|rule| Found::in_file(rule, certificate));
+        let loaded = PrivateKeyDer::from_pem_slice(of_key).map_err(|error| match error {
+            pem::Error::NoItemsFound => Found::in_file(Rule::TlsKey, key),
+            error => Found::because(Rule::TlsKey, key, error),
+        });
+        let loaded = loaded.and_then(|loaded| {
+            let signing = provider.key_provider.load_private_key(loaded);
+            signing.map_err(|error| Found::because(Rule::TlsKey, key, error))
+        });
+        let (chain, loaded) = match (chain, loaded) {
+            (Ok(chain), Ok(loaded)) => (chain, loaded),
+            (chain, loaded) => {
+                return Err(chain.err().into_iter().chain(loaded.err()).collect());
+            }
+        };
+        let pair = CertifiedKey::new(chain, loaded);
+        let mut found = Vec::new();
+        match pair.keys_match() {
+            // A key that does not show its public half.
+            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => (),
+            Err(Error::InconsistentKeys(_)) => {
+                found.push(Found::in_file(Rule::TlsKeyMismatch, key));
+            }
+            Err(error) => {
+                let malformed = Rule::TlsCertificateMalformed;
+                return Err(vec![Found::because(malformed, certificate, error)]);
+            }
+        }
+        let unusable = usable(&pair, provider, UnixTime::now()).err();
+        found.extend(unusable.map(|(rule, why)| Found::because(rule, certificate, why)));
+        if found.is_empty() { Ok(Arc::new(pair)) } else { Err(found) }
+    }
+
+    /// What is odd about the files.
+    pub(super) fn notices(&self, pair: &CertifiedKey, host: Option<&str>) -> Vec<Found> {
+        let mut notices = Vec::new();
+        if let Some(host) = host.filter(|host| !covers(pair, host)) {
+            notices.push(Found { rule: Rule::TlsName, value: host.to_owned() });
+        }
+        if is_readable_by_all(&self.key.0) {
+            notices.push(Found::in_file(Rule::TlsKeyReadable, &self.key.0));
+        }
+        notices
+    }
+}
+
+/// The certificates of a file, that of the server first.
+pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Rule> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match chain {
+        Ok(chain) if !chain.is_empty() => Ok(chain),
+        Ok(_) => Err(Rule::TlsCertificate),
+        Err(_malformed) => Err(Rule::TlsCertificateMalformed),
+    }
+}
+
+/// Whether a client would take the certificate for one of a server at this time, if it trusted
+/// who signed it.
+fn usable(
+    pair: &CertifiedKey,
+    provider: &CryptoProvider,
+    now: UnixTime,
+) -> Result<(), (Rule, String)> {
+    let malformed = |error: Error| (Rule::TlsCertificateMalformed, error.to_string());
+    let certificate = pair.end_entity_cert().and_then(ParsedCertificate::try_from);
+    let certificate = certificate.map_err(malformed)?;
+    let algorithms = provider.signature_verification_algorithms.all;
+    // Nobody is trusted here. That is found out last: what comes before is about the certificate.
+    let nobody = RootCertStore::empty();
+    match verify_server_cert_signed_by_trust_anchor(&certificate, &nobody, &[], now, algorithms) {
+        Err(Error::InvalidCertificate(error)) => match error {
+            CertificateError::ExpiredContext { not_after, .. } => {
+                let since = now.as_secs().saturating_sub(not_after.as_secs());
+                Err((Rule::TlsExpired, format!("{} ago", age(since))))
+            }
+            CertificateError::NotValidYetContext { not_before, .. } => {
+                let until = not_before.as_secs().saturating_sub(now.as_secs());
+                Err((Rule::TlsNotYetValid, format!("for another {}", age(until))))
+            }
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+                Err(malformed(Error::InvalidCertificate(error)))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn age(seconds: u64) -> String {
+    match seconds / 3600 {
+        hours @ 48.. => format!("{} days", hours / 24),
+        hours @ 2.. => format!("{hours} hours"),
+        _ => format!("{} minutes", seconds / 60),
+    }
+}
+
+/// Whether the certificate is for this host.
+pub(super) fn covers(pair: &CertifiedKey, host: &str) -> bool {
+    let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else { return false };
+    let certificate = pair.end_entity_cert().and_then(ParsedCertificate::try_from);
+    certificate.is_ok_and(|certificate| verify_server_name(&certificate, &name).is_ok())
+}
+
+#[cfg(unix)]
+fn is_readable_by_all(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    const OTHERS_READ: u32 = 0o004;
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & OTHERS_READ != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_all(_path: &Path) -> bool {
+    false
+}

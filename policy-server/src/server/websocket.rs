@@ -1,0 +1,145 @@
+//! WebSockets over HTTP/2 (RFC 8441): a stream that can be ended from outside, as the socket of
+//! one over HTTP/1.1 can.
+
+use std::{
+    convert::Infallible,
+    future::ready,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum_core::body::Body;
+use futures_util::FutureExt;
+use http::{Method, Request, Response, StatusCode};
+use hyper::{
+    body::Incoming, ext::Protocol, server::conn::http1, service::service_fn, upgrade::OnUpgrade,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    task::unconstrained,
+};
+
+use super::{
+    activity::OpenRequest,
+    shutdown::{Phase, Shutdown},
+};
+use crate::{auth::UntilEnded, gateway::relay::relay};
+
+/// A request in flight on a connection, which is not idle meanwhile: found in the extensions of a
+/// request that becomes a stream of bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened(#[expect(dead_code, reason = "it is held")] Arc<OpenRequest>);
+
+impl Opened {
+    pub(super) fn new(request: OpenRequest) -> Self {
+        Self(Arc::new(request))
+    }
+}
+
+/// A stream of HTTP/2 that is to become a WebSocket, and the end that its handler does not have.
+pub(super) struct Stream {
+    client: OnUpgrade,
+    handler: DuplexStream,
+    opened: Opened,
+    shutdown: Shutdown,
+}
+
+impl Stream {
+    /// Gives the handler of an extended CONNECT another end of the stream than the stream itself.
+    pub(super) fn of(
+        request: &mut Request<Incoming>,
+        opened: &Opened,
+        shutdown: &Shutdown,
+    ) -> Option<Box<Self>> {
+        let extensions = request.extensions_mut();
+        extensions.get::<Protocol>()?;
+        let client = extensions.remove::<OnUpgrade>()?;
+        let (upgrade, handler) = upgrade()?;
+        extensions.insert(upgrade);
+        let (opened, shutdown) = (opened.clone(), shutdown.clone());
+        Some(Box::new(Self { client, handler, opened, shutdown }))
+    }
+
+    /// Passes bytes on from the end of the answer, until the credential that opened the stream
+    /// ends or the server stops.
+    pub(super) fn begin<B>(self: Box<Self>, answer: &Response<B>) {
+        let ended = answer.extensions().get::<UntilEnded>().and_then(UntilEnded::take);
+        tokio::spawn(async move {
+            let Self { client, handler, opened, shutdown } = *self;
+            let Ok(client) = client.await else { return };
+            let credential = async {
+                match ended {
+                    Some(ended) => ended.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let ended = async {
+                tokio::select! {
+                    () = credential => (),
+                    () = shutdown.left(Phase::Serve) => (),
+                }
+            };
+            relay(TokioIo::new(client), handler, None, ended).await;
+            drop(opened);
+        });
+    }
+}
+
+/// Whether a request becomes a stream of bytes if its answer says so.
+pub(super) fn is_connect<B>(request: &Request<B>) -> bool {
+    *request.method() == Method::CONNECT
+}
+
+/// Room for what one side writes before the other reads.
+const BUFFER: usize = 16 * 1024;
+
+/// An upgrade, and the other end of what it becomes. hyper makes upgrades of its own connections
+/// only, so this is one: in memory, with one request that is answered at once.
+fn upgrade() -> Option<(OnUpgrade, DuplexStream)> {
+    let (inner, mut outer) = duplex(BUFFER);
+    let made = Arc::new(Mutex::new(None));
+    let given = Arc::clone(&made);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        *given.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(hyper::upgrade::on(&mut request));
+        let mut answer = Response::new(Body::empty());
+        *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        ready(Ok::<_, Infallible>(answer))
+    });
+    let connection =
+        http1::Builder::new().serve_connection(TokioIo::new(inner), service).with_upgrades();
+    // Nothing of it waits: the bytes are there before they are asked for.
+    unconstrained(async {
+        let request = b"GET / HTTP/1.1\r\nhost: _\r\nconnection: upgrade\r\nupgrade: _\r\n\r\n";
+        outer.write_all(request).await.ok()?;
+        connection.await.ok()?;
+        let mut head = [0; 512];
+        let len = outer.read(&mut head).await.ok()?;
+        head.get(..len)?.ends_with(b"\r\n\r\n").then_some(())
+    })
+    .now_or_never()??;
+    let upgrade = made.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+    Some((upgrade, outer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_upgrade_is_there_at_once_and_carries_bytes() {
+        let (upgrade, mut outer) = upgrade().expect("an upgrade");
+        let mut inner = TokioIo::new(upgrade.await.expect("a stream"));
+        for _ in 0..3 {
+            outer.write_all(b"there").await.unwrap();
+            inner.write_all(b"back").await.unwrap();
+            inner.flush().await.unwrap();
+            let (mut there, mut back) = ([0; 5], [0; 4]);
+            inner.read_exact(&mut there).await.unwrap();
+            outer.read_exact(&mut back).await.unwrap();
+            assert_eq!((&there, &back), (b"there", b"back"));
+        }
+        drop(outer);
+        assert_eq!(inner.read(&mut [0]).await.unwrap(), 0);
+    }
+}
