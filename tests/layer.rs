@@ -90,7 +90,7 @@ async fn a_refused_preflight_is_a_problem_without_grants() {
         client.options("/lamp").origin(ORIGIN).header("access-control-request-method", "").send();
     for (response, code) in [
         (unknown, "cors.origin-not-granted"),
-        (twice, "cors.origin-repeated"),
+        (twice, "cors.preflight-origin-repeated"),
         (no_method.await, "cors.request-method-malformed"),
     ] {
         assert_eq!(response.status(), 403, "{code}");

@@ -15,7 +15,7 @@ async fn two_of_them_grant_nothing() {
 #[tokio::test]
 async fn two_of_them_make_a_refused_preflight() {
     let answer = tried(preflight(&[ORIGIN, ORIGIN])).await;
-    assert_eq!(answer.problem(), (403, "cors.origin-repeated".to_owned()));
+    assert_eq!(answer.problem(), (403, "cors.preflight-origin-repeated".to_owned()));
     assert_eq!(answer.sharing(), [""; 0]);
     assert_eq!(answer.header("vary"), Some("accept, origin"));
 }

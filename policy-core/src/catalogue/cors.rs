@@ -1,0 +1,185 @@
+//! `#[cors]`: which origins may read, and what browsers ask beforehand.
+
+area! { $ cors
+    rules {
+        /// A policy without origins.
+        OriginsMissing Error "cors.origins-missing",
+            "the list of origins is empty",
+            "name at least one origin, such as `https://app.example.com`, or write `*` for everybody";
+        /// `*` next to other origins.
+        AnyOriginNotAlone Error "cors.any-origin-not-alone",
+            "`*` already covers the other origins in this list",
+            "keep `*` alone, or list only the origins that may read the answer";
+        /// `*` with credentials.
+        AnyOriginWithCredentials Error "cors.any-origin-with-credentials",
+            "`*` cannot be combined with `credentials`",
+            "list the origins that may send cookies";
+        /// `*` in a list that comes at run time.
+        AnyOriginAtRunTime Error "cors.any-origin-at-run-time",
+            "`*` cannot come from a list given at run time",
+            "write `origins = [\"*\"]` in the attribute, where a reader of the code sees it";
+        /// The origin `null`.
+        NullOrigin Error "cors.null-origin",
+            "`null` is the origin of every sandboxed frame and `data:` URL, so it admits anybody",
+            "serve the page from a real origin and list that one";
+        /// The scheme `file`.
+        FileOrigin Error "cors.file-origin",
+            "browsers send `null` for pages opened from a file, never a `file:` origin",
+            "serve the page from `http://localhost` while developing";
+        /// An origin that is longer than any origin can be.
+        OriginTooLong Error "cors.origin-too-long",
+            "an origin has at most 326 bytes",
+            "write scheme, host and port only";
+        /// No `://`, or a scheme that is none.
+        OriginScheme Error "cors.origin-scheme",
+            "an origin begins with a lower-case scheme and `://`",
+            "write it in full, such as `https://app.example.com`";
+        /// Something behind host and port.
+        OriginPath Error "cors.origin-path",
+            "an origin is scheme, host and port only",
+            "remove everything from the first `/`, `?` or `#` after the host";
+        /// A user name or password.
+        OriginUserInfo Error "cors.origin-userinfo",
+            "an origin has no user name or password",
+            "remove everything up to and including the `@`";
+        /// White space inside or around.
+        OriginSpace Error "cors.origin-space",
+            "an origin has no white space",
+            "remove the blanks";
+        /// Upper-case letters.
+        OriginUpperCase Error "cors.origin-upper-case",
+            "an origin is compared byte for byte, and browsers send scheme and host in lower case",
+            "write it in lower case";
+        /// Bytes outside ASCII.
+        OriginNotAscii Error "cors.origin-not-ascii",
+            "browsers send international names in their ASCII form",
+            "write the `xn--` form of the name";
+        /// A host that is no host.
+        OriginHost Error "cors.origin-host",
+            "the host is not a name or address that a browser would send",
+            "write labels of letters, digits, `-` and `_` with single dots between them, or an IP address";
+        /// A malformed `xn--` label.
+        OriginPunycode Error "cors.origin-punycode",
+            "the host has an `xn--` label that decodes to nothing",
+            "write the `xn--` form that a browser shows for the name";
+        /// An IP address in another form than the one browsers send.
+        OriginAddress Error "cors.origin-address",
+            "an IP address is compared byte for byte, and this is not the form that browsers send",
+            "write IPv4 as four decimal numbers, IPv6 in brackets, lower case and shortest form";
+        /// `*` where it stands for nothing.
+        OriginWildcard Error "cors.origin-wildcard",
+            "`*` stands for whole labels in front of a name, or for a whole port, and nothing else",
+            "write `https://*.example.com` or `https://example.com:*`";
+        /// A port that is none.
+        OriginPort Error "cors.origin-port",
+            "the port is not a number from 1 to 65535 without leading zeros",
+            "write the port in decimal, or `:*` for any port";
+        /// The default port of the scheme.
+        OriginDefaultPort Error "cors.origin-default-port",
+            "browsers never send the default port of a scheme",
+            "leave the port out";
+        /// Plain text origin with credentials.
+        InsecureOriginWithCredentials Error "cors.insecure-origin-with-credentials",
+            "anybody on the network can put a script into a page that is not `https`, and it would act with the user's cookies",
+            "use `https://`, or state the risk with `dangerous_insecure_origins`";
+        /// A wildcard that covers a public suffix, with credentials.
+        PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
+            "anybody can register a name under this public suffix, and would read with the user's cookies",
+            "name your own domain below it, or state the risk with `dangerous_public_suffix`";
+        /// An origin twice.
+        OriginRepeated Warning "cors.origin-repeated",
+            "this origin stands in the list twice",
+            "remove one of them";
+        /// An origin that another entry covers.
+        OriginCovered Warning "cors.origin-covered",
+            "another entry of the list already covers this origin",
+            "remove it";
+        /// Run-time origins without a bound, with credentials.
+        BoundMissing Error "cors.bound-missing",
+            "origins that come at run time need a bound when they may send cookies",
+            "add `within = [\"https://*.your-domain.example\"]`";
+        /// A run-time origin outside of its bound.
+        OriginOutsideBound Error "cors.origin-outside-bound",
+            "this origin is outside of the bound that the route states with `within`",
+            "remove it, or widen the bound in the attribute";
+        /// A run-time list nobody gave.
+        OriginListMissing Error "cors.origin-list-missing",
+            "no list of origins of this name was given to the app",
+            "give it with `App::origins`, `App::origins_from_env` or a configuration file";
+        /// A run-time list nobody uses.
+        OriginListUnused Error "cors.origin-list-unused",
+            "no route names this list of origins",
+            "use it as `origins = config(\"..\")`, or remove it";
+        /// Not a method token.
+        MethodInvalid Error "cors.method-invalid",
+            "this is not a method name",
+            "write a method such as `PUT`";
+        /// Methods that browsers refuse.
+        MethodForbidden Error "cors.method-forbidden",
+            "browsers never send CONNECT, TRACE or TRACK for a page",
+            "remove it";
+        /// `*` for methods, with credentials.
+        AnyMethodWithCredentials Error "cors.any-method-with-credentials",
+            "`*` for methods means nothing when cookies are sent",
+            "list the methods, or leave `methods` out to allow what the router serves";
+        /// Not a field name.
+        HeaderInvalid Error "cors.header-invalid",
+            "this is not a header name",
+            "write a name such as `x-request-id`";
+        /// Request headers that scripts cannot set.
+        HeaderForbidden Error "cors.header-forbidden",
+            "browsers never let a script set this request header",
+            "remove it";
+        /// A response header among the request headers.
+        HeaderOfResponse Error "cors.header-of-response",
+            "this is a response header of CORS itself, not a header that a request carries",
+            "remove it";
+        /// `*` for request headers, with credentials.
+        AnyHeaderWithCredentials Error "cors.any-header-with-credentials",
+            "`*` for request headers means nothing when cookies are sent",
+            "list the request headers";
+        /// A request header that needs no permission.
+        HeaderSafelisted Warning "cors.header-safelisted",
+            "browsers let every page send this request header",
+            "remove it, unless pages send unusual values in it";
+        /// Not a field name, in `expose`.
+        ExposeInvalid Error "cors.expose-invalid",
+            "this is not a header name",
+            "write a name such as `etag`";
+        /// Response headers that scripts never see.
+        ExposeForbidden Error "cors.expose-forbidden",
+            "browsers never show this response header to a script",
+            "remove it";
+        /// A request header in `expose`.
+        ExposeOfRequest Error "cors.expose-of-request",
+            "this header belongs to requests and preflights, there is nothing to expose",
+            "remove it";
+        /// `*` for exposed headers, with credentials.
+        AnyExposeWithCredentials Error "cors.any-expose-with-credentials",
+            "`*` for exposed headers means nothing when cookies are sent",
+            "list the response headers that the page may read";
+        /// A response header that is readable anyway.
+        ExposeSafelisted Warning "cors.expose-safelisted",
+            "browsers show this response header to every page that may read the answer",
+            "remove it";
+        /// A max-age that no browser honours.
+        MaxAgeOutOfBounds Error "cors.max-age-out-of-bounds",
+            "no browser keeps a preflight longer than 86400 seconds",
+            "write seconds from 0 (do not keep) to 86400";
+        /// A max-age that Chromium cuts.
+        MaxAgeCapped Warning "cors.max-age-capped",
+            "Chromium keeps a preflight for 7200 seconds at the most, WebKit for 600",
+            "write 7200 or less";
+    }
+
+    refusals {
+        /// Fetch, CORS check: the preflight's origin is not granted.
+        PreflightOrigin 403 "cors.origin-not-granted", "The policy of this route does not grant the origin";
+        /// Fetch: more than one Origin in a preflight.
+        PreflightOriginRepeated 403 "cors.preflight-origin-repeated", "The preflight names more than one origin";
+        /// Fetch: a requested method that is repeated, empty or no token.
+        PreflightMethod 403 "cors.request-method-malformed", "The preflight does not ask for exactly one method";
+        /// RFC 6455 10.2: a WebSocket from an origin that may not read the route.
+        WebSocketOrigin 403 "cors.websocket-origin-not-granted", "The policy of this route does not grant the origin";
+    }
+}

@@ -1,0 +1,174 @@
+//! The one list of everything that Policy can object to or tell: stable codes, messages, fixes.
+//!
+//! Compile errors, const panics, start-up errors, log lines and problem+json responses all take
+//! their words from here, so one rule has one wording everywhere. A code never changes its meaning.
+//!
+//! Each area has a file, with up to two tables: `rules` (what a programmer or operator corrects:
+//! severity, code, message, help) and `refusals` (why one request is refused: status, code, title).
+
+/// Makes the tables of one area a macro, which appends them to the tables of the areas before it
+/// and passes all of them on to the next one. `$` comes in as an argument, since a macro cannot
+/// write it into a macro that it defines.
+macro_rules! area {
+    ($d:tt $area:ident
+        $(rules { $($rules:tt)* })?
+        $(refusals { $($refusals:tt)* })?
+    ) => {
+        macro_rules! $area {
+            (rules $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
+                $d next! { rules $d($d rest)*; $d($d before)* $($($rules)*)? }
+            };
+            (refusals $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
+                $d next! { refusals $d($d rest)*; $d($d before)* $($($refusals)*)? }
+            };
+        }
+        pub(super) use $area;
+    };
+}
+
+mod app;
+mod auth;
+mod cache;
+mod cors;
+mod csrf;
+mod headers;
+mod jsonp;
+mod limit;
+mod proxy;
+mod request;
+mod route;
+mod session;
+mod tls;
+mod token;
+mod tunnel;
+mod wire;
+
+use self::{
+    app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, headers::headers, jsonp::jsonp,
+    limit::limit, proxy::proxy, request::request, route::route, session::session, tls::tls,
+    token::token, tunnel::tunnel, wire::wire,
+};
+
+/// What a violated rule does to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The policy is refused: a compile error, or the start stops.
+    Error,
+    /// The policy is legal but odd: a compiler warning, or a notice at start.
+    Warning,
+}
+
+/// The last in the row of areas: makes the enums of all entries.
+macro_rules! all {
+    (rules; $($(#[$doc:meta])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal;)*) => {
+        /// A rule about a policy or a setting, checked at compile time, at start, and when data is
+        /// replaced.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Rule { $($(#[$doc])* $name,)* }
+
+        impl Rule {
+            /// Every rule there is.
+            pub const ALL: &[Rule] = &[$(Rule::$name,)*];
+
+            /// The stable code, for programs and for searching the documentation.
+            pub const fn code(self) -> &'static str {
+                match self { $(Rule::$name => $code,)* }
+            }
+
+            /// What is wrong: lower case, no full stop, reads on after the value it is about.
+            pub const fn message(self) -> &'static str {
+                match self { $(Rule::$name => $message,)* }
+            }
+
+            /// What to write instead.
+            pub const fn help(self) -> &'static str {
+                match self { $(Rule::$name => $help,)* }
+            }
+
+            /// Whether the rule refuses or only remarks.
+            pub const fn severity(self) -> Severity {
+                match self { $(Rule::$name => Severity::$severity,)* }
+            }
+        }
+    };
+    (refusals; $($(#[$doc:meta])* $name:ident $status:literal $code:literal, $title:literal;)*) => {
+        /// A reason to refuse one request, with the status and the words of the response.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Refusal { $($(#[$doc])* $name,)* }
+
+        impl Refusal {
+            /// Every refusal there is.
+            pub const ALL: &[Refusal] = &[$(Refusal::$name,)*];
+
+            /// The stable code, for clients and logs.
+            pub const fn code(self) -> &'static str {
+                match self { $(Refusal::$name => $code,)* }
+            }
+
+            /// The title of the problem+json response (RFC 9457 3.1.3).
+            pub const fn title(self) -> &'static str {
+                match self { $(Refusal::$name => $title,)* }
+            }
+
+            /// The status code of the response.
+            pub const fn status(self) -> u16 {
+                match self { $(Refusal::$name => $status,)* }
+            }
+        }
+    };
+}
+
+/// Goes through the areas, once for each kind of table.
+macro_rules! each_kind {
+    ($($kind:ident)*) => {
+        $(cors! {
+            $kind auth csrf cache headers limit jsonp route session token tls proxy tunnel wire
+            request app all;
+        })*
+    };
+}
+
+each_kind! { rules refusals }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn codes() -> impl Iterator<Item = &'static str> {
+        let rules = Rule::ALL.iter().map(|rule| rule.code());
+        rules.chain(Refusal::ALL.iter().map(|refusal| refusal.code()))
+    }
+
+    #[test]
+    fn no_two_entries_have_the_same_code() {
+        let mut seen = BTreeSet::new();
+        let repeated: Vec<_> = codes().filter(|code| !seen.insert(*code)).collect();
+        assert_eq!(repeated, [""; 0]);
+    }
+
+    #[test]
+    fn every_code_is_an_area_and_words_with_hyphens() {
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
+        };
+        for code in codes() {
+            let (area, words) = code.split_once('.').expect(code);
+            assert!(is_word(area) && words.split('-').all(is_word), "{code}");
+        }
+    }
+
+    #[test]
+    fn messages_are_lower_case_without_a_full_stop() {
+        for rule in Rule::ALL {
+            for text in [rule.message(), rule.help()] {
+                let first = text.chars().next().unwrap();
+                let is_name = text.starts_with("Chromium");
+                assert!((!first.is_uppercase() || is_name) && !text.ends_with('.'), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a handler gets and how it ends: parameters, bodies, conditions.
+
+area! { $ request
+    refusals {
+        /// A path parameter that its type does not parse.
+        ParameterInvalid 400 "request.parameter-invalid", "A parameter in the path is invalid";
+        /// A query string that its type does not parse.
+        QueryInvalid 400 "request.query-invalid", "The query is invalid";
+        /// Another media type than the one that is read.
+        MediaType 415 "request.media-type", "The media type of the request is not the expected one";
+        /// A body that is not JSON.
+        JsonMalformed 400 "request.json-malformed", "The body is not valid JSON";
+        /// JSON of another shape.
+        JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
+        /// A form that its type does not parse.
+        FormInvalid 422 "request.form-invalid", "The form is invalid";
+        /// A value of the expected type that breaks a rule of the application's.
+        RequestInvalid 422 "request.invalid", "The request breaks a rule";
+        /// RFC 9110 15.5.7: no representation has a media type that the request accepts.
+        NotAcceptable 406 "request.not-acceptable", "There is no representation that the request accepts";
+        /// RFC 6585 3: an unsafe request that does not say which state it expects.
+        PreconditionRequired 428 "request.precondition-required", "The request has to name the state that it expects by If-Match";
+        /// A body over its limit.
+        BodyTooLarge 413 "request.body-too-large", "The body is over its limit";
+        /// A body that broke off.
+        BodyIncomplete 400 "request.body-incomplete", "The body could not be read to its end";
+        /// The client did not send its body in time.
+        BodyTimedOut 408 "request.timed-out", "The request did not arrive in time";
+        /// RFC 9110 15.5.13: a condition of the request does not hold.
+        PreconditionFailed 412 "request.precondition-failed", "The resource is not in the state that the request assumes";
+        /// RFC 9110 15.5.17: none of the requested bytes is there.
+        RangeNotSatisfiable 416 "request.range-not-satisfiable", "The requested range is outside of the content";
+        /// The handler did not answer in time.
+        HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
+        /// The handler panicked, or gave an error of its own up.
+        Internal 500 "handler.failed", "The server failed";
+    }
+}

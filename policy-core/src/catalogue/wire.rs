@@ -1,0 +1,40 @@
+//! What is asked of every request before it is routed: syntax, host, transport.
+
+area! { $ wire
+    refusals {
+        /// RFC 9112 3.2: a request without Host.
+        HostMissing 400 "wire.host-missing", "The request names no host";
+        /// RFC 9112 3.2: more than one Host.
+        HostRepeated 400 "wire.host-repeated", "The request names more than one host";
+        /// RFC 9112 3.2: a Host that is no authority, or two that differ.
+        HostMalformed 400 "wire.host-malformed", "The host of the request is malformed";
+        /// RFC 9112 3.2.4: `*` with another method than OPTIONS, or an authority with one than CONNECT.
+        TargetForm 400 "wire.target-form", "The request target has a form that its method does not allow";
+        /// RFC 3986 2.1: `%` without two hexadecimal digits, or one that decodes to NUL or no UTF-8.
+        PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";
+        /// RFC 3986 3.3: `.` or `..` as a whole segment, also encoded.
+        PathDotSegment 400 "wire.path-dot-segment", "The path has a dot segment";
+        /// RFC 9113 8.2.2, RFC 9114 4.2: a field about the connection, where HTTP has none.
+        ConnectionField 400 "wire.connection-field", "The request has a field about its connection, which its version of HTTP does not have";
+        /// RFC 9110 8.6: a Content-Length that is no number, or more than one.
+        ContentLengthMalformed 400 "wire.content-length-malformed", "The length of the body is malformed";
+        /// RFC 9112 6.1: a body that is chunked more than once.
+        TransferEncodingMalformed 400 "wire.transfer-encoding-malformed", "The body is chunked more than once";
+        /// RFC 9112 6.1: a transfer coding other than chunked.
+        TransferCoding 501 "wire.transfer-coding", "The transfer coding of the body is not known";
+        /// RFC 9110 10.1.1: an expectation other than `100-continue`.
+        ExpectationUnknown 417 "wire.expectation-unknown", "The request expects what this server does not know";
+        /// RFC 9110 7.4: not one of the configured names.
+        HostUnknown 421 "origin.host-unknown", "This server does not serve the requested host";
+        /// RFC 9110 7.4: not a loopback name, in the development profile.
+        HostNotLoopback 421 "origin.host-not-loopback", "A server without a public origin answers loopback hosts only";
+        /// A forwarding field, in the development profile.
+        ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
+        /// RFC 9110 15.5.20: what must not follow a redirect, over plain HTTP.
+        PlainHttp 421 "origin.plain-http", "This is served over https only";
+        /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
+        TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
+        /// RFC 9110 9.3.8: a TRACE with content.
+        TraceContent 400 "wire.trace-content", "A TRACE request has no content";
+    }
+}
