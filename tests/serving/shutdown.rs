@@ -1,5 +1,7 @@
 //! The orderly end.
 
+use policy_server::Server;
+
 use super::*;
 use crate::process::{ServerProcess, again, role};
 
@@ -99,4 +101,44 @@ async fn begins_with_sigterm() {
     assert_eq!(busy.answer().await.text(), "finished");
     let (success, rest) = process.ended();
     assert!(success, "{rest}");
+}
+
+/// Two servers, for one process.
+async fn two_servers() -> (Server, Server) {
+    let bind = || App::new(()).routes(routes![hello]).bind("127.0.0.1:0");
+    (bind().await.unwrap(), bind().await.unwrap())
+}
+
+/// Starts this test in its role, sends SIGTERM after the first response, and waits for the end.
+async fn ends_at_once(test: &str) {
+    let process = ServerProcess::start(&mut again(test, "servers"));
+    assert_hello(&mut Connection::open(process.address).await).await;
+    process.terminate();
+    let (success, rest) = process.ended();
+    assert!(success, "{rest}");
+}
+
+/// However soon it comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn is_seen_by_every_server_of_the_process() {
+    const STARTS: usize = 10;
+
+    if role().is_some() {
+        let (first, second) = two_servers().await;
+        tokio::try_join!(first.run(), second.run()).unwrap();
+        return;
+    }
+    for _ in 0..STARTS {
+        ends_at_once("shutdown::is_seen_by_every_server_of_the_process").await;
+    }
+}
+
+#[tokio::test]
+async fn is_seen_by_a_server_that_starts_after_the_signal() {
+    if role().is_some() {
+        let (first, second) = two_servers().await;
+        first.run().await.unwrap();
+        return second.run().await.unwrap();
+    }
+    ends_at_once("shutdown::is_seen_by_a_server_that_starts_after_the_signal").await;
 }

@@ -6,7 +6,12 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
     process::{Child, ChildStderr, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// How long a process that was asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROLE: &str = "POLICY_TEST_ROLE";
 
@@ -83,9 +88,17 @@ impl ServerProcess {
 
     /// Waits for its end, and says whether it was a good one, with what it still had to say.
     pub(crate) fn ended(mut self) -> (bool, String) {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.process.try_wait().expect("its status") {
+                break status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "still there after {PATIENCE:?}");
+            thread::sleep(Duration::from_millis(5));
+        };
         let mut text = String::new();
         self.stderr.read_to_string(&mut text).expect("a text");
-        (self.process.wait().expect("its status").success(), text)
+        (status.success(), text)
     }
 
     /// How many sockets it has.

@@ -397,7 +397,8 @@ impl<S> App<S> {
     }
 
     /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
-    /// flight are finished then. Without a port it is 80, or 443 with TLS.
+    /// flight are finished then. Without a port it is 80, or 443 with TLS. These signals are
+    /// caught for the whole process, as [`Server::run`] says.
     ///
     /// # Errors
     ///

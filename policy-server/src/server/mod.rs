@@ -44,6 +44,8 @@ use listen::Role;
 use shutdown::Shutdown;
 use start::Listeners;
 use threads::Cores;
+#[cfg(feature = "tls")]
+use tls::Certificates;
 
 /// An app that listens: made by [`App::bind`](crate::App::bind).
 pub struct Server {
@@ -75,21 +77,29 @@ impl Server {
 
     /// Serves until ctrl-c or SIGTERM, and finishes the requests in flight then.
     ///
+    /// From the first call on, these signals are caught for the whole process and for as long as
+    /// it lives. Every server of the process that runs this way stops at the first of them, and
+    /// one that is started after it stops at once. A program with other uses for these signals,
+    /// or that goes on after its servers have stopped, uses [`run_until`](Self::run_until).
+    ///
     /// # Errors
     ///
-    /// If the signals cannot be listened for.
+    /// If the signals cannot be caught.
     pub async fn run(self) -> Result<(), Error> {
-        let signal = shutdown::signal()?;
-        self.run_until(signal).await;
+        let requested = shutdown::requested()?;
+        self.run_until(requested).await;
         Ok(())
     }
 
-    /// Serves until `stop` is done, and finishes the requests in flight then.
+    /// Serves until `stop` is done, and finishes the requests in flight then. It does not catch
+    /// ctrl-c and SIGTERM.
     ///
     /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
     /// it is neither waited for nor closed, but for one of a [core](crate::Settings::per_core), whose
     /// runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
+        #[cfg(feature = "tls")]
+        let fresh = self.keep_certificates_fresh();
         self.tell();
         #[cfg(feature = "http3")]
         let http3 = self.http3;
@@ -102,11 +112,9 @@ impl Server {
         let mut accepting = JoinSet::new();
         let own = Handle::current();
         let runtimes = cores.as_ref().map_or(slice::from_ref(&own), Cores::runtimes);
+        #[cfg(feature = "tls")]
+        fresh.into_iter().for_each(|fresh| drop(accepting.spawn(fresh)));
         for (listener, role) in listeners {
-            #[cfg(feature = "tls")]
-            if let Role::Tls { certificates, .. } = &role {
-                accepting.spawn(Arc::clone(certificates).keep_fresh());
-            }
             let serving = Serving {
                 service: service.clone(),
                 role: Arc::new(role),
@@ -150,6 +158,18 @@ impl Server {
         if let Some(cores) = cores {
             cores.end().await;
         }
+    }
+
+    /// What looks after the certificates. SIGHUP is caught when this returns, which is before
+    /// anybody learns that the server listens: not caught, it ends the process.
+    #[cfg(feature = "tls")]
+    fn keep_certificates_fresh(&self) -> Vec<impl Future<Output = ()> + use<>> {
+        let roles = self.listeners.iter().map(|(_, role)| role);
+        let certificates = roles.filter_map(|role| match role {
+            Role::Tls { certificates, .. } => Some(Arc::clone(certificates)),
+            Role::Plain | Role::Redirect(_) => None,
+        });
+        certificates.map(Certificates::keep_fresh).collect()
     }
 
     /// Says where the app listens, and what is odd.

@@ -3,12 +3,17 @@
 use std::{
     io,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU8, Ordering},
+        mpsc,
     },
+    thread,
 };
 
-use tokio::sync::Notify;
+use tokio::{
+    runtime::Builder,
+    sync::{Notify, watch},
+};
 
 /// Tells all connections of a server to end.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +70,49 @@ impl Shutdown {
     }
 }
 
+/// Done when the process was asked to stop, by ctrl-c or SIGTERM, since the first call of this.
+///
+/// The signal is noted once for the whole process, by a thread that belongs to no server and no
+/// runtime: a server that begins to listen for it when it has come already sees it too.
+pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
+    static REQUESTED: Mutex<Option<watch::Receiver<bool>>> = Mutex::new(None);
+    let mut known = REQUESTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut requested = match &*known {
+        Some(requested) => requested.clone(),
+        None => known.insert(note_signals()?).clone(),
+    };
+    Ok(async move {
+        // The sender says `true` before it goes, so there is no error.
+        let _ = requested.wait_for(|requested| *requested).await;
+    })
+}
+
+/// Says `true` from the first signal on. The signals are caught when this returns.
+fn note_signals() -> io::Result<watch::Receiver<bool>> {
+    let (caught, is_caught) = mpsc::sync_channel(1);
+    let (request, requested) = watch::channel(false);
+    thread::Builder::new().name("policy-signals".to_owned()).spawn(move || {
+        let listening = Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .and_then(|runtime| Ok((runtime.block_on(async { signal() })?, runtime)));
+        match listening {
+            Ok((signal, runtime)) => {
+                let _ = caught.send(Ok(()));
+                runtime.block_on(signal);
+                request.send_replace(true);
+            }
+            Err(error) => {
+                let _ = caught.send(Err(error));
+            }
+        }
+    })?;
+    is_caught.recv().map_err(io::Error::other)??;
+    Ok(requested)
+}
+
 /// Done at ctrl-c or SIGTERM.
-pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
+fn signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -79,12 +125,11 @@ pub(super) fn signal() -> io::Result<impl Future<Output = ()>> {
             }
         })
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     {
-        Ok(async {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+        let mut interrupt = tokio::signal::windows::ctrl_c()?;
+        Ok(async move {
+            let _ = interrupt.recv().await;
         })
     }
 }

@@ -84,19 +84,21 @@ impl Certificates {
         config
     }
 
-    /// Looks at the files from time to time.
-    pub(in crate::server) async fn keep_fresh(self: Arc<Self>) {
+    /// Looks at the files from time to time, and at SIGHUP, which is caught from the call on.
+    pub(in crate::server) fn keep_fresh(self: Arc<Self>) -> impl Future<Output = ()> + use<> {
         // A terminal that is closed ends a server in development.
         let mut hangup = Hangup::listen(matches!(self.source, Source::Files { .. }));
-        loop {
-            tokio::select! {
-                () = sleep(self.reload) => (),
-                () = hangup.next() => (),
-            }
-            let certificates = Arc::clone(&self);
-            let looked = tokio::task::spawn_blocking(move || certificates.look());
-            if let Err(error) = looked.await {
-                tracing::error!(%error, "certificates were not looked at");
+        async move {
+            loop {
+                tokio::select! {
+                    () = sleep(self.reload) => (),
+                    () = hangup.next() => (),
+                }
+                let certificates = Arc::clone(&self);
+                let looked = tokio::task::spawn_blocking(move || certificates.look());
+                if let Err(error) = looked.await {
+                    tracing::error!(%error, "certificates were not looked at");
+                }
             }
         }
     }
