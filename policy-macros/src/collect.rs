@@ -6,163 +6,72 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, Ident, Meta, Path, ext::IdentExt, spanned::Spanned};
+use syn::{Attribute, Ident, Meta, Path, spanned::Spanned};
 
-use crate::{diag::Findings, item::Annotated};
+use crate::{attributes::Directive, diagnostics::Diagnostics, item::Annotated};
 
-/// The one argument of an attribute that has been taken, see [`Collected::witnesses`].
+/// The one argument of an attribute that has been taken, see [`Collected::use_markers`].
 const CONSUMED: &str = "__policy_consumed";
 
 /// The crate that the attributes are called by when nothing else is said.
 const CRATE: &str = "policy_server";
 
-/// An attribute of Policy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Directive {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
-    Head,
-    Options,
-    Route,
-    Cors,
-    Auth,
-    Csrf,
-    Cache,
-    Jsonp,
-    Limit,
-    Headers,
-    Isolation,
-}
-
-impl Directive {
-    const ALL: [Self; 16] = [
-        Self::Get,
-        Self::Post,
-        Self::Put,
-        Self::Patch,
-        Self::Delete,
-        Self::Head,
-        Self::Options,
-        Self::Route,
-        Self::Cors,
-        Self::Auth,
-        Self::Csrf,
-        Self::Cache,
-        Self::Jsonp,
-        Self::Limit,
-        Self::Headers,
-        Self::Isolation,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Post => "post",
-            Self::Put => "put",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-            Self::Head => "head",
-            Self::Options => "options",
-            Self::Route => "route",
-            Self::Cors => "cors",
-            Self::Auth => "auth",
-            Self::Csrf => "csrf",
-            Self::Cache => "cache",
-            Self::Jsonp => "jsonp",
-            Self::Limit => "limit",
-            Self::Headers => "headers",
-            Self::Isolation => "isolation",
-        }
-    }
-
-    /// The method that a route attribute stands for; `route` names its own.
-    pub(crate) fn method(self) -> Option<String> {
-        (self.is_route() && self != Self::Route).then(|| self.name().to_ascii_uppercase())
-    }
-
-    pub(crate) const fn is_route(self) -> bool {
-        match self {
-            Self::Get
-            | Self::Post
-            | Self::Put
-            | Self::Patch
-            | Self::Delete
-            | Self::Head
-            | Self::Options
-            | Self::Route => true,
-            Self::Cors
-            | Self::Auth
-            | Self::Csrf
-            | Self::Cache
-            | Self::Jsonp
-            | Self::Limit
-            | Self::Headers
-            | Self::Isolation => false,
-        }
-    }
-
-    /// Recognises an attribute by the last word of its path.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        let last = path.segments.last()?.ident.unraw();
-        Self::ALL.into_iter().find(|directive| last == directive.name())
-    }
-}
-
-/// One attribute that was taken: what it is, where it stands, and what it says.
-pub(crate) struct Taken {
+/// One attribute: what it is, where it stands, and what it says.
+pub(crate) struct ParsedAttribute {
     pub(crate) directive: Directive,
     /// The tokens to underline when the attribute as a whole is wrong.
-    pub(crate) place: TokenStream,
+    pub(crate) tokens: TokenStream,
     pub(crate) args: TokenStream,
 }
 
 /// Everything that stands on a function.
 #[derive(Default)]
 pub(crate) struct Collected {
-    pub(crate) routes: Vec<Taken>,
+    pub(crate) routes: Vec<ParsedAttribute>,
     /// One of each kind.
-    policies: Vec<Taken>,
+    policies: Vec<ParsedAttribute>,
     /// The attributes of others, which stay where they are.
     pub(crate) others: Vec<Attribute>,
     /// Each taken attribute once more, on an empty item. So an import counts as used, an editor
     /// can resolve the name, and an attribute of somebody else with the same name is an error
     /// instead of being swallowed.
-    pub(crate) witnesses: Vec<TokenStream>,
+    pub(crate) use_markers: Vec<TokenStream>,
     /// There is an `#[auth]` that could not be read: it is not missing.
     pub(crate) broken_auth: bool,
 }
 
 impl Collected {
     /// Takes the attributes; `first` is the one that is being expanded.
-    pub(crate) fn take(first: Taken, attrs: Vec<Attribute>, findings: &mut Findings) -> Self {
+    pub(crate) fn take(
+        first: ParsedAttribute,
+        attrs: Vec<Attribute>,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let mut collected = Self { routes: vec![first], ..Self::default() };
         for attr in attrs {
             match Directive::of(attr.path()) {
-                Some(directive) => collected.take_one(directive, &attr, findings),
+                Some(directive) => collected.take_one(directive, &attr, diagnostics),
                 None => collected.others.push(attr),
             }
         }
         collected
     }
 
-    fn take_one(&mut self, directive: Directive, attr: &Attribute, findings: &mut Findings) {
+    fn take_one(&mut self, directive: Directive, attr: &Attribute, diagnostics: &mut Diagnostics) {
         let path = attr.path();
         if !is_requeued(path) {
             let consumed = Ident::new(CONSUMED, Span::call_site());
             let item = quote!(
                 const _: () = ();
             );
-            self.witnesses.push(quote_spanned!(path.span()=> #[#path(#consumed)] #item));
+            self.use_markers.push(quote_spanned!(path.span()=> #[#path(#consumed)] #item));
         }
         let args = match &attr.meta {
             Meta::Path(_) => TokenStream::new(),
             Meta::List(list) => list.tokens.clone(),
             Meta::NameValue(pair) => {
                 let name = directive.name();
-                findings.error(
+                diagnostics.error(
                     pair,
                     format_args!("the arguments of `#[{name}]` stand in parentheses"),
                     format_args!("write `#[{name}(..)]`"),
@@ -171,13 +80,13 @@ impl Collected {
                 return;
             }
         };
-        let taken = Taken { directive, place: path.to_token_stream(), args };
+        let parsed = ParsedAttribute { directive, tokens: path.to_token_stream(), args };
         if directive.is_route() {
-            self.routes.push(taken);
+            self.routes.push(parsed);
         } else if self.policies.iter().all(|other| other.directive != directive) {
-            self.policies.push(taken);
+            self.policies.push(parsed);
         } else {
-            findings.error(
+            diagnostics.error(
                 path,
                 format_args!("a second `#[{}]` on one route", directive.name()),
                 "write one; the nearest level replaces the outer ones, and nothing is merged",
@@ -186,18 +95,18 @@ impl Collected {
     }
 
     /// The name of each attribute, and where it stands; by name, since their order says nothing.
-    pub(crate) fn places(&self) -> Vec<(&'static str, Span)> {
+    pub(crate) fn spans(&self) -> Vec<(&'static str, Span)> {
         let all = self.routes.iter().chain(&self.policies);
-        let mut places: Vec<_> =
-            all.map(|taken| (taken.directive.name(), taken.place.span())).collect();
-        places.sort_by_key(|(name, _)| *name);
-        places
+        let mut spans: Vec<_> =
+            all.map(|parsed| (parsed.directive.name(), parsed.tokens.span())).collect();
+        spans.sort_by_key(|(name, _)| *name);
+        spans
     }
 
     /// Gives out the policy attribute of this kind.
-    pub(crate) fn policy(&mut self, directive: Directive) -> Option<Taken> {
-        let place = self.policies.iter().position(|taken| taken.directive == directive)?;
-        Some(self.policies.swap_remove(place))
+    pub(crate) fn policy(&mut self, directive: Directive) -> Option<ParsedAttribute> {
+        let index = self.policies.iter().position(|parsed| parsed.directive == directive)?;
+        Some(self.policies.swap_remove(index))
     }
 
     /// The conditions of the function, which every generated item shares. (rustc decides and
@@ -215,9 +124,9 @@ impl Collected {
     }
 }
 
-/// Whether this is a witness, which expands to nothing. The item is asked too: by its arguments
+/// Whether this is a use marker, which expands to nothing. The item is asked too: by its arguments
 /// alone an attribute could make a function disappear.
-pub(crate) fn is_witness(args: &TokenStream, item: &TokenStream) -> bool {
+pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
     args.to_string() == CONSUMED
         && syn::parse2::<Annotated>(item.clone()).is_ok_and(|item| {
             item.rest.to_string()
@@ -239,21 +148,21 @@ fn is_requeued(path: &Path) -> bool {
 /// refuses when there is no route. Nothing is ever dropped.
 pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) -> TokenStream {
     let name = policy.name();
-    let mut findings = Findings::default();
+    let mut diagnostics = Diagnostics::default();
     let Ok(mut annotated) = syn::parse2::<Annotated>(item.clone()) else { return item };
     let route = annotated
         .attrs
         .iter()
         .position(|attr| Directive::of(attr.path()).is_some_and(Directive::is_route));
     let Some(route) = route else {
-        findings.error_at(
+        diagnostics.error_at(
             Span::call_site(),
             format_args!("`#[{name}]` does nothing here: there is no route attribute below it"),
             format_args!(
                 "write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
             ),
         );
-        let errors = findings.errors();
+        let errors = diagnostics.errors();
         return quote!(#annotated #errors);
     };
     // An attribute macro is not told the path it was called by. This one need not even exist:

@@ -4,8 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::{
-    collect::{self, Collected, Directive, Taken},
-    diag::Findings,
+    attributes::Directive,
+    collect::{self, Collected, ParsedAttribute},
+    diagnostics::Diagnostics,
     endpoint::Endpoint,
     item::{Annotated, Function},
     signature::Arguments,
@@ -13,61 +14,61 @@ use crate::{
 
 /// Expands one attribute of Policy.
 pub(crate) fn attribute(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
-    if collect::is_witness(&args, &item) {
+    if collect::is_use_marker(&args, &item) {
         return TokenStream::new();
     }
     if directive.is_route() {
-        let place = Ident::new(directive.name(), Span::call_site()).into_token_stream();
-        route(Taken { directive, place, args }, item)
+        let tokens = Ident::new(directive.name(), Span::call_site()).into_token_stream();
+        route(ParsedAttribute { directive, tokens, args }, item)
     } else {
         collect::requeue(directive, &args, item)
     }
 }
 
-fn route(first: Taken, item: TokenStream) -> TokenStream {
-    let mut findings = Findings::default();
+fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::default();
     let name = first.directive.name();
     let Ok(Annotated { attrs, rest }) = syn::parse2::<Annotated>(item.clone()) else {
         return item;
     };
-    let mut collected = Collected::take(first, attrs, &mut findings);
+    let mut collected = Collected::take(first, attrs, &mut diagnostics);
     let others = &collected.others;
     let item = quote!(#(#others)* #rest);
     let function = match syn::parse2::<Function>(rest) {
         Ok(function) if function.sig.receiver().is_none() => function,
         Ok(function) => {
             // Inside of an `impl` nothing but the function and the errors can stand.
-            Arguments::fit(&function.sig, &[], &mut findings);
-            let errors = findings.errors();
+            Arguments::fit(&function.sig, &[], &mut diagnostics);
+            let errors = diagnostics.errors();
             return quote!(#item #errors);
         }
         Err(_) => {
-            findings.error_at(
+            diagnostics.error_at(
                 Span::call_site(),
                 format_args!("`#[{name}]` stands on something that is no function"),
                 "a handler is an `async fn`",
             );
-            let errors = findings.errors();
+            let errors = diagnostics.errors();
             return quote!(#item #errors);
         }
     };
-    let endpoint = Endpoint::read(&mut collected, &function, &mut findings);
+    let endpoint = Endpoint::read(&mut collected, &function, &mut diagnostics);
     let conditions = collected.conditions();
     let conditions = quote!(#(#conditions)*);
-    let witnesses = &collected.witnesses;
+    let use_markers = &collected.use_markers;
     let marker = marker(&function);
-    let remarks = findings.remarks(&collected.conditions_and_allows());
-    let endpoint = if findings.error_count() == 0 {
+    let warnings = diagnostics.warnings(&collected.conditions_and_allows());
+    let endpoint = if diagnostics.error_count() == 0 {
         endpoint.implementation()
     } else {
-        endpoint.placeholder(&findings.errors())
+        endpoint.placeholder(&diagnostics.errors())
     };
     quote! {
         #item
         #conditions
         #marker
-        #(#conditions #witnesses)*
-        #remarks
+        #(#conditions #use_markers)*
+        #warnings
         #conditions
         const _: () = { #endpoint };
     }

@@ -7,15 +7,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Item, Meta, parse2};
 
-use crate::{
-    collect::{Directive, is_witness},
-    expand,
-    item::Annotated,
-    routes,
-};
+use crate::{attributes::Directive, collect::is_use_marker, expand, item::Annotated, routes};
 
 /// Expands the attributes of Policy as the compiler does, from top to bottom, until none is
-/// left; witnesses stay to be seen.
+/// left; use markers stay to be seen.
 fn expanded(source: TokenStream) -> Vec<Item> {
     let file: syn::File = parse2(source).unwrap();
     file.items.into_iter().flat_map(|item| expanded_item(item.into_token_stream())).collect()
@@ -30,7 +25,7 @@ fn expanded_item(item: TokenStream) -> Vec<Item> {
             Meta::List(list) => list.tokens.clone(),
             _ => TokenStream::new(),
         };
-        (!is_witness(&args, &rest)).then_some((position, directive, args))
+        (!is_use_marker(&args, &rest)).then_some((position, directive, args))
     });
     match first {
         None => vec![parse2(item).unwrap()],
@@ -71,7 +66,7 @@ fn expansions_are_the_golden_ones() {
     assert_eq!(count, 15);
 }
 
-/// Without the witnesses, which differ by where an attribute stood.
+/// Without the use markers, which differ by where an attribute stood.
 fn essence(source: &str) -> String {
     let mut items = expanded(source.parse().unwrap());
     items.retain(|item| !item.to_token_stream().to_string().contains("__policy_consumed"));
@@ -125,10 +120,10 @@ fn fragments_of_macro_rules_are_seen_through() {
 #[test]
 fn nothing_makes_a_function_disappear() {
     for directive in [Directive::Get, Directive::Auth] {
-        let witness = quote!(__policy_consumed);
+        let marker = quote!(__policy_consumed);
         let found = expand::attribute(
             directive,
-            witness,
+            marker,
             quote!(
                 async fn f() {}
             ),

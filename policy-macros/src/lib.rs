@@ -13,93 +13,44 @@
 //! With `POLICY_MACROS_DEBUG=1` in its environment, the compiler prints every expansion.
 #![expect(missing_docs, reason = "they are documented where `policy-server` re-exports them")]
 
-mod args;
-mod callers;
-mod check;
+mod attributes;
 mod collect;
-mod constant;
-mod crate_path;
-mod diag;
+mod context;
+mod diagnostics;
+mod emit;
 mod endpoint;
 mod expand;
-mod facets;
 #[cfg(test)]
 mod golden;
 mod item;
+mod parse;
 mod routes;
 mod signature;
-mod surroundings;
 
-use collect::Directive;
+use attributes::Directive;
 use proc_macro::TokenStream;
 
-#[proc_macro_attribute]
-pub fn get(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Get, args, item)
+macro_rules! attribute_macros {
+    (
+        routes: { $($route:ident $Route:ident,)* }
+        policies: { $($policy:ident $Policy:ident,)* }
+    ) => {
+        $(
+            #[proc_macro_attribute]
+            pub fn $route(args: TokenStream, item: TokenStream) -> TokenStream {
+                expand(Directive::$Route, args, item)
+            }
+        )*
+        $(
+            #[proc_macro_attribute]
+            pub fn $policy(args: TokenStream, item: TokenStream) -> TokenStream {
+                expand(Directive::$Policy, args, item)
+            }
+        )*
+    };
 }
 
-macro_rules! methods {
-    ($($name:ident $directive:ident;)*) => {$(
-        #[proc_macro_attribute]
-        pub fn $name(args: TokenStream, item: TokenStream) -> TokenStream {
-            expand(Directive::$directive, args, item)
-        }
-    )*};
-}
-
-methods! {
-    post Post;
-    put Put;
-    patch Patch;
-    delete Delete;
-    head Head;
-    options Options;
-}
-
-#[proc_macro_attribute]
-pub fn route(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Route, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn cors(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Cors, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn auth(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Auth, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn csrf(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Csrf, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn cache(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Cache, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn jsonp(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Jsonp, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn limit(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Limit, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn headers(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Headers, args, item)
-}
-
-#[proc_macro_attribute]
-pub fn isolation(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand(Directive::Isolation, args, item)
-}
+attributes::all_attributes!(attribute_macros);
 
 #[proc_macro]
 pub fn routes(input: TokenStream) -> TokenStream {

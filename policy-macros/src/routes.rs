@@ -5,16 +5,16 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ExprPath, Ident, Path, Token, ext::IdentExt};
 
 use crate::{
-    args::{peeled, read_entries},
-    crate_path::CratePath,
-    diag::Findings,
+    diagnostics::Diagnostics,
+    emit::CratePath,
+    parse::{read_entries, strip_groups},
 };
 
 /// Expands the list; each error of the compiler points at one handler.
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
-    let mut findings = Findings::default();
+    let mut diagnostics = Diagnostics::default();
     let (mut handlers, mut krate) = (Vec::<Path>::new(), None);
-    read_entries(input, &mut findings, |input, findings| {
+    read_entries(input, &mut diagnostics, |input, diagnostics| {
         if input.peek(Token![crate]) && input.peek2(Token![=]) {
             input.call(Ident::parse_any)?;
             input.parse::<Token![=]>()?;
@@ -22,11 +22,11 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
             return Ok(());
         }
         let entry: Expr = input.parse()?;
-        match peeled(&entry) {
+        match strip_groups(&entry) {
             Expr::Path(ExprPath { attrs, qself: None, path }) if attrs.is_empty() => {
                 handlers.push(path.clone());
             }
-            other => findings.error(
+            other => diagnostics.error(
                 other,
                 "a list of routes has names of handlers only",
                 "write `routes![one, module::two]`",
@@ -42,9 +42,9 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
         quote_spanned!(span=> #krate::__private::Route::of(#marker))
     });
     let list = quote!(#krate::__private::vec![#(#routes),*]);
-    if findings.error_count() == 0 {
+    if diagnostics.error_count() == 0 {
         return list;
     }
-    let errors = findings.errors();
+    let errors = diagnostics.errors();
     quote!({ #errors #list }).into_token_stream()
 }

@@ -7,7 +7,7 @@ use syn::{
     ext::IdentExt,
 };
 
-use crate::{check, diag::Findings};
+use crate::{attributes::route, diagnostics::Diagnostics};
 
 /// The largest tuples that `policy_server` can fill.
 const MAX_PARAMETERS: usize = 8;
@@ -35,8 +35,8 @@ pub(crate) enum Source {
 
 impl<'a> Arguments<'a> {
     /// Fits the arguments of a function to the paths of its routes.
-    pub(crate) fn fit(sig: &'a Signature, paths: &[LitStr], findings: &mut Findings) -> Self {
-        check_shape(sig, findings);
+    pub(crate) fn fit(sig: &'a Signature, paths: &[LitStr], diagnostics: &mut Diagnostics) -> Self {
+        check_shape(sig, diagnostics);
         let arguments: Vec<Argument<'a>> = sig
             .inputs
             .iter()
@@ -45,30 +45,30 @@ impl<'a> Arguments<'a> {
                 FnArg::Receiver(_) => None,
             })
             .collect();
-        let names = parameters(paths, &arguments, findings);
+        let names = parameters(paths, &arguments, diagnostics);
         let mut fitted = Self::default();
         for name in &names {
             match arguments.iter().find(|argument| argument.is(name)) {
                 Some(argument) => fitted.parameters.push(argument.ty),
-                None => missing_argument(name, sig, paths, &arguments, findings),
+                None => missing_argument(name, sig, paths, &arguments, diagnostics),
             }
         }
         if let (Some(path), true) = (paths.first(), names.len() > MAX_PARAMETERS) {
             let count = names.len();
-            findings.error(
+            diagnostics.error(
                 path,
                 format_args!("a path has {MAX_PARAMETERS} parameters at the most, not {count}"),
                 "take the rest of the path as `{*rest}`, and split it in the handler",
             );
         }
         for argument in &arguments {
-            check_type(argument, findings);
+            check_type(argument, diagnostics);
             if let Some(position) = names.iter().position(|name| argument.is(name)) {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
             if fitted.extractors.len() == MAX_EXTRACTORS {
-                findings.error(
+                diagnostics.error(
                     argument.tokens,
                     format_args!(
                         "a handler has {MAX_EXTRACTORS} arguments at the most beside path parameters"
@@ -90,7 +90,7 @@ impl<'a> Arguments<'a> {
 
     /// Whether an extractor is, or has in it, a `Session`, the `Sessions`, or a `CsrfToken`, which
     /// is that of a session.
-    pub(crate) fn take_session(&self) -> bool {
+    pub(crate) fn takes_session(&self) -> bool {
         let words = ["Session", "Sessions", "CsrfToken"];
         let is_session = |word: &Ident| words.iter().any(|known| word == known);
         self.extractors.iter().any(|ty| mentions(ty.to_token_stream(), &is_session))
@@ -118,27 +118,31 @@ impl<'a> Argument<'a> {
     }
 }
 
-fn check_shape(sig: &Signature, findings: &mut Findings) {
+fn check_shape(sig: &Signature, diagnostics: &mut Diagnostics) {
     let name = &sig.ident;
     if sig.asyncness.is_none() {
         let help = format_args!("write `async fn {name}`");
-        findings.error(sig.fn_token, "a handler is `async`", help);
+        diagnostics.error(sig.fn_token, "a handler is `async`", help);
     }
     if !matches!(sig.safety, Safety::Default) {
-        findings.error(&sig.safety, "a handler is not `unsafe`", "put the block that is into it");
+        diagnostics.error(
+            &sig.safety,
+            "a handler is not `unsafe`",
+            "put the block that is into it",
+        );
     }
     if !sig.generics.params.is_empty() {
-        findings.error(
+        diagnostics.error(
             &sig.generics,
             "a handler is not generic",
             "name the types; a request cannot choose them",
         );
     }
     if let Some(clause) = &sig.generics.where_clause {
-        findings.error(clause, "a handler has no `where` clause", "remove it");
+        diagnostics.error(clause, "a handler has no `where` clause", "remove it");
     }
     if let Some(receiver) = sig.receiver() {
-        findings.error(
+        diagnostics.error(
             receiver,
             "a handler is a function, not a method",
             "move it out of the `impl`, and take what it needs as `State<..>`",
@@ -150,16 +154,16 @@ fn check_shape(sig: &Signature, findings: &mut Findings) {
 fn parameters(
     paths: &[LitStr],
     arguments: &[Argument<'_>],
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) -> Vec<String> {
     let is_argument = |name: &str| arguments.iter().any(|argument| argument.is(name));
     let mut shared: Option<Vec<String>> = None;
     for path in paths {
-        check::foreign_parameters(path, is_argument, findings);
-        let Some(names) = check::path(path, findings) else { continue };
+        route::foreign_parameters(path, is_argument, diagnostics);
+        let Some(names) = route::path(path, diagnostics) else { continue };
         match &shared {
             None => shared = Some(names),
-            Some(shared) if *shared != names => findings.error(
+            Some(shared) if *shared != names => diagnostics.error(
                 path,
                 "the paths of one handler have the same parameters in the same order",
                 format_args!("{}, as in the first path", listed(shared)),
@@ -183,23 +187,23 @@ fn missing_argument(
     sig: &Signature,
     paths: &[LitStr],
     arguments: &[Argument<'_>],
-    findings: &mut Findings,
+    diagnostics: &mut Diagnostics,
 ) {
     let Some(path) = paths.first() else { return };
     let unused = format!("_{name}");
     let message = format!("no argument takes the path parameter `{name}`");
     if arguments.iter().any(|argument| argument.is(&unused)) {
-        findings.error(path, message, format_args!("name it `{{{unused}}}` in the path, too"));
+        diagnostics.error(path, message, format_args!("name it `{{{unused}}}` in the path, too"));
     } else {
         let handler = &sig.ident;
-        findings.error(path, message, format_args!("add `{name}: <type>` to `{handler}`"));
+        diagnostics.error(path, message, format_args!("add `{name}: <type>` to `{handler}`"));
     }
 }
 
-fn check_type(argument: &Argument<'_>, findings: &mut Findings) {
+fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
     for attr in &argument.tokens.attrs {
         if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
-            findings.error(
+            diagnostics.error(
                 attr,
                 "an argument of a handler is there or not",
                 "write two handlers, each below its own `#[cfg]`",
@@ -207,20 +211,20 @@ fn check_type(argument: &Argument<'_>, findings: &mut Findings) {
         }
     }
     if let Type::Reference(reference) = argument.ty {
-        findings.error(
+        diagnostics.error(
             reference,
             "a handler owns its arguments",
             "take the value, such as `String` in place of `&str`",
         );
     } else if mentions(argument.ty.to_token_stream(), &|word| word == "impl") {
-        findings.error(
+        diagnostics.error(
             argument.ty,
             "a handler is not generic",
             "name the type in place of `impl ..`; a request cannot choose it",
         );
     }
     if let Some((name, help)) = refused(argument.ty) {
-        findings.error(
+        diagnostics.error(
             argument.ty,
             format_args!("`{name}` works in axum's own router only, and would be empty here"),
             help,

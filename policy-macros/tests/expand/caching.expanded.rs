@@ -23,9 +23,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/lists")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 cache: __policy::policy_core::route::Facet::Set(
                     __policy::policy_core::cache::CachePolicy::expanded(__policy::policy_core::cache::CacheSpec {
                         audience: __policy::policy_core::cache::Audience::Public,
@@ -100,12 +98,10 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/assets")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
                     session: true,
                     ..__policy::policy_core::auth::Requirement::NONE
                 }),
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 cache: __policy::policy_core::route::Facet::Set(cache_policy_of_assets),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
@@ -158,9 +154,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/live")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 cache: __policy::policy_core::route::Facet::None,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

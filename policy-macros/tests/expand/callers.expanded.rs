@@ -24,7 +24,6 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("POST", "/transfer")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
                     token: true,
                     session: true,
@@ -32,7 +31,6 @@ const _: () = {
                     fresh: ::core::option::Option::Some(600u32),
                     ..__policy::policy_core::auth::Requirement::NONE
                 }),
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
@@ -88,7 +86,6 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("POST", "/callback")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC

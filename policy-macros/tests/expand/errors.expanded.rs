@@ -29,10 +29,10 @@ const _: () = {
         "`/users/<id>`: a path has letters, digits and the signs `-._~!$&'()*+,;=:@` in its segments; a query is no part of it (route.path-byte)\nhelp: remove the other signs; a parameter matches segments that were sent percent-encoded\nhelp: a parameter is written `{id}` here, not `<id>`"
     }
     ::core::compile_error! {
-        "`*`: `*` cannot be combined with `credentials` (cors.any-origin-with-credentials)\nhelp: list the origins that may send cookies"
+        "this route does not say who may call it\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; `#[auth(public)]` for everybody"
     }
     ::core::compile_error! {
-        "this route does not say who may call it\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; `#[auth(public)]` for everybody"
+        "`*`: `*` cannot be combined with `credentials` (cors.any-origin-with-credentials)\nhelp: list the origins that may send cookies"
     }
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for first {

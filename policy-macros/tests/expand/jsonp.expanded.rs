@@ -23,9 +23,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/prices")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
                     callback: "callback",
                     grammar: __policy::policy_core::jsonp::Grammar::Identifier,
@@ -81,9 +79,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/widgets")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
                     callback: "cb",
                     grammar: __policy::policy_core::jsonp::Grammar::Dotted,
@@ -150,9 +146,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/partners")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 jsonp: ::core::option::Option::Some(__POLICY_JSONP),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

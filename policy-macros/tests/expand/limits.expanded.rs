@@ -24,12 +24,10 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
                     session: true,
                     ..__policy::policy_core::auth::Requirement::NONE
                 }),
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 limits: __policy::policy_core::limits::Limits::NONE
                     .body(1048576u64)
                     .timeout(::core::time::Duration::from_millis(500u64))
@@ -90,9 +88,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/search")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 limits: __policy::policy_core::limits::Limits::NONE
                     .rate(__policy::policy_core::limits::Rate {
                         count: 5u32,
@@ -162,12 +158,10 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("POST", "/uploads")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
                     session: true,
                     ..__policy::policy_core::auth::Requirement::NONE
                 }),
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 limits: __POLICY_LIMITS,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

@@ -25,9 +25,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 headers: __policy::policy_core::route::Facet::Set(
                     __policy::policy_core::headers::HeadersPolicy::expanded(__policy::policy_core::headers::HeadersSpec {
                         csp: ::core::option::Option::Some(
@@ -149,7 +147,6 @@ const _: () = {
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 headers: __policy::policy_core::route::Facet::Set(__POLICY_HEADERS),
                 isolation: __policy::policy_core::route::Facet::None,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
@@ -205,9 +202,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/bare")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Inherit,
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Token,
                 headers: __policy::policy_core::route::Facet::None,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

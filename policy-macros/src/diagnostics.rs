@@ -1,4 +1,4 @@
-//! What a macro has to say: every error and every remark, each on its own tokens.
+//! What a macro reports: every error and every warning, each on its own tokens.
 
 use std::fmt::Display;
 
@@ -7,21 +7,21 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Error, spanned::Spanned};
 
-/// Collects findings, so that nobody has to fix one mistake to see the next.
+/// Collects what is wrong, so that nobody has to fix one mistake to see the next.
 #[derive(Default)]
-pub(crate) struct Findings {
+pub(crate) struct Diagnostics {
     errors: Vec<Error>,
-    remarks: Vec<Remark>,
+    warnings: Vec<Warning>,
 }
 
 /// A rule that only warns.
-struct Remark {
+struct Warning {
     rule: Rule,
     text: String,
     span: Span,
 }
 
-impl Findings {
+impl Diagnostics {
     /// A mistake in the grammar of an attribute, or in how attribute and function fit.
     pub(crate) fn error(&mut self, at: impl ToTokens, message: impl Display, help: impl Display) {
         self.errors.push(Error::new_spanned(at, format!("{message}\nhelp: {help}")));
@@ -44,12 +44,12 @@ impl Findings {
             Severity::Error => self.errors.push(Error::new_spanned(at, text)),
             Severity::Warning => {
                 let span = at.to_token_stream().span();
-                self.remarks.push(Remark { rule, text, span });
+                self.warnings.push(Warning { rule, text, span });
             }
         }
     }
 
-    /// A broken rule with a second fix that only this place knows.
+    /// A broken rule with a second fix that only the caller knows.
     pub(crate) fn rule_with_help(
         &mut self,
         at: impl ToTokens,
@@ -70,15 +70,15 @@ impl Findings {
         self.errors.iter().map(Error::to_compile_error).collect()
     }
 
-    /// The remarks as items, below the conditions and `allow`s of the function they are about.
+    /// The warnings as items, below the conditions and `allow`s of the function they are about.
     ///
     /// Macros on stable Rust cannot warn. A use of a deprecated constant can: the compiler
     /// shows its note under the tokens that the use is spanned at, and `#[allow(deprecated)]`
     /// on the handler silences it.
-    pub(crate) fn remarks(&self, attributes: &[&Attribute]) -> TokenStream {
-        self.remarks
+    pub(crate) fn warnings(&self, attributes: &[&Attribute]) -> TokenStream {
+        self.warnings
             .iter()
-            .map(|Remark { rule, text, span }| {
+            .map(|Warning { rule, text, span }| {
                 let name = rule.code().replace(['.', '-'], "_");
                 let (name, used) = (Ident::new(&name, Span::call_site()), Ident::new(&name, *span));
                 quote! {

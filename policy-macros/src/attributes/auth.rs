@@ -1,0 +1,408 @@
+//! `#[auth]`: `public`, or `session | token, optional, scopes = [..], ..`, or
+//! `scheme = ApiKeys, ..`. With it stand the rules on which `#[csrf]`, `#[cors]` and the arguments
+//! of the handler have to agree with it.
+
+use policy_core::auth::{AuthSpec, Part, Violation, seconds_of};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
+use syn::{Expr, Ident, LitStr, Result, Token, Type, ext::IdentExt, parse::ParseStream};
+
+use super::{Attribute, cors, csrf};
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::{Expansion, const_assertion, list, panic_arms, panic_at, some},
+    parse::{List, PolicyArgs, read_entries, read_string, repeated, set, strs, texts},
+};
+
+/// What `#[auth]` says.
+pub(crate) struct Args {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    tokens: TokenStream,
+    /// `public`, `session`, `token` and `ticket`.
+    callers: Vec<Ident>,
+    scheme: Option<SchemeType>,
+    optional: bool,
+    scopes: Option<List>,
+    roles: Option<List>,
+    fresh: Option<LitStr>,
+    /// An error about the attribute has been found already, so what is not there need not be
+    /// missing.
+    is_broken: bool,
+}
+
+/// The type of an own scheme, and the word in front of it.
+struct SchemeType {
+    key: Ident,
+    ty: Type,
+}
+
+const CALLERS: [&str; 4] = ["public", "session", "token", "ticket"];
+
+const POSSIBLE: &str = "possible are `public`, or `session`, `token` and `ticket` with `|` \
+     between, or `scheme = ApiKeys`; then `optional`, `scopes`, `roles` and `fresh`";
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let ParsedAttribute { tokens, args, .. } = parsed;
+        let mut read = Self {
+            tokens,
+            callers: Vec::new(),
+            scheme: None,
+            optional: false,
+            scopes: None,
+            roles: None,
+            fresh: None,
+            is_broken: false,
+        };
+        let errors_before = diagnostics.error_count();
+        read_entries(args, diagnostics, |input, diagnostics| read.read_entry(input, diagnostics));
+        read.is_broken = diagnostics.error_count() > errors_before;
+        Some(read)
+    }
+
+    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
+        let fresh = self.fresh.as_ref().map(|text| (text.value(), seconds_of(&text.value())));
+        if let Some((text, Err(rule))) = &fresh {
+            diagnostics.rule(&self.fresh, *rule, text);
+        }
+        let csrf = context.attributes.csrf.as_ref();
+        let exempt = csrf.and_then(csrf::Args::reason).map(LitStr::value);
+        let (scopes, roles) = (texts(self.scopes.as_ref()), texts(self.roles.as_ref()));
+        let (scopes, roles) = (strs(&scopes), strs(&roles));
+        let spec = AuthSpec {
+            public: self.takes("public"),
+            session: self.takes("session"),
+            token: self.takes("token"),
+            ticket: self.takes("ticket"),
+            scheme: self.scheme.is_some(),
+            // The compiler knows. Until it is asked, such a route agrees with everything.
+            ambient: false,
+            csrf: csrf.is_some() && self.scheme.is_none(),
+            optional: self.optional,
+            scopes: self.scopes.as_ref().map(|_| &*scopes),
+            roles: self.roles.as_ref().map(|_| &*roles),
+            fresh: fresh.as_ref().and_then(|(_, seconds)| seconds.ok()),
+            exempt: exempt.as_deref(),
+            without_credentials: is_without_credentials(context),
+            principal: context.principal.is_some(),
+            takes_session: context.takes_session,
+        };
+        for Violation { rule, part, index, value } in spec.violations() {
+            let value = match (part, &fresh) {
+                (Part::Fresh, Some((text, _))) => text,
+                _ => value,
+            };
+            if self.is_visible(part) {
+                diagnostics.rule(self.tokens_of(part, index, context), rule, value);
+            }
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
+        let scheme = match &self.scheme {
+            Some(SchemeType { ty, .. }) => some(&quote!(::core::any::TypeId::of::<#ty>)),
+            None => quote!(::core::option::Option::None),
+        };
+        expansion.description.extend(quote!(scheme: #scheme,));
+        let mut policy = self.policy();
+        if self.needs_compiler(context) {
+            let ty = quote!(__policy::policy_core::auth::AuthPolicy);
+            let lists = self.unseen_lists().map(|(part, entries)| {
+                let (name, entries) = (constant_of(part), list(entries));
+                quote!(const #name: &[&::core::primitive::str] = #entries;)
+            });
+            expansion.items.extend(lists);
+            expansion.items.extend(quote!(const __POLICY_AUTH: #ty = #policy;));
+            expansion.items.extend(self.check_by_compiler(context));
+            policy = quote!(__POLICY_AUTH);
+        }
+        expansion.state("auth", &policy);
+    }
+}
+
+impl Args {
+    pub(super) fn takes(&self, caller: &str) -> bool {
+        self.callers.iter().any(|word| word == caller)
+    }
+
+    /// Whether it names a credential, beside `public` or not.
+    pub(super) fn names_credential(&self) -> bool {
+        self.scheme.is_some() || self.callers.iter().any(|caller| caller != "public")
+    }
+
+    /// Whether it names a credential and is not `public`. One that names nobody has been refused
+    /// for that.
+    pub(super) fn asks_who_calls(&self) -> bool {
+        !self.takes("public") && self.names_credential()
+    }
+
+    /// The first word that says who may call.
+    pub(super) fn first_word(&self) -> Option<TokenStream> {
+        let scheme = self.scheme.as_ref().map(|scheme| &scheme.key);
+        self.callers.first().or(scheme).map(ToTokens::to_token_stream)
+    }
+
+    /// One entry, which is several words where `|` joins them.
+    fn read_entry(&mut self, input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> Result<()> {
+        let mut is_joined = false;
+        loop {
+            if !input.peek(Ident::peek_any) {
+                return Err(input.error(format_args!("expected a word\nhelp: {POSSIBLE}")));
+            }
+            let word = input.call(Ident::parse_any)?;
+            if CALLERS.iter().any(|caller| word == caller) && !input.peek(Token![=]) {
+                self.add_caller(word, is_joined, diagnostics);
+            } else {
+                self.read_part(&word, input, diagnostics)?;
+            }
+            if input.parse::<Option<Token![|]>>()?.is_none() {
+                return Ok(());
+            }
+            is_joined = true;
+        }
+    }
+
+    fn add_caller(&mut self, word: Ident, is_joined: bool, diagnostics: &mut Diagnostics) {
+        if self.takes(&word.to_string()) {
+            repeated(&word, diagnostics);
+            return;
+        }
+        let is_public = word == "public" || self.takes("public");
+        match self.callers.last() {
+            Some(other) if !is_joined && !is_public => diagnostics.error(
+                &word,
+                "credentials that a caller chooses from are joined by `|`",
+                format_args!("write `{other} | {word}`"),
+            ),
+            _ => (),
+        }
+        self.callers.push(word);
+    }
+
+    fn read_part(
+        &mut self,
+        key: &Ident,
+        input: ParseStream<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
+        let name = key.to_string();
+        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+        if *key == "optional" || CALLERS.contains(&name.as_str()) {
+            if assigned {
+                input.parse::<Expr>()?;
+                let help = format_args!("write `{name}` alone, or leave it out");
+                diagnostics.error(key, format_args!("`{name}` has no value"), help);
+            } else if std::mem::replace(&mut self.optional, true) {
+                repeated(key, diagnostics);
+            }
+            return Ok(());
+        }
+        if !matches!(name.as_str(), "scheme" | "scopes" | "roles" | "fresh") {
+            if assigned {
+                input.parse::<Expr>()?;
+            }
+            let kind = if assigned { "argument" } else { "word" };
+            diagnostics.error(key, format_args!("unknown {kind} `{key}`"), POSSIBLE);
+            return Ok(());
+        }
+        if !assigned || input.is_empty() || input.peek(Token![,]) {
+            diagnostics.error(key, format_args!("`{key}` needs a value"), example(&name));
+            return Ok(());
+        }
+        let is_first = if *key == "scheme" {
+            let ty = input.parse()?;
+            set(&mut self.scheme, Some(SchemeType { key: key.clone(), ty }))
+        } else {
+            let value = input.parse()?;
+            match name.as_str() {
+                "scopes" => set(&mut self.scopes, read_list(value, &name, diagnostics)),
+                "roles" => set(&mut self.roles, read_list(value, &name, diagnostics)),
+                _ => set(&mut self.fresh, read_string(&value, &name, example(&name), diagnostics)),
+            }
+        };
+        if !is_first {
+            repeated(key, diagnostics);
+        }
+        Ok(())
+    }
+}
+
+fn example(part: &str) -> &'static str {
+    match part {
+        "scheme" => "write the type, such as `scheme = ApiKeys`",
+        "scopes" => "write a list, such as `scopes = [\"orders:read\"]`",
+        "roles" => "write a list, such as `roles = [\"admin\"]`",
+        _ => "write a time, such as `fresh = \"10m\"`",
+    }
+}
+
+fn read_list(value: Expr, part: &str, diagnostics: &mut Diagnostics) -> Option<List> {
+    List::read(value, part, example(part), diagnostics)
+}
+
+impl Args {
+    /// The policy, as an expression.
+    fn policy(&self) -> TokenStream {
+        let core = quote!(__policy::policy_core::auth);
+        if self.takes("public") {
+            return quote!(#core::AuthPolicy::Public);
+        }
+        let words = self.callers.iter().map(|word| quote!(#word: true));
+        let scheme = self.scheme.as_ref().map(|scheme| {
+            let (name, ty) = (scheme.name(), &scheme.ty);
+            let scheme = some(&quote! {
+                #core::OwnScheme { name: #name, ambient: <#ty as __policy::Scheme>::AMBIENT }
+            });
+            quote!(scheme: #scheme)
+        });
+        let optional = self.optional.then(|| quote!(optional: true));
+        let lists = self.lists().into_iter().filter_map(|(part, entries)| {
+            let name = format_ident!("{}", part.name());
+            let value = if self.is_visible(part) { list(entries?) } else { constant_of(part) };
+            Some(quote!(#name: #value))
+        });
+        let seconds = self.fresh.as_ref().and_then(|text| seconds_of(&text.value()).ok());
+        let fresh = seconds.map(|seconds| {
+            let seconds = some(&seconds);
+            quote!(fresh: #seconds)
+        });
+        let parts = words.chain(scheme).chain(optional).chain(lists).chain(fresh);
+        quote! {
+            #core::AuthPolicy::Required(#core::Requirement {
+                #(#parts,)*
+                ..#core::Requirement::NONE
+            })
+        }
+    }
+
+    fn lists(&self) -> [(Part, Option<&List>); 2] {
+        [(Part::Scopes, self.scopes.as_ref()), (Part::Roles, self.roles.as_ref())]
+    }
+
+    fn unseen_lists(&self) -> impl Iterator<Item = (Part, &List)> {
+        let lists = self.lists().into_iter().filter(|(part, _)| !self.is_visible(*part));
+        lists.filter_map(|(part, entries)| Some((part, entries?)))
+    }
+
+    /// Whether something that the rules are about stands behind a name.
+    fn needs_compiler(&self, context: &Context<'_>) -> bool {
+        let (is_shared, is_inline) = match &context.attributes.cors {
+            Some(PolicyArgs::Shared(_)) => (true, false),
+            Some(PolicyArgs::Inline(_)) => (false, true),
+            Some(PolicyArgs::None) | None => (false, false),
+        };
+        let is_scheme_judged = context.attributes.csrf.is_some() || is_shared || is_inline;
+        self.unseen_lists().next().is_some()
+            || (self.scheme.is_some() && is_scheme_judged)
+            || (self.takes("session") && is_shared)
+    }
+
+    /// A constant whose evaluation asks the same rules. As that of a CORS policy it stands by
+    /// itself, so that one mistake is one error.
+    fn check_by_compiler(&self, context: &Context<'_>) -> TokenStream {
+        let core = quote!(__policy::policy_core);
+        let without_credentials = match &context.attributes.cors {
+            Some(PolicyArgs::Shared(_)) => {
+                let cors = cors::constant(context);
+                quote!(!#cors.spec().credentials)
+            }
+            _ => is_without_credentials(context).to_token_stream(),
+        };
+        let csrf = context.attributes.csrf.as_ref();
+        let (has_csrf, takes_session) = (csrf.is_some(), context.takes_session);
+        let csrf = csrf.map_or_else(|| quote!(#core::csrf::CsrfPolicy::Token), csrf::Args::policy);
+        let lists = self.unseen_lists().map(|(part, _)| {
+            let (name, value) = (format_ident!("{}", part.name()), some(&constant_of(part)));
+            quote!(#name: #value)
+        });
+        let arms = self.panics(context);
+        let spec = quote! {
+            (#core::auth::AuthSpec {
+                csrf: #has_csrf,
+                takes_session: #takes_session,
+                without_credentials: #without_credentials,
+                #(#lists,)*
+                ..#core::auth::AuthSpec::of(&__POLICY_AUTH, &#csrf)
+            })
+        };
+        let failure =
+            quote!({ match (__policy_violation.part, __policy_violation.index) { #arms } });
+        const_assertion(&context.constant("auth_policy"), &spec, &failure)
+    }
+
+    /// One panic for each token that may be at fault.
+    fn panics(&self, context: &Context<'_>) -> TokenStream {
+        let mut arms = TokenStream::new();
+        let path = |part: Part| {
+            let variant = format_ident!("{part:?}");
+            quote!(__policy::policy_core::auth::Part::#variant)
+        };
+        for (part, list) in self.unseen_lists() {
+            let tokens_of = |index| self.tokens_of(part, index, context);
+            arms.extend(panic_arms(&path(part), Some(list), tokens_of));
+        }
+        if context.attributes.csrf.is_some() {
+            let tokens_of = |index| self.tokens_of(Part::Csrf, index, context);
+            arms.extend(panic_arms(&path(Part::Csrf), None, tokens_of));
+        }
+        let otherwise = panic_at(&self.tokens_of(Part::Cors, 0, context));
+        quote!(#arms _ => #otherwise,)
+    }
+
+    /// Whether everything that a part says can be seen.
+    fn is_visible(&self, part: Part) -> bool {
+        let is_literal =
+            |list: &Option<List>| list.as_ref().is_none_or(|list| list.literals().is_some());
+        match part {
+            Part::Callers => !self.is_broken,
+            Part::Scopes => is_literal(&self.scopes),
+            Part::Roles => is_literal(&self.roles),
+            _ => true,
+        }
+    }
+
+    /// The tokens of an entry, or of the smallest thing around it that exists.
+    fn tokens_of(&self, part: Part, index: usize, context: &Context<'_>) -> TokenStream {
+        let entry = |list: &Option<List>| list.as_ref().map(|list| list.tokens_of(index));
+        let found = match part {
+            Part::Callers => {
+                let public = self.callers.iter().find(|word| *word == "public");
+                public.map(ToTokens::to_token_stream)
+            }
+            Part::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
+            Part::Scopes => entry(&self.scopes),
+            Part::Roles => entry(&self.roles),
+            Part::Fresh => self.fresh.as_ref().map(ToTokens::to_token_stream),
+            Part::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
+            Part::Cors => match &context.attributes.cors {
+                Some(PolicyArgs::Shared(expr)) => Some(expr.to_token_stream()),
+                Some(PolicyArgs::Inline(inline)) => Some(inline.tokens_of_credentials()),
+                _ => None,
+            },
+            Part::Principal => context.principal.map(ToTokens::to_token_stream),
+        };
+        found.unwrap_or_else(|| self.tokens.clone())
+    }
+}
+
+impl SchemeType {
+    /// The type as it is written, without blanks.
+    fn name(&self) -> String {
+        let text = self.ty.to_token_stream().to_string();
+        text.split_whitespace().collect()
+    }
+}
+
+/// Whether `#[cors]` grants origins without `credentials`, as far as can be seen.
+fn is_without_credentials(context: &Context<'_>) -> bool {
+    let inline = context.attributes.cors.as_ref().and_then(PolicyArgs::inline);
+    inline.is_some_and(|inline| !inline.has("credentials"))
+}
+
+/// The constant that holds a list which cannot be seen.
+fn constant_of(part: Part) -> TokenStream {
+    let name = format_ident!("__POLICY_{}", part.name().to_ascii_uppercase());
+    name.to_token_stream()
+}

@@ -1,0 +1,195 @@
+//! `#[cache]`: `public, max_age = 60, ..`, a shared policy, or `none`.
+
+use policy_core::cache::{Audience, CacheSpec, Part, Violation};
+use proc_macro2::{Literal, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Expr, Ident};
+
+use super::{Attribute, auth};
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::{Expansion, const_assertion, list, panic_at, some},
+    parse::{Inline, List, PolicyArgs, add_flag, number_of, set, strs, texts},
+};
+
+/// What `#[cache]` says.
+pub(crate) type Args = PolicyArgs<InlineCache>;
+
+/// A policy, part by part.
+pub(crate) struct InlineCache {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    tokens: TokenStream,
+    flags: Vec<Ident>,
+    ages: Vec<Age>,
+    vary: Option<List>,
+}
+
+/// `key = seconds`
+struct Age {
+    key: Ident,
+    seconds: i64,
+    /// The tokens of both.
+    tokens: TokenStream,
+}
+
+impl Inline for InlineCache {
+    const FLAGS: &'static [&'static str] =
+        &["no_store", "no_cache", "private", "public", "must_revalidate", "immutable"];
+    const PARTS: &'static [&'static str] =
+        &["max_age", "s_maxage", "stale_while_revalidate", "stale_if_error", "vary"];
+    const POSSIBLE: &'static str = "possible are `no_store`, `private`, `public`, `no_cache`, `max_age`, `s_maxage`, \
+         `stale_while_revalidate`, `stale_if_error`, `must_revalidate`, `immutable` and `vary`; or \
+         the name of a `CachePolicy`, or `none`";
+
+    fn flag(&mut self, flag: Ident) -> bool {
+        add_flag(&mut self.flags, flag)
+    }
+
+    fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
+        let name = part.to_string();
+        if name == "vary" {
+            let names = List::read_literals(value, &name, &Self::example(&name), diagnostics);
+            return set(&mut self.vary, names);
+        }
+        if self.age(&name).is_some() {
+            return false;
+        }
+        if let Some(seconds) = number_of(&value) {
+            let tokens = quote!(#part = #value);
+            self.ages.push(Age { key: part.clone(), seconds, tokens });
+        } else {
+            let message = format_args!("`{name}` is a literal number of seconds");
+            diagnostics.error(&value, message, Self::example(&name));
+        }
+        true
+    }
+
+    fn example(part: &str) -> String {
+        if part == "vary" {
+            "write a list, such as `vary = [\"accept\"]`".to_owned()
+        } else {
+            format!("write seconds, such as `{part} = 60`")
+        }
+    }
+
+    fn after_error(self) -> Option<Self> {
+        None
+    }
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let tokens = parsed.tokens.clone();
+        let inline = InlineCache { tokens, flags: Vec::new(), ages: Vec::new(), vary: None };
+        Self::read_policy(parsed, inline, diagnostics)
+    }
+
+    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
+        let Some(inline) = self.inline() else { return };
+        let vary = texts(inline.vary.as_ref());
+        let seconds = |key| inline.age(key).map(|age| age.seconds);
+        let spec = CacheSpec {
+            no_store: inline.has("no_store"),
+            no_cache: inline.has("no_cache"),
+            audience: inline.audience(),
+            is_twofold: inline.has("private") && inline.has("public"),
+            max_age: seconds("max_age"),
+            s_maxage: seconds("s_maxage"),
+            stale_while_revalidate: seconds("stale_while_revalidate"),
+            stale_if_error: seconds("stale_if_error"),
+            must_revalidate: inline.has("must_revalidate"),
+            immutable: inline.has("immutable"),
+            vary: &strs(&vary),
+            methods: &context.methods(),
+            is_personal: is_personal(context),
+        };
+        for Violation { rule, part, index, value } in spec.violations() {
+            diagnostics.rule(inline.tokens_of(part, index), rule, value);
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
+        match self {
+            Self::Inline(inline) => expansion.set("cache", &inline.emit()),
+            Self::Shared(expr) => {
+                let name = context.constant("cache_policy");
+                expansion.items.extend(checked(&name, expr, context));
+                expansion.set("cache", &name.to_token_stream());
+            }
+            Self::None => expansion.set_none("cache"),
+        }
+    }
+}
+
+/// A policy that is checked already, and a constant whose evaluation asks whether it agrees with
+/// the rest of the handler.
+fn checked(name: &Ident, expr: &Expr, context: &Context<'_>) -> TokenStream {
+    let cache = quote!(__policy::policy_core::cache);
+    let (methods, is_personal) = (context.methods(), is_personal(context));
+    let spec = quote! {
+        (#cache::CacheSpec {
+            methods: &[#(#methods),*],
+            is_personal: #is_personal,
+            ..*#name.spec()
+        })
+    };
+    let failure = panic_at(&expr.to_token_stream());
+    let agreement = const_assertion(&context.constant("cache_agreement"), &spec, &failure);
+    quote!(const #name: #cache::CachePolicy = #expr; #agreement)
+}
+
+fn is_personal(context: &Context<'_>) -> bool {
+    let asks = context.attributes.auth.as_ref().is_some_and(auth::Args::names_credential);
+    asks || context.takes_session
+}
+
+impl InlineCache {
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|found| found == flag)
+    }
+
+    fn age(&self, key: &str) -> Option<&Age> {
+        self.ages.iter().find(|age| age.key == key)
+    }
+
+    fn audience(&self) -> Audience {
+        if self.has("private") {
+            Audience::Private
+        } else if self.has("public") {
+            Audience::Public
+        } else {
+            Audience::Unstated
+        }
+    }
+
+    /// The policy, which was checked, as an expression.
+    fn emit(&self) -> TokenStream {
+        let cache = quote!(__policy::policy_core::cache);
+        let flags = self.flags.iter().map(|flag| match flag.to_string().as_str() {
+            "private" => quote!(audience: #cache::Audience::Private),
+            "public" => quote!(audience: #cache::Audience::Public),
+            _ => quote!(#flag: true),
+        });
+        let ages = self.ages.iter().map(|Age { key, seconds, .. }| {
+            let seconds = some(&Literal::i64_unsuffixed(*seconds));
+            quote!(#key: #seconds)
+        });
+        let vary = self.vary.as_ref().map(list).map(|vary| quote!(vary: #vary));
+        let parts = flags.chain(ages).chain(vary);
+        let spec = quote!(#cache::CacheSpec { #(#parts,)* ..#cache::CacheSpec::NOTHING });
+        quote!(#cache::CachePolicy::expanded(#spec))
+    }
+
+    /// The tokens of a part, or of the smallest thing around it that exists.
+    fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
+        let flag = self.flags.iter().find(|flag| *flag == part.name());
+        let age = self.age(part.name()).map(|age| age.tokens.clone());
+        let entry = self.vary.as_ref().filter(|_| part == Part::Vary);
+        flag.map(ToTokens::to_token_stream)
+            .or(age)
+            .or_else(|| entry.map(|list| list.tokens_of(index)))
+            .unwrap_or_else(|| self.tokens.clone())
+    }
+}

@@ -1,0 +1,362 @@
+//! `#[cors]`: `origins = [..], credentials, ..`, a shared policy, or `none`.
+
+use policy_core::cors::{CorsSpec, Field, Origins, Violation};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
+use syn::{Expr, Ident, Lit};
+
+use super::Attribute;
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::{Expansion, list, panic_arms, panic_at, seconds, some},
+    parse::{
+        Inline, List, PolicyArgs, add_flag, number_of, set, strip_groups, strs, texts, word_of,
+    },
+};
+
+/// What `#[cors]` says.
+pub(crate) type Args = PolicyArgs<InlineCors>;
+
+/// A policy, part by part.
+pub(crate) struct InlineCors {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    tokens: TokenStream,
+    origins: Option<OriginsArg>,
+    methods: Option<List>,
+    headers: Option<List>,
+    expose: Option<List>,
+    max_age: Option<Expr>,
+    flags: Vec<Ident>,
+}
+
+/// Where origins come from.
+enum OriginsArg {
+    Listed(List),
+    /// `config("name", within = ..)`
+    AtRunTime {
+        call: TokenStream,
+        name: Expr,
+        within: Option<List>,
+    },
+    /// They are there, and an error about them has been found already.
+    Unreadable,
+}
+
+impl Inline for InlineCors {
+    const FLAGS: &'static [&'static str] =
+        &["credentials", "dangerous_insecure_origins", "dangerous_public_suffix"];
+    const PARTS: &'static [&'static str] = &["origins", "headers", "expose", "methods", "max_age"];
+    const POSSIBLE: &'static str = "possible are `origins`, `credentials`, `headers`, `expose`, `methods`, `max_age`, \
+         `dangerous_insecure_origins` and `dangerous_public_suffix`; or the name of a \
+         `CorsPolicy`, or `none`";
+
+    fn flag(&mut self, flag: Ident) -> bool {
+        add_flag(&mut self.flags, flag)
+    }
+
+    fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
+        let name = part.to_string();
+        match name.as_str() {
+            "origins" => set(&mut self.origins, OriginsArg::read(value, diagnostics)),
+            "max_age" => set(&mut self.max_age, read_seconds(value, diagnostics)),
+            "methods" => set(&mut self.methods, read_list(value, &name, diagnostics)),
+            "headers" => set(&mut self.headers, read_list(value, &name, diagnostics)),
+            _ => set(&mut self.expose, read_list(value, &name, diagnostics)),
+        }
+    }
+
+    fn example(part: &str) -> String {
+        match part {
+            "origins" => {
+                "write a list, such as `origins = [\"https://app.example.com\"]`".to_owned()
+            }
+            "within" => "write a list, such as `within = [\"https://*.example.com\"]`".to_owned(),
+            "methods" => "write a list, such as `methods = [\"PUT\"]`".to_owned(),
+            "max_age" => "write seconds, such as `max_age = 600`".to_owned(),
+            part => format!("write a list, such as `{part} = [\"x-request-id\"]`"),
+        }
+    }
+
+    /// A misspelt part may be the origins, which are then not to be called missing, too.
+    fn after_error(mut self) -> Option<Self> {
+        self.origins.get_or_insert(OriginsArg::Unreadable);
+        Some(self)
+    }
+
+    /// The compiler finds out whether it is a policy.
+    fn is_shared(_: &Expr) -> bool {
+        true
+    }
+}
+
+impl OriginsArg {
+    fn read(value: Expr, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let Expr::Call(call) = strip_groups(&value) else {
+            return read_list(value, "origins", diagnostics).map(Self::Listed);
+        };
+        if word_of(&call.func).is_none_or(|word| word != "config") {
+            return Some(Self::Listed(List { expr: value }));
+        }
+        let mut args = call.args.iter();
+        let name = args.next().filter(|name| !matches!(name, Expr::Assign(_)));
+        let Some(name) = name else {
+            diagnostics.error(
+                call,
+                "`config` needs the name of the list",
+                "write `config(\"partners\")`; the app is given the origins under that name",
+            );
+            return None;
+        };
+        let (mut within, mut is_readable) = (None, true);
+        for arg in args {
+            match arg {
+                Expr::Assign(assign)
+                    if word_of(&assign.left).is_some_and(|word| word == "within") =>
+                {
+                    if within.is_some() {
+                        diagnostics.error(arg, "`within` stands here twice", "remove one of them");
+                    }
+                    within = read_list((*assign.right).clone(), "within", diagnostics);
+                    is_readable &= within.is_some();
+                }
+                other => diagnostics.error(
+                    other,
+                    "`config` takes the name of a list, and a bound",
+                    "write `config(\"partners\", within = [\"https://*.example.com\"])`",
+                ),
+            }
+        }
+        is_readable.then(|| Self::AtRunTime {
+            call: call.to_token_stream(),
+            name: name.clone(),
+            within,
+        })
+    }
+}
+
+fn read_list(value: Expr, part: &str, diagnostics: &mut Diagnostics) -> Option<List> {
+    List::read(value, part, &InlineCors::example(part), diagnostics)
+}
+
+fn read_seconds(value: Expr, diagnostics: &mut Diagnostics) -> Option<Expr> {
+    match strip_groups(&value) {
+        Expr::Lit(literal) if !matches!(literal.lit, Lit::Int(_)) => {
+            let help = InlineCors::example("max_age");
+            diagnostics.error(literal, "`max_age` is a number of seconds", help);
+            None
+        }
+        _ => Some(value),
+    }
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let inline = InlineCors {
+            tokens: parsed.tokens.clone(),
+            origins: None,
+            methods: None,
+            headers: None,
+            expose: None,
+            max_age: None,
+            flags: Vec::new(),
+        };
+        Self::read_policy(parsed, inline, diagnostics)
+    }
+
+    fn check(&self, _: &Context<'_>, diagnostics: &mut Diagnostics) {
+        if let Some(inline) = self.inline() {
+            inline.check(diagnostics);
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
+        match self {
+            Self::Inline(inline) if inline.is_all_visible() => {
+                let spec = inline.spec();
+                let policy = quote!(__policy::policy_core::cors::CorsPolicy::expanded(#spec));
+                expansion.set("cors", &policy);
+            }
+            Self::Inline(inline) => inline.emit_checked(&constant(context), expansion),
+            // It is a policy already, and checked itself.
+            Self::Shared(expr) => {
+                let name = constant(context);
+                expansion.items.extend(quote! {
+                    const #name: __policy::policy_core::cors::CorsPolicy = #expr;
+                });
+                expansion.set("cors", &name.to_token_stream());
+            }
+            Self::None => expansion.set_none("cors"),
+        }
+    }
+}
+
+/// The constant of a policy that is not all literals. `#[auth]` refers to a shared one.
+pub(super) fn constant(context: &Context<'_>) -> Ident {
+    context.constant("cors_policy")
+}
+
+impl InlineCors {
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|word| word == flag)
+    }
+
+    /// The `*` of a policy, which cannot have credentials; else the attribute, which lacks them.
+    pub(super) fn tokens_of_credentials(&self) -> TokenStream {
+        let literals = self.list(Field::Origins).and_then(List::literals).unwrap_or_default();
+        let star = literals.into_iter().find(|origin| origin.value() == "*");
+        star.map_or_else(|| self.tokens.clone(), ToTokens::to_token_stream)
+    }
+
+    /// Reports every violation among the literals, each on its own token.
+    fn check(&self, diagnostics: &mut Diagnostics) {
+        let texts_of = |field| texts(self.list(field));
+        let (origins, within) = (texts_of(Field::Origins), texts_of(Field::Within));
+        let (methods, headers) = (texts_of(Field::Methods), texts_of(Field::Headers));
+        let expose = texts_of(Field::Expose);
+        let (origins, within, methods) = (strs(&origins), strs(&within), strs(&methods));
+        let spec = CorsSpec {
+            origins: match &self.origins {
+                Some(OriginsArg::AtRunTime { within: bound, .. }) => {
+                    Origins::AtRunTime { name: "", within: bound.as_ref().map(|_| &*within) }
+                }
+                _ => Origins::Listed(&origins),
+            },
+            credentials: self.has("credentials"),
+            methods: self.methods.as_ref().map(|_| &*methods),
+            headers: &strs(&headers),
+            expose: &strs(&expose),
+            max_age: self.max_age.as_ref().and_then(number_of),
+            dangerous_insecure_origins: self.has("dangerous_insecure_origins"),
+            dangerous_public_suffix: self.has("dangerous_public_suffix"),
+        };
+        for Violation { rule, field, index, value } in spec.violations() {
+            if self.is_visible(field) {
+                diagnostics.rule(self.tokens_of(field, index), rule, value);
+            }
+        }
+    }
+
+    /// The list that a part is.
+    fn list(&self, field: Field) -> Option<&List> {
+        match (field, &self.origins) {
+            (Field::Origins, Some(OriginsArg::Listed(list))) => Some(list),
+            (Field::Within, Some(OriginsArg::AtRunTime { within, .. })) => within.as_ref(),
+            (Field::Methods, _) => self.methods.as_ref(),
+            (Field::Headers, _) => self.headers.as_ref(),
+            (Field::Expose, _) => self.expose.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether everything that a part says can be seen: each part is judged by itself and the
+    /// flags, so one that cannot be seen does not keep the others from being judged.
+    fn is_visible(&self, field: Field) -> bool {
+        match (field, &self.origins) {
+            (Field::Origins, Some(OriginsArg::Unreadable)) => false,
+            (Field::MaxAge, _) => {
+                self.max_age.as_ref().is_none_or(|seconds| number_of(seconds).is_some())
+            }
+            _ => self.list(field).is_none_or(|list| list.literals().is_some()),
+        }
+    }
+
+    fn is_all_visible(&self) -> bool {
+        Field::ALL.into_iter().all(|field| self.is_visible(field))
+    }
+
+    /// The tokens of an entry, or of the smallest thing around it that exists.
+    fn tokens_of(&self, field: Field, index: usize) -> TokenStream {
+        if let (Field::MaxAge, Some(seconds)) = (field, &self.max_age) {
+            return seconds.to_token_stream();
+        }
+        match (self.list(field), &self.origins) {
+            (Some(list), _) => list.tokens_of(index),
+            (None, Some(OriginsArg::AtRunTime { call, .. })) => call.clone(),
+            _ => self.tokens.clone(),
+        }
+    }
+
+    /// The policy as a constant that the compiler checks while it evaluates it, by the rules once
+    /// more: this time also what is behind names.
+    ///
+    /// What fails is a constant that nothing refers to, or the compiler would complain about every
+    /// use of it. Its name stands in the message.
+    fn emit_checked(&self, name: &Ident, expansion: &mut Expansion) {
+        let cors = quote!(__policy::policy_core::cors);
+        let facet = quote!(__policy::policy_core::route::Facet);
+        let (spec, failure) = (self.spec(), self.failure());
+        expansion.items.extend(quote! {
+            const __POLICY_CORS:
+                ::core::result::Result<#cors::CorsPolicy, #cors::Violation<'static>> =
+                #cors::CorsPolicy::checked(#spec);
+            const #name: () = match __POLICY_CORS {
+                ::core::result::Result::Ok(_) => (),
+                ::core::result::Result::Err(__policy_violation) => #failure,
+            };
+        });
+        let value = quote! {
+            match __POLICY_CORS {
+                ::core::result::Result::Ok(__policy_checked) => #facet::Set(__policy_checked),
+                ::core::result::Result::Err(_) => #facet::None,
+            }
+        };
+        expansion.state("cors", &value);
+    }
+
+    fn spec(&self) -> TokenStream {
+        let cors = quote!(__policy::policy_core::cors);
+        let origins = match &self.origins {
+            Some(OriginsArg::Listed(origins)) => {
+                let origins = list(origins);
+                quote!(Listed(#origins))
+            }
+            Some(OriginsArg::AtRunTime { name, within, .. }) => {
+                let within = match within {
+                    Some(within) => some(&list(within)),
+                    None => quote!(::core::option::Option::None),
+                };
+                quote!(AtRunTime { name: #name, within: #within })
+            }
+            Some(OriginsArg::Unreadable) | None => quote!(Listed(&[])),
+        };
+        let spec = quote!(#cors::CorsSpec::new(#cors::Origins::#origins));
+        let parts = self.parts();
+        if parts.is_empty() { spec } else { quote!(#cors::CorsSpec { #(#parts,)* ..#spec }) }
+    }
+
+    /// The fields of the spec that say something.
+    fn parts(&self) -> Vec<TokenStream> {
+        let methods = self.methods.as_ref().map(|methods| some(&list(methods)));
+        let headers = self.headers.as_ref().map(list);
+        let expose = self.expose.as_ref().map(list);
+        let max_age = self.max_age.as_ref().map(|value| some(&seconds(value)));
+        let flags = self.flags.iter().map(|flag| quote!(#flag: true));
+        let values = [
+            methods.map(|value| quote!(methods: #value)),
+            headers.map(|value| quote!(headers: #value)),
+            expose.map(|value| quote!(expose: #value)),
+            max_age.map(|value| quote!(max_age: #value)),
+        ];
+        flags.chain(values.into_iter().flatten()).collect()
+    }
+
+    /// One panic for each part that could not be seen while the macro ran, with the spans of that
+    /// part, so that the compiler underlines it. The parts that could be seen have no violations.
+    fn failure(&self) -> TokenStream {
+        let otherwise = panic_at(&self.tokens);
+        let mut arms = TokenStream::new();
+        for field in Field::ALL.into_iter().filter(|field| !self.is_visible(*field)) {
+            let variant = format_ident!("{field:?}");
+            let path = quote!(__policy::policy_core::cors::Field::#variant);
+            arms.extend(panic_arms(&path, self.list(field), |index| self.tokens_of(field, index)));
+        }
+        quote! {
+            match (__policy_violation.field, __policy_violation.index) {
+                #arms
+                _ => #otherwise,
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `#[csrf]`: `token`, `origin`, or `exempt = "reason"`. Its rules are asked with those of
+//! `#[auth]`, since they are about the same credentials.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Expr, Ident, LitStr, Token, ext::IdentExt};
+
+use super::Attribute;
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::Expansion,
+    parse::{read_entries, string_of},
+};
+
+/// What `#[csrf]` says.
+pub(crate) struct Args {
+    /// The tokens to underline.
+    pub(crate) tokens: TokenStream,
+    protection: Protection,
+}
+
+/// What protects a route.
+enum Protection {
+    Token,
+    Origin,
+    Exempt(LitStr),
+}
+
+const POSSIBLE: &str = "possible are `token`, `origin` and `exempt = \"why\"`";
+
+impl Args {
+    /// The reason of an exemption.
+    pub(crate) fn reason(&self) -> Option<&LitStr> {
+        match &self.protection {
+            Protection::Exempt(reason) => Some(reason),
+            Protection::Token | Protection::Origin => None,
+        }
+    }
+
+    /// The policy, as an expression.
+    pub(crate) fn policy(&self) -> TokenStream {
+        let protection = match &self.protection {
+            Protection::Token => quote!(Token),
+            Protection::Origin => quote!(Origin),
+            Protection::Exempt(reason) => quote!(Exempt(#reason)),
+        };
+        quote!(__policy::policy_core::csrf::CsrfPolicy::#protection)
+    }
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let ParsedAttribute { tokens, args, .. } = parsed;
+        let errors_before = diagnostics.error_count();
+        let mut protections = Vec::new();
+        read_entries(args, diagnostics, |input, diagnostics| {
+            if !input.peek(Ident::peek_any) {
+                return Err(input.error(format_args!("expected a word\nhelp: {POSSIBLE}")));
+            }
+            let word = input.call(Ident::parse_any)?;
+            let value = match input.parse::<Option<Token![=]>>()? {
+                Some(_) => Some(input.parse::<Expr>()?),
+                None => None,
+            };
+            let protection = match (word.to_string().as_str(), &value) {
+                ("token", None) => Protection::Token,
+                ("origin", None) => Protection::Origin,
+                ("token" | "origin", Some(_)) => {
+                    let help = format_args!("write `{word}` alone");
+                    diagnostics.error(&word, format_args!("`{word}` has no value"), help);
+                    return Ok(());
+                }
+                ("exempt", None) => Protection::Exempt(LitStr::new("", word.span())),
+                ("exempt", Some(value)) => {
+                    let Some(reason) = string_of(value) else {
+                        let help = "write why, such as `exempt = \"state checked\"`";
+                        diagnostics.error(value, "a reason is a string literal", help);
+                        return Ok(());
+                    };
+                    Protection::Exempt(reason.clone())
+                }
+                _ => {
+                    diagnostics.error(&word, format_args!("unknown word `{word}`"), POSSIBLE);
+                    return Ok(());
+                }
+            };
+            protections.push((word, protection));
+            Ok(())
+        });
+        for (word, _) in protections.iter().skip(1) {
+            diagnostics.error(word, "a route is protected in one way", "remove all but one");
+        }
+        let first = protections.into_iter().next();
+        if first.is_none() && diagnostics.error_count() == errors_before {
+            let message = "`#[csrf]` does not say what protects the route";
+            diagnostics.error(&tokens, message, POSSIBLE);
+        }
+        first.map(|(word, protection)| {
+            let tokens = match &protection {
+                Protection::Exempt(reason) => reason.to_token_stream(),
+                Protection::Token | Protection::Origin => word.to_token_stream(),
+            };
+            Self { tokens, protection }
+        })
+    }
+
+    fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
+
+    fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
+        expansion.state("csrf", &self.policy());
+    }
+}

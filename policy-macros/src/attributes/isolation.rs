@@ -1,0 +1,63 @@
+//! `#[isolation]`: `same_origin`, `same_site` or `none`. No rule is about it.
+
+use quote::quote;
+use syn::Expr;
+
+use super::Attribute;
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::Expansion,
+    parse::{read_entries, word_of},
+};
+
+/// What `#[isolation]` says.
+#[derive(Clone, Copy)]
+pub(crate) enum Args {
+    SameOrigin,
+    SameSite,
+    /// Pages of everybody, whatever the outer levels say.
+    None,
+}
+
+const POSSIBLE: &str = "possible are `same_origin`, `same_site` and `none`";
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let ParsedAttribute { tokens, args, .. } = parsed;
+        let errors_before = diagnostics.error_count();
+        let mut read = None;
+        read_entries(args, diagnostics, |input, diagnostics| {
+            let entry: Expr = input.parse()?;
+            let args = match word_of(&entry) {
+                Some(word) if word == "same_origin" => Self::SameOrigin,
+                Some(word) if word == "same_site" => Self::SameSite,
+                Some(word) if word == "none" => Self::None,
+                _ => {
+                    diagnostics.error(&entry, "this is no isolation", POSSIBLE);
+                    return Ok(());
+                }
+            };
+            if read.replace(args).is_some() {
+                diagnostics.error(&entry, "a route is isolated in one way", "remove all but one");
+            }
+            Ok(())
+        });
+        if read.is_none() && diagnostics.error_count() == errors_before {
+            diagnostics.error(&tokens, "`#[isolation]` does not say from whom", POSSIBLE);
+        }
+        read
+    }
+
+    fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
+
+    fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
+        let isolation = quote!(__policy::policy_core::isolation::Isolation);
+        match self {
+            Self::SameOrigin => expansion.set("isolation", &quote!(#isolation::SameOrigin)),
+            Self::SameSite => expansion.set("isolation", &quote!(#isolation::SameSite)),
+            Self::None => expansion.set_none("isolation"),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `#[jsonp]`: `callback = "cb", dotted`, or a shared policy.
+
+use policy_core::jsonp::{JsonpSpec, Part, Violation};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Expr, Ident, LitStr};
+
+use super::{Attribute, auth};
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::{Expansion, const_assertion, panic_at, some},
+    parse::{Inline, PolicyArgs, read_string, set},
+};
+
+/// What `#[jsonp]` says.
+pub(crate) struct Args {
+    /// The tokens to underline when the attribute as a whole is wrong.
+    tokens: TokenStream,
+    policy: PolicyArgs<InlineJsonp>,
+}
+
+/// A policy, part by part.
+#[derive(Default)]
+struct InlineJsonp {
+    callback: Option<LitStr>,
+    dotted: bool,
+    /// An error about the attribute has been found already, so what is not there need not be
+    /// missing.
+    is_broken: bool,
+}
+
+impl Inline for InlineJsonp {
+    const FLAGS: &'static [&'static str] = &["dotted"];
+    const PARTS: &'static [&'static str] = &["callback"];
+    const POSSIBLE: &'static str =
+        "possible are `callback = \"callback\"` and `dotted`; or the name of a `JsonpPolicy`";
+    const HAS_NONE: bool = false;
+
+    fn flag(&mut self, _flag: Ident) -> bool {
+        !std::mem::replace(&mut self.dotted, true)
+    }
+
+    fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
+        let name = part.to_string();
+        let text = read_string(&value, &name, &Self::example(&name), diagnostics);
+        set(&mut self.callback, text)
+    }
+
+    fn example(_part: &str) -> String {
+        "write the name of a parameter, such as `callback = \"callback\"`".to_owned()
+    }
+
+    fn after_error(self) -> Option<Self> {
+        Some(Self { is_broken: true, ..self })
+    }
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let tokens = parsed.tokens.clone();
+        let policy = PolicyArgs::read_policy(parsed, InlineJsonp::default(), diagnostics)?;
+        Some(Self { tokens, policy })
+    }
+
+    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
+        let inline = self.policy.inline();
+        let callback = inline.and_then(|inline| inline.callback.as_ref()).map(LitStr::value);
+        // What cannot be seen agrees with everything: of a constant the compiler asks it.
+        let is_unseen = inline.is_none_or(|inline| inline.is_broken && callback.is_none());
+        let attributes = context.attributes;
+        let spec = JsonpSpec {
+            callback: callback.as_deref().unwrap_or_default(),
+            methods: &context.methods(),
+            asks_who_calls: attributes.auth.as_ref().is_some_and(auth::Args::asks_who_calls),
+            takes_session: context.takes_session,
+            csrf: attributes.csrf.is_some(),
+        };
+        for Violation { rule, part, value, .. } in spec.violations() {
+            if part != Part::Callback || !is_unseen {
+                diagnostics.rule(self.tokens_of(part, context), rule, value);
+            }
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
+        let jsonp = quote!(__policy::policy_core::jsonp);
+        let policy = match &self.policy {
+            PolicyArgs::Inline(InlineJsonp { callback, dotted, .. }) => {
+                let grammar = if *dotted { quote!(Dotted) } else { quote!(Identifier) };
+                quote! {
+                    #jsonp::JsonpPolicy { callback: #callback, grammar: #jsonp::Grammar::#grammar }
+                }
+            }
+            PolicyArgs::Shared(expr) => {
+                let spec = quote!(#jsonp::JsonpSpec::of(&__POLICY_JSONP));
+                let failure = panic_at(&expr.to_token_stream());
+                let name = context.constant("jsonp_policy");
+                let assertion = const_assertion(&name, &spec, &failure);
+                expansion.items.extend(quote! {
+                    const __POLICY_JSONP: #jsonp::JsonpPolicy = #expr;
+                    #assertion
+                });
+                quote!(__POLICY_JSONP)
+            }
+            PolicyArgs::None => return,
+        };
+        expansion.state("jsonp", &some(&policy));
+    }
+}
+
+impl Args {
+    /// The tokens of a part, or of the smallest thing around it that exists.
+    fn tokens_of(&self, part: Part, context: &Context<'_>) -> TokenStream {
+        let inline = self.policy.inline();
+        let found = match part {
+            Part::Callback => {
+                let callback = inline.and_then(|inline| inline.callback.as_ref());
+                callback.map(ToTokens::to_token_stream)
+            }
+            Part::Callers => context.attributes.auth.as_ref().and_then(auth::Args::first_word),
+            Part::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
+            Part::Methods | Part::Session => None,
+        };
+        found.unwrap_or_else(|| self.tokens.clone())
+    }
+}

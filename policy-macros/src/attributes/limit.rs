@@ -1,0 +1,182 @@
+//! `#[limit]`: `body = "1 MiB", timeout = "5s", ..`, or shared limits.
+
+use policy_core::{
+    Rule,
+    limits::{LimitSpec, Limits, Part, Rate, body_of, rate_of, timeout_of},
+};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, format_ident, quote};
+use syn::{Expr, ExprLit, Ident, Lit, LitInt, LitStr};
+
+use super::Attribute;
+use crate::{
+    collect::ParsedAttribute,
+    context::Context,
+    diagnostics::Diagnostics,
+    emit::{Expansion, const_assertion, panic_at},
+    parse::{Inline, PolicyArgs, read_string, set, strip_groups},
+};
+
+/// What `#[limit]` says.
+pub(crate) type Args = PolicyArgs<InlineLimits>;
+
+/// Limits, part by part.
+#[derive(Default)]
+pub(crate) struct InlineLimits {
+    body: Option<LitStr>,
+    timeout: Option<LitStr>,
+    rate: Option<LitStr>,
+    concurrency: Option<Number>,
+}
+
+/// A number, and how it is written.
+struct Number {
+    value: u32,
+    literal: LitInt,
+}
+
+impl Inline for InlineLimits {
+    const FLAGS: &'static [&'static str] = &[];
+    const PARTS: &'static [&'static str] = &["body", "timeout", "rate", "concurrency"];
+    const POSSIBLE: &'static str = "possible are `body`, `timeout`, `rate` and `concurrency`; or the name of a constant of \
+         type `Limits`";
+    const EMPTY: Option<&'static str> = Some("does not say what is limited");
+    const HAS_NONE: bool = false;
+
+    fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
+        let name = part.to_string();
+        let mut text = || read_string(&value, &name, &Self::example(&name), diagnostics);
+        match name.as_str() {
+            "body" => set(&mut self.body, text()),
+            "timeout" => set(&mut self.timeout, text()),
+            "rate" => set(&mut self.rate, text()),
+            _ => set(&mut self.concurrency, read_number(&value, &name, diagnostics)),
+        }
+    }
+
+    fn example(part: &str) -> String {
+        match part {
+            "body" => "write a size, such as `body = \"1 MiB\"`",
+            "timeout" => "write a time, such as `timeout = \"5s\"`",
+            "rate" => "write a rate, such as `rate = \"100/min per principal\"`",
+            _ => "write a number, such as `concurrency = 64`",
+        }
+        .to_owned()
+    }
+
+    fn after_error(self) -> Option<Self> {
+        Some(self)
+    }
+}
+
+fn read_number(value: &Expr, part: &str, diagnostics: &mut Diagnostics) -> Option<Number> {
+    if let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = strip_groups(value)
+        && let Ok(value) = literal.base10_parse()
+    {
+        return Some(Number { value, literal: literal.clone() });
+    }
+    let message = format_args!("`{part}` is a whole number below 2^32");
+    diagnostics.error(value, message, InlineLimits::example(part));
+    None
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        Self::read_policy(parsed, InlineLimits::default(), diagnostics)
+    }
+
+    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
+        let Some(inline) = self.inline() else { return };
+        let mut report = |part, rule| {
+            let (tokens, value) = inline.text_of(part);
+            diagnostics.rule(tokens, rule, &value);
+        };
+        let limits = inline.limits(&mut report);
+        for found in (LimitSpec { limits, is_public: is_public(context) }).violations() {
+            report(found.part, found.rule);
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
+        let value = match self {
+            Self::Inline(inline) => inline.emit(),
+            Self::Shared(shared) => {
+                let shared = shared.to_token_stream();
+                expansion.items.extend(checked(&shared, context));
+                quote!(__POLICY_LIMITS)
+            }
+            Self::None => return,
+        };
+        expansion.state("limits", &value);
+    }
+}
+
+/// The value of a constant of the user's, which the compiler checks while it evaluates another.
+fn checked(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
+    let limits = quote!(__policy::policy_core::limits);
+    let is_public = is_public(context);
+    let spec = quote!((#limits::LimitSpec { limits: __POLICY_LIMITS, is_public: #is_public }));
+    let assertion = const_assertion(&context.constant("limit_policy"), &spec, &panic_at(shared));
+    quote!(const __POLICY_LIMITS: #limits::Limits = #shared; #assertion)
+}
+
+fn is_public(context: &Context<'_>) -> bool {
+    context.attributes.auth.as_ref().is_some_and(|auth| auth.takes("public"))
+}
+
+impl InlineLimits {
+    /// What the literals say, without those that say nothing that can be read.
+    fn limits(&self, mut report: impl FnMut(Part, Rule)) -> Limits {
+        fn read<T>(
+            literal: Option<&LitStr>,
+            parse: impl Fn(&str) -> Result<T, Rule>,
+            report: impl FnOnce(Rule),
+        ) -> Option<T> {
+            parse(&literal?.value()).map_err(report).ok()
+        }
+        Limits {
+            body: read(self.body.as_ref(), body_of, |rule| report(Part::Body, rule)),
+            timeout: read(self.timeout.as_ref(), timeout_of, |rule| report(Part::Timeout, rule)),
+            rate: read(self.rate.as_ref(), rate_of, |rule| report(Part::Rate, rule)),
+            concurrency: self.concurrency.as_ref().map(|number| number.value),
+        }
+    }
+
+    /// The tokens of a part, and what stands there.
+    fn text_of(&self, part: Part) -> (TokenStream, String) {
+        let literal = match part {
+            Part::Body => &self.body,
+            Part::Timeout => &self.timeout,
+            Part::Rate => &self.rate,
+            Part::Concurrency => {
+                let number = self.concurrency.as_ref().map(|number| &number.literal);
+                let value = number.map(ToString::to_string).unwrap_or_default();
+                return (number.to_token_stream(), value);
+            }
+        };
+        (literal.to_token_stream(), literal.as_ref().map(LitStr::value).unwrap_or_default())
+    }
+
+    /// Limits that were checked, as an expression.
+    fn emit(&self) -> TokenStream {
+        let core = quote!(__policy::policy_core::limits);
+        let limits = self.limits(|_, _| ());
+        let body = limits.body.map(|bytes| quote!(.body(#bytes)));
+        let timeout = limits.timeout.map(|timeout| {
+            let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+            quote!(.timeout(::core::time::Duration::from_millis(#millis)))
+        });
+        let rate = limits.rate.map(|Rate { count, per, by }| {
+            let (seconds, by) = (per.as_secs(), format_ident!("{by:?}"));
+            quote! {
+                .rate(#core::Rate {
+                    count: #count,
+                    per: ::core::time::Duration::from_secs(#seconds),
+                    by: #core::RateKey::#by,
+                })
+            }
+        });
+        let concurrency = limits.concurrency.map(|requests| quote!(.concurrency(#requests)));
+        quote!(#core::Limits::NONE #body #timeout #rate #concurrency)
+    }
+}

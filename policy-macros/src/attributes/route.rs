@@ -1,0 +1,178 @@
+//! `#[get]` and the other methods: `"/path"`; `#[route]`: `GET, POST, "/path"`; all of them:
+//! `crate = path`.
+
+use policy_core::{
+    Rule,
+    path::{PathTemplate, Segment},
+    route::check_method,
+};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Expr, Ident, LitStr, Path, Token, ext::IdentExt};
+
+use super::Directive;
+use crate::{
+    collect::ParsedAttribute,
+    diagnostics::Diagnostics,
+    parse::{peek_assignment, read_entries, string_of, word_of},
+};
+
+/// What a route attribute says.
+pub(crate) struct Args {
+    methods: Vec<Method>,
+    pub(crate) path: Option<LitStr>,
+    pub(crate) krate: Option<Path>,
+}
+
+/// A method, with the tokens that name it.
+struct Method {
+    name: String,
+    tokens: TokenStream,
+}
+
+impl Args {
+    pub(crate) fn read(taken: ParsedAttribute, diagnostics: &mut Diagnostics) -> Self {
+        let ParsedAttribute { directive, tokens, args } = taken;
+        let (mut values, mut krate) = (Vec::<Expr>::new(), None);
+        read_entries(args, diagnostics, |input, diagnostics| {
+            if !peek_assignment(input) {
+                values.push(input.parse()?);
+                return Ok(());
+            }
+            let key = input.call(Ident::parse_any)?;
+            input.parse::<Token![=]>()?;
+            if key == "crate" {
+                krate = Some(input.call(Path::parse_mod_style)?);
+            } else {
+                input.parse::<Expr>()?;
+                diagnostics.error(
+                    &key,
+                    format_args!("unknown argument `{key}`"),
+                    "besides the path there is `crate = path::to::policy_server` only; policies \
+                     are attributes of their own",
+                );
+            }
+            Ok(())
+        });
+        let (path, methods) = match directive.method() {
+            Some(name) => {
+                let mut values = values.into_iter();
+                let path = values.next();
+                for value in values {
+                    diagnostics.error(value, "a route attribute has one path", usage(directive));
+                }
+                (path, vec![Method { name, tokens: tokens.clone() }])
+            }
+            None => {
+                let path = values.pop();
+                if values.is_empty() && path.is_some() {
+                    diagnostics.error(&tokens, "a route needs a method", usage(directive));
+                }
+                let methods = values.iter().filter_map(|value| read_method(value, diagnostics));
+                (path, methods.collect())
+            }
+        };
+        if path.is_none() {
+            diagnostics.error(&tokens, "a route needs a path", usage(directive));
+        }
+        let path = path.and_then(|path| {
+            let literal = string_of(&path).cloned();
+            if literal.is_none() {
+                diagnostics.error(&path, "a path is a string literal", usage(directive));
+            }
+            literal
+        });
+        Self { methods, path, krate }
+    }
+}
+
+/// A word, upper case as the methods of the standard are, or a string for a method that is no
+/// word or is not upper case: methods are case-sensitive (RFC 9110 9.1).
+fn read_method(value: &Expr, diagnostics: &mut Diagnostics) -> Option<Method> {
+    let tokens = value.to_token_stream();
+    if let Some(literal) = string_of(value) {
+        return Some(Method { name: literal.value(), tokens });
+    }
+    let Some(word) = word_of(value) else {
+        diagnostics.error(value, "a method is a word", usage(Directive::Route));
+        return None;
+    };
+    let name = word.unraw().to_string();
+    let upper = name.to_ascii_uppercase();
+    if name != upper {
+        diagnostics.error(
+            value,
+            format_args!("methods are case-sensitive, and `{name}` is not `{upper}`"),
+            format_args!("write `{upper}`, or `\"{name}\"` for a method of that name"),
+        );
+        return None;
+    }
+    Some(Method { name, tokens })
+}
+
+fn usage(directive: Directive) -> String {
+    match directive {
+        Directive::Route => "write `#[route(PURGE, \"/path\")]`: methods, then the path".to_owned(),
+        verb => format!("write `#[{}(\"/path\")]`", verb.name()),
+    }
+}
+
+/// Every route of one handler: its method and its path, once each.
+pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<(String, LitStr)> {
+    let mut routes = Vec::<(String, LitStr)>::new();
+    for Args { methods, path, .. } in all {
+        for Method { name, tokens } in methods {
+            if let Err(rule) = check_method(name) {
+                diagnostics.rule(tokens, rule, name);
+            }
+            let Some(path) = path else { continue };
+            let value = path.value();
+            if routes.iter().any(|(method, other)| method == name && other.value() == value) {
+                diagnostics.rule(tokens, Rule::RouteConflict, &format!("{name} {value}"));
+            }
+            routes.push((name.clone(), path.clone()));
+        }
+    }
+    routes
+}
+
+/// The parameters of a path; `None` after an error.
+pub(crate) fn path(literal: &LitStr, diagnostics: &mut Diagnostics) -> Option<Vec<String>> {
+    let value = literal.value();
+    match PathTemplate::parse(&value) {
+        Ok(path) => Some(path.parameters().map(str::to_owned).collect()),
+        Err(rule) => {
+            if value.contains('<') {
+                let help = "a parameter is written `{id}` here, not `<id>`";
+                diagnostics.rule_with_help(literal, rule, &value, help);
+            } else {
+                diagnostics.rule(literal, rule, &value);
+            }
+            None
+        }
+    }
+}
+
+/// Refuses a segment that other frameworks would read as a parameter, where an argument of the
+/// handler says that it is meant as one.
+pub(crate) fn foreign_parameters(
+    literal: &LitStr,
+    is_argument: impl Fn(&str) -> bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let value = literal.value();
+    let Ok(path) = PathTemplate::parse(&value) else { return };
+    for segment in path.segments() {
+        let Segment::Fixed(text) = segment else { continue };
+        let here = match (text.strip_prefix(':'), text.strip_prefix('*')) {
+            (Some(name), _) if is_argument(name) => format!("{{{name}}}"),
+            (_, Some(name)) if is_argument(name) => format!("{{*{name}}}"),
+            _ => continue,
+        };
+        diagnostics.error(
+            literal,
+            format_args!("`{text}` is no parameter, it is fixed text"),
+            format_args!("a parameter is written `{here}` here"),
+        );
+    }
+}

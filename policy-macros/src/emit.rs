@@ -1,0 +1,136 @@
+//! What the expansions of several attributes have in common.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Expr, Path, spanned::Spanned};
+
+use crate::parse::{List, number_of, strip_groups};
+
+/// What the attributes of one handler become.
+#[derive(Default)]
+pub(crate) struct Expansion {
+    /// Constants that the compiler evaluates, and so checks.
+    pub(crate) items: TokenStream,
+    /// The fields of `RoutePolicy` that are stated.
+    pub(crate) policy: TokenStream,
+    /// Fields of `Description` beside the policy.
+    pub(crate) description: TokenStream,
+}
+
+impl Expansion {
+    /// States one field of the policy.
+    pub(crate) fn state(&mut self, field: &str, value: &TokenStream) {
+        let field = format_ident!("{field}");
+        self.policy.extend(quote!(#field: #value,));
+    }
+
+    /// States one facet that levels share: this policy.
+    pub(crate) fn set(&mut self, field: &str, policy: &TokenStream) {
+        self.state(field, &quote!(__policy::policy_core::route::Facet::Set(#policy)));
+    }
+
+    /// States one facet that levels share: no policy, whatever they say.
+    pub(crate) fn set_none(&mut self, field: &str) {
+        self.state(field, &quote!(__policy::policy_core::route::Facet::None));
+    }
+}
+
+/// Where generated code finds the framework: `::policy_server`, unless `crate = ..` says
+/// otherwise.
+pub(crate) struct CratePath(Option<Path>);
+
+impl CratePath {
+    pub(crate) fn new(path: Option<Path>) -> Self {
+        Self(path)
+    }
+}
+
+impl ToTokens for CratePath {
+    fn to_tokens(&self, out: &mut TokenStream) {
+        match &self.0 {
+            Some(path) => path.to_tokens(out),
+            None => quote!(::policy_server).to_tokens(out),
+        }
+    }
+}
+
+pub(crate) fn some(value: &impl ToTokens) -> TokenStream {
+    quote!(::core::option::Option::Some(#value))
+}
+
+/// A list as a slice that lives forever, which needs a constant when it is not literal.
+pub(crate) fn list(list: &List) -> TokenStream {
+    let expr = &list.expr;
+    if list.literals().is_some() {
+        return quote!(&#expr);
+    }
+    let borrowed = quote_spanned!(Span::mixed_site().located_at(expr.span())=> &#expr);
+    constant(&quote!(&[&::core::primitive::str]), &borrowed)
+}
+
+/// A number of seconds, which needs a constant when it is not literal.
+pub(crate) fn seconds(expr: &Expr) -> TokenStream {
+    if number_of(expr).is_some() {
+        return expr.to_token_stream();
+    }
+    constant(&quote!(::core::primitive::i64), &expr.to_token_stream())
+}
+
+/// A value in a constant of its own, so that another type is reported at the value, and in so
+/// many words.
+fn constant(ty: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote!({
+        const __POLICY_VALUE: #ty = #value;
+        __POLICY_VALUE
+    })
+}
+
+/// A constant whose evaluation asks the rules about a spec, and fails with these tokens. Nothing
+/// refers to it, so that one mistake is one error.
+pub(crate) fn const_assertion(
+    name: &Ident,
+    spec: &TokenStream,
+    failure: &TokenStream,
+) -> TokenStream {
+    quote! {
+        const #name: () = match #spec.first_error() {
+            ::core::option::Option::None => (),
+            ::core::option::Option::Some(__policy_violation) => #failure,
+        };
+    }
+}
+
+/// The arms of a `match` on the part and the index of a violation, for one part: a panic for each
+/// of its entries that can be seen, and one for all else of it.
+pub(crate) fn panic_arms(
+    part: &TokenStream,
+    list: Option<&List>,
+    tokens_of: impl Fn(usize) -> TokenStream,
+) -> TokenStream {
+    let entries = list.and_then(List::entries).map_or(0, Iterator::count);
+    let mut arms = TokenStream::new();
+    for index in 0..entries {
+        let panic = panic_at(&tokens_of(index));
+        arms.extend(quote!((#part, #index) => #panic,));
+    }
+    let panic = panic_at(&tokens_of(entries));
+    arms.extend(quote!((#part, _) => #panic,));
+    arms
+}
+
+/// A panic with the words of the violation, spanned from the first to the last of these tokens.
+/// (`Span::join` is unstable; the call of a macro spans from its path to its delimiter.)
+pub(crate) fn panic_at(tokens: &TokenStream) -> TokenStream {
+    let tokens = match syn::parse2::<Expr>(tokens.clone()) {
+        Ok(expr) => strip_groups(&expr).to_token_stream(),
+        Err(_) => tokens.clone(),
+    };
+    let mut spans = tokens.into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    let last = spans.last().unwrap_or(first);
+    let mut arguments =
+        Group::new(Delimiter::Parenthesis, quote!("{}", __policy_violation.text().as_str()));
+    arguments.set_span(last);
+    let panic = quote_spanned!(first=> ::core::panic!);
+    quote!(#panic #arguments)
+}

@@ -1,0 +1,356 @@
+//! The grammar that attributes share, without any rule of policies.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{
+    Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token, UnOp,
+    ext::IdentExt,
+    parse::{ParseStream, Parser},
+};
+
+use crate::{collect::ParsedAttribute, diagnostics::Diagnostics};
+
+/// Reads `entry, entry, ..`; after a mistake it goes on behind the next comma.
+pub(crate) fn read_entries(
+    tokens: TokenStream,
+    diagnostics: &mut Diagnostics,
+    mut read: impl FnMut(ParseStream<'_>, &mut Diagnostics) -> Result<()>,
+) {
+    let read_all = |input: ParseStream<'_>| {
+        while !input.is_empty() {
+            let mut result = read(input, diagnostics);
+            if result.is_ok() && !input.is_empty() && !input.peek(Token![,]) {
+                result = Err(input.error("expected `,`"));
+            }
+            if let Err(error) = result {
+                diagnostics.syntax(error);
+                while !input.is_empty() && !input.peek(Token![,]) {
+                    input.parse::<TokenTree>()?;
+                }
+            }
+            input.parse::<Option<Token![,]>>()?;
+        }
+        Ok(())
+    };
+    if let Err(error) = Parser::parse2(read_all, tokens) {
+        diagnostics.syntax(error);
+    }
+}
+
+/// A policy as an attribute states it.
+pub(crate) enum PolicyArgs<T> {
+    /// Part by part, for this route alone.
+    Inline(T),
+    /// As the value of an expression.
+    Shared(Expr),
+    /// `none`: no policy, whatever the outer levels say.
+    None,
+}
+
+/// The parts of a policy that an attribute can state one by one.
+pub(crate) trait Inline: Sized {
+    /// The words that stand alone.
+    const FLAGS: &'static [&'static str];
+    /// The words that have a value.
+    const PARTS: &'static [&'static str];
+    /// Everything that the attribute takes, for the help of errors.
+    const POSSIBLE: &'static str;
+    /// What an attribute without arguments fails to say, where no rule of the policy reports that.
+    const EMPTY: Option<&'static str> = None;
+    /// Whether `none` is a policy.
+    const HAS_NONE: bool = true;
+
+    /// Takes a flag; false where it was there already.
+    fn flag(&mut self, _flag: Ident) -> bool {
+        true
+    }
+
+    /// Takes the value of a part; false where the part has one already.
+    fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool;
+
+    /// How a part is written, for the help of errors.
+    fn example(part: &str) -> String;
+
+    /// What can still be checked after an error in the arguments: what seems to be missing, or to
+    /// contradict itself, may be what could not be read.
+    fn after_error(self) -> Option<Self>;
+
+    /// Whether an expression can be a shared policy.
+    fn is_shared(expr: &Expr) -> bool {
+        matches!(expr, Expr::Path(_))
+    }
+}
+
+impl<T: Inline> PolicyArgs<T> {
+    /// Reads the arguments into `inline`, or a whole policy in its place; `None` after an error
+    /// that leaves no policy.
+    pub(crate) fn read_policy(
+        parsed: ParsedAttribute,
+        mut inline: T,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        let ParsedAttribute { directive, tokens, args } = parsed;
+        // Whole policies, each with the tokens that name it.
+        let mut whole = Vec::<(TokenStream, Self)>::new();
+        let mut count = 0;
+        let errors_before = diagnostics.error_count();
+        read_entries(args, diagnostics, |input, diagnostics| {
+            count += 1;
+            if !peek_word(input) {
+                let shared: Expr = input.parse()?;
+                if T::is_shared(strip_groups(&shared)) {
+                    whole.push((shared.to_token_stream(), Self::Shared(shared)));
+                } else {
+                    diagnostics.error(shared, "this is not the name of a policy", T::POSSIBLE);
+                }
+                return Ok(());
+            }
+            let word = input.call(Ident::parse_any)?;
+            let name = word.to_string();
+            let is_known = T::FLAGS.iter().chain(T::PARTS).any(|known| *known == name);
+            if input.peek(Token![=]) || is_known {
+                return read_part(&mut inline, &word, input, diagnostics);
+            }
+            if T::HAS_NONE && name == "none" {
+                whole.push((word.to_token_stream(), Self::None));
+            } else if is_constant(&word) {
+                let shared = syn::parse_quote!(#word);
+                whole.push((word.to_token_stream(), Self::Shared(shared)));
+            } else {
+                diagnostics.error(&word, format_args!("unknown word `{word}`"), T::POSSIBLE);
+            }
+            Ok(())
+        });
+        if let (0, Some(empty)) = (count, T::EMPTY) {
+            let message = format_args!("`#[{}]` {empty}", directive.name());
+            diagnostics.error(tokens, message, T::POSSIBLE);
+        }
+        if count > 1 {
+            reject_mixed(whole.iter().map(|(tokens, _)| tokens), diagnostics);
+        }
+        let is_read = diagnostics.error_count() == errors_before;
+        match whole.pop() {
+            None if is_read => Some(Self::Inline(inline)),
+            None => inline.after_error().map(Self::Inline),
+            Some((_, policy)) => is_read.then_some(policy),
+        }
+    }
+
+    /// The parts, where the policy has them here.
+    pub(crate) fn inline(&self) -> Option<&T> {
+        match self {
+            Self::Inline(inline) => Some(inline),
+            Self::Shared(_) | Self::None => None,
+        }
+    }
+}
+
+fn read_part<T: Inline>(
+    inline: &mut T,
+    key: &Ident,
+    input: ParseStream<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
+    let assigned = input.parse::<Option<Token![=]>>()?.is_some();
+    let is_there = assigned && !input.is_empty() && !input.peek(Token![,]);
+    let value = if is_there { Some(input.parse()?) } else { None };
+    let name = key.to_string();
+    if T::FLAGS.contains(&name.as_str()) {
+        if assigned {
+            let help = format_args!("write `{key}` alone, or leave it out");
+            diagnostics.error(key, format_args!("`{key}` has no value"), help);
+        } else if !inline.flag(key.clone()) {
+            repeated(key, diagnostics);
+        }
+    } else if !T::PARTS.contains(&name.as_str()) {
+        diagnostics.error(key, format_args!("unknown argument `{key}`"), T::POSSIBLE);
+    } else if let Some(value) = value {
+        if !inline.set(key, value, diagnostics) {
+            repeated(key, diagnostics);
+        }
+    } else {
+        diagnostics.error(key, format_args!("`{key}` needs a value"), T::example(&name));
+    }
+    Ok(())
+}
+
+/// Refuses what stands beside a whole policy.
+fn reject_mixed(whole: impl IntoIterator<Item = impl ToTokens>, diagnostics: &mut Diagnostics) {
+    for policy in whole {
+        diagnostics.error(
+            policy,
+            "a whole policy stands alone: nothing is merged into it",
+            "write one policy by its parts, or give the name of one that has them all",
+        );
+    }
+}
+
+/// Adds a word that is not there yet.
+pub(crate) fn add_flag(flags: &mut Vec<Ident>, flag: Ident) -> bool {
+    let is_first = !flags.contains(&flag);
+    if is_first {
+        flags.push(flag);
+    }
+    is_first
+}
+
+pub(crate) fn repeated(key: &Ident, diagnostics: &mut Diagnostics) {
+    diagnostics.error(key, format_args!("`{key}` stands here twice"), "remove one of them");
+}
+
+/// Fills a part that is still empty.
+pub(crate) fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
+    if part.is_some() {
+        return false;
+    }
+    *part = value;
+    true
+}
+
+/// Whether a word stands here by itself, or before `=`: an argument that has a name.
+fn peek_word(input: ParseStream<'_>) -> bool {
+    let alone = input.peek(Ident::peek_any) && {
+        let ahead = input.fork();
+        ahead.call(Ident::parse_any).is_ok() && (ahead.is_empty() || ahead.peek(Token![,]))
+    };
+    alone || peek_assignment(input)
+}
+
+/// Whether `name = ..` stands here.
+pub(crate) fn peek_assignment(input: ParseStream<'_>) -> bool {
+    input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
+}
+
+/// Whether a word is written as constants are.
+fn is_constant(word: &Ident) -> bool {
+    word.to_string().contains(|char: char| char.is_ascii_uppercase())
+}
+
+/// A list of texts: an array, or any constant expression.
+pub(crate) struct List {
+    /// The expression, without a `&` in front.
+    pub(crate) expr: Expr,
+}
+
+impl List {
+    /// Takes anything that can be a list; what it is exactly the compiler finds out.
+    pub(crate) fn read(
+        value: Expr,
+        part: &str,
+        example: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        match strip_groups(&value) {
+            Expr::Lit(literal) => {
+                diagnostics.error(literal, format_args!("`{part}` is a list"), example);
+                None
+            }
+            Expr::Reference(reference) => {
+                let inner = (*reference.expr).clone();
+                Self::read(inner, part, example, diagnostics)
+            }
+            Expr::Array(array) => Some(Self { expr: Expr::Array(array.clone()) }),
+            _ => Some(Self { expr: value }),
+        }
+    }
+
+    /// The same, of literals alone.
+    pub(crate) fn read_literals(
+        value: Expr,
+        part: &str,
+        example: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        let list = Self::read(value, part, example, diagnostics)?;
+        if list.literals().is_none() {
+            let message = format_args!("`{part}` is a list of string literals");
+            diagnostics.error(&list.expr, message, example);
+            return None;
+        }
+        Some(list)
+    }
+
+    /// The entries, where they can be seen.
+    pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
+        match &self.expr {
+            Expr::Array(array) => Some(array.elems.iter()),
+            _ => None,
+        }
+    }
+
+    /// The tokens of an entry; of the whole list where there is none to be seen.
+    pub(crate) fn tokens_of(&self, index: usize) -> TokenStream {
+        let entry = self.entries().and_then(|mut entries| entries.nth(index));
+        entry.unwrap_or(&self.expr).to_token_stream()
+    }
+
+    /// The entries, where all of them are literals.
+    pub(crate) fn literals(&self) -> Option<Vec<&LitStr>> {
+        self.entries()?.map(string_of).collect()
+    }
+}
+
+/// The texts of a list of literals; none of one that cannot be seen.
+pub(crate) fn texts(list: Option<&List>) -> Vec<String> {
+    let literals = list.and_then(List::literals).unwrap_or_default();
+    literals.into_iter().map(LitStr::value).collect()
+}
+
+/// The same, as the rules take them.
+pub(crate) fn strs(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}
+
+/// The expression inside of parentheses and of the invisible groups that `macro_rules` puts
+/// around its fragments.
+pub(crate) fn strip_groups(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => strip_groups(&group.expr),
+        Expr::Paren(paren) => strip_groups(&paren.expr),
+        other => other,
+    }
+}
+
+/// The string literal that an expression is.
+pub(crate) fn string_of(expr: &Expr) -> Option<&LitStr> {
+    match strip_groups(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// The string literal that the value of a part has to be.
+pub(crate) fn read_string(
+    value: &Expr,
+    part: &str,
+    example: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<LitStr> {
+    let text = string_of(value).cloned();
+    if text.is_none() {
+        diagnostics.error(value, format_args!("`{part}` is a string literal"), example);
+    }
+    text
+}
+
+/// The single word that an expression is.
+pub(crate) fn word_of(expr: &Expr) -> Option<&Ident> {
+    match strip_groups(expr) {
+        Expr::Path(ExprPath { qself: None, path, .. }) => path.get_ident(),
+        _ => None,
+    }
+}
+
+/// The number that an expression is, negative ones too. One that does not fit is as wrong as the
+/// largest that does.
+pub(crate) fn number_of(expr: &Expr) -> Option<i64> {
+    match strip_groups(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
+            Some(number.base10_parse().unwrap_or(i64::MAX))
+        }
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+            number_of(&unary.expr).map(|number| -number)
+        }
+        _ => None,
+    }
+}
