@@ -157,25 +157,28 @@ mod client;
 mod gateway;
 mod handler;
 mod observe;
-pub mod operation;
 mod pipeline;
 mod route;
+mod run;
 mod server;
 pub mod store;
 mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
-#[cfg(feature = "tls")]
-pub mod tls;
 
+#[cfg(feature = "proxy")]
+pub use app::proxy::Proxy;
+#[cfg(feature = "tls")]
+pub use app::tls::Tls;
 pub use app::{
     App,
     access::Callers,
     cors_source::CorsSource,
     group::Scope,
-    mount::{Mount, SharedService},
+    mount::Mount,
     route::Route,
     settings::Settings,
+    tunnel::{Targets, Tunnel},
 };
 pub use attributes::{
     auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
@@ -184,7 +187,7 @@ pub use attributes::{
 pub use auth::{
     principal::{AuthScheme, Principal},
     scheme::{AuthError, Scheme, SchemeRequest},
-    session::{self, Session, Sessions},
+    session::{Session, Sessions},
     tokens::{self, Tokens},
 };
 pub use axum_core::{
@@ -198,10 +201,7 @@ pub use base::{
     problem::{Invalid, Problem},
 };
 pub use client::trusted_proxies::Proxies;
-#[cfg(feature = "proxy")]
-pub use gateway::proxy::Proxy;
-pub use gateway::tunnel::{Targets, Tunnel};
-pub use handler::{extract, parameters::FromParam, response};
+pub use handler::{extract, parameters::FromParam, response, service::SharedService};
 pub use http;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
@@ -216,8 +216,20 @@ pub use policy_core::{
 };
 pub use server::Server;
 pub use test_client::{TestClient, TestRequest, TestResponse};
+
+#[doc = include_str!("../docs/operation.md")]
+pub mod operation {}
+
+#[doc = include_str!("../docs/tls.md")]
 #[cfg(feature = "tls")]
-pub use tls::Tls;
+pub mod tls {
+    pub use crate::app::tls::Tls;
+}
+
+/// Sessions: their settings and, in a handler, what to do with them.
+pub mod session {
+    pub use crate::{auth::session::*, handler::csrf_route::csrf};
+}
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
 
-use crate::app::mount::SharedService;
+use crate::handler::service::SharedService;
 
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.

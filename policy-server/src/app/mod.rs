@@ -5,8 +5,13 @@ pub(crate) mod cors_source;
 pub(crate) mod defaults;
 pub(crate) mod group;
 pub(crate) mod mount;
+#[cfg(feature = "proxy")]
+pub(crate) mod proxy;
 pub(crate) mod route;
 pub(crate) mod settings;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
+pub(crate) mod tunnel;
 
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
@@ -17,32 +22,27 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 #[cfg(feature = "proxy")]
-use crate::gateway::proxy::Proxy;
+use crate::app::proxy::Proxy;
 #[cfg(feature = "tls")]
-use crate::server::tls::Tls;
+use crate::app::tls::Tls;
 use crate::{
-    app::settings::Settings,
     app::{
         defaults::{Defaults, policy_methods},
         group::{Group, Scope},
-        mount::{Mount, SharedService, Wrap},
+        mount::Mount,
         route::{Entry, Route},
+        settings::Settings,
+        tunnel::Tunnel,
     },
     auth::{
         scheme::{Scheme, Schemes},
         session::{self, Sessions},
         tokens::{self, Tokens},
     },
-    base::{
-        clock::{Clock, Random},
-        error::Error,
-    },
+    base::clock::{Clock, Random},
     client::trusted_proxies::Proxies,
-    gateway::tunnel::Tunnel,
+    handler::service::{SharedService, Wrap},
     observe::health::Probe,
-    pipeline::service::AppService,
-    server::Server,
-    test_client::TestClient,
 };
 
 /// An HTTP service in the making: its state, its routes and what holds for all of them.
@@ -368,99 +368,77 @@ impl<S> App<S> {
         self
     }
 
+    /// Answers GET and HEAD of this path with 200 for as long as the process lives: what an
+    /// orchestrator asks before it starts another one in its place.
+    ///
+    /// Such a route belongs to nobody's policy: no credential, no rate, no page of another
+    /// origin, and no check of the host, since an orchestrator asks by address. No cache keeps
+    /// its answers.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let client = App::new(()).health("/healthz").readiness("/readyz").test();
+    /// assert_eq!(client.get("/healthz").send().await.status(), 200);
+    /// assert_eq!(client.get("/readyz").send().await.header("cache-control"), Some("no-store"));
+    /// # });
+    /// ```
+    pub fn health(mut self, path: impl Into<String>) -> Self {
+        self.parts.probes.push((path.into(), Probe::Health));
+        self
+    }
+
+    /// Answers GET and HEAD of this path with 200 while requests may be sent here, and with 503
+    /// (`server.stopping`) from the moment that the server is told to stop. What balances the load
+    /// has then [`Settings::drain`](crate::Settings::drain) to notice.
+    ///
+    /// Otherwise as [`health`](Self::health).
+    pub fn readiness(mut self, path: impl Into<String>) -> Self {
+        self.parts.probes.push((path.into(), Probe::Readiness));
+        self
+    }
+
+    /// Gives every request an id of 128 random bits: every answer carries it as `x-request-id`,
+    /// spans and the [access log](Self::access_log) name it, and handlers get it as
+    /// [`RequestId`](crate::RequestId).
+    ///
+    /// An id that a [proxy of the app's](Self::behind) sent is kept where it has at most 128
+    /// letters, digits and `-._~+/=`; whatever anybody else sends is replaced. Mounted services
+    /// see the field of the request as it holds then. The bodies of problems do not repeat it.
+    pub fn request_ids(mut self) -> Self {
+        self.parts.request_ids = true;
+        self
+    }
+
+    /// Writes one `tracing` event of level INFO and target `policy::access` for every answer,
+    /// when its last byte is given to the connection or its client is gone:
+    ///
+    /// | field | value |
+    /// |---|---|
+    /// | `method`, `path` | of the request; the path escaped, at most 256 characters, without its query |
+    /// | `route` | the template that took it; none where no route did |
+    /// | `status` | of the answer; none where the client was gone before there was one |
+    /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
+    /// | `bytes` | of the answer's body that the connection took |
+    /// | `duration_us` | from the head of the request to the end of the answer |
+    /// | `client` | its address, as the limits see it |
+    /// | `protocol` | `HTTP/1.1`, `HTTP/2.0`, .. |
+    /// | `request_id` | where there are [ids](Self::request_ids) |
+    /// | `is_complete` | whether the client took the answer to its end, as far as the connection knows |
+    ///
+    /// No field of a request or an answer is among them, no query and no body, so no credential
+    /// can be. A path is: a secret in a path is one in every log on its way.
+    pub fn access_log(mut self) -> Self {
+        self.parts.access_log = true;
+        self
+    }
+
     /// The limits of connections.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.parts.settings = settings;
         self
-    }
-
-    /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
-    /// tokens are kept in memory, wherever the app says that they are kept: this is for looking
-    /// at an app. [`open`](Self::open) is for serving, [`into_service`](Self::into_service) for
-    /// tests.
-    ///
-    /// # Errors
-    ///
-    /// Every problem at once.
-    pub fn build(self) -> Result<AppService, Error> {
-        crate::build::assemble(self.parts)?.in_memory()
-    }
-
-    /// Checks everything, opens the stores, and makes the app a `tower::Service` for another
-    /// server than [`serve`](Self::serve).
-    ///
-    /// # Errors
-    ///
-    /// Every problem at once; then everything that cannot be opened.
-    pub async fn open(self) -> Result<AppService, Error> {
-        crate::build::assemble(self.parts)?.open().await
-    }
-
-    /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in
-    /// flight are finished then. Without a port it is 80, or 443 with TLS. These signals are
-    /// caught for the whole process, as [`Server::run`] says.
-    ///
-    /// # Errors
-    ///
-    /// Every problem at once: of the app, its certificates and the addresses that it listens on.
-    /// Then everything that cannot be opened.
-    pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
-        self.bind(address).await?.run().await
-    }
-
-    /// Binds `address` without serving yet, to learn the port that was chosen or to stop the
-    /// server by other means.
-    ///
-    /// # Errors
-    ///
-    /// As [`serve`](Self::serve).
-    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server, Error> {
-        Server::bind(self.parts, address.as_ref()).await
-    }
-
-    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
-    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
-    ///
-    /// ```
-    /// use policy_server::{TestClient, prelude::*};
-    ///
-    /// #[get("/")]
-    /// #[auth(public)]
-    /// async fn index() -> &'static str {
-    ///     "hello"
-    /// }
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// let inner = App::new(()).routes(routes![index]).into_service();
-    /// let router = axum::Router::new().nest_service("/app", inner);
-    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
-    /// assert_eq!(response.text(), "hello");
-    /// # });
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the app has problems, with all of them.
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-    pub fn into_service(self) -> AppService {
-        match self.build() {
-            Ok(service) => service,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// A client that calls the app without a socket. Requests name the public origin's host,
-    /// or `localhost`.
-    ///
-    /// # Panics
-    ///
-    /// As [`into_service`](Self::into_service).
-    #[track_caller]
-    pub fn test(self) -> TestClient {
-        let service = self.into_service();
-        let host = service.authority().unwrap_or("localhost").to_owned();
-        TestClient::new(service, host)
     }
 }
 

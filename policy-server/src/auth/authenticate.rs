@@ -17,8 +17,7 @@ use crate::{
         scheme::{AuthError, SharedScheme},
         session::Load,
     },
-    base::problem::Problem,
-    handler::extract::{BodyRejection, printable},
+    base::{body::BodyRejection, escape::printable, problem::Problem},
     store::StoreError,
 };
 

@@ -8,7 +8,10 @@ use http::{
 use policy_core::{Refusal, gate::Single};
 
 use super::Guard;
-use crate::{auth::session::CommitError, base::problem::Problem, handler::extract::printable};
+use crate::{
+    auth::session::CommitError,
+    base::{escape::printable, problem::Problem},
+};
 
 /// Why a request is not let through, and what the answer says of it.
 #[derive(Debug)]

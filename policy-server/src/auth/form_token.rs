@@ -11,7 +11,7 @@ use http::{HeaderMap, header::CONTENT_TYPE};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::handler::extract::BodyRejection;
+use crate::base::body::BodyRejection;
 
 /// The field that carries the token.
 pub(super) const FIELD: &str = "csrf_token";

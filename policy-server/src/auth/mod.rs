@@ -8,7 +8,7 @@ pub(crate) mod principal;
 mod request_auth;
 pub(crate) mod revocation_events;
 pub(crate) mod scheme;
-pub mod session;
+pub(crate) mod session;
 mod session_cookie;
 mod stream_revocation;
 pub mod tokens;
@@ -33,8 +33,7 @@ use crate::{
         revocation_events::Endings, scheme::SharedScheme, session::SessionService,
         tokens::TokenService,
     },
-    base::clock::Clock,
-    observe::telemetry::RefusalLog,
+    base::{clock::Clock, log::RefusalLog},
 };
 
 /// What an app knows its callers by.

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
 use policy_core::session::Identity;
 
 use crate::{
-    handler::extract::{BodyRejection, collect},
+    base::body::{BodyRejection, collect},
     store::StoreError,
 };
 

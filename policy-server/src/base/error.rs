@@ -4,8 +4,6 @@ use std::{fmt, io};
 
 use policy_core::{Rule, cors::PolicyError, token::KeyError};
 
-use crate::{auth::tokens::KeyFileError, store::StoreError};
-
 /// Why an app does not start, or stopped.
 ///
 /// Its `Debug` form is its `Display` form, so that `fn main() -> Result<(), Error>` prints what a
@@ -100,7 +98,7 @@ impl StartProblem {
         Self::Store { place: "App::build", reason: reason.to_owned() }
     }
 
-    pub(crate) fn store(place: &'static str, error: &StoreError) -> Self {
+    pub(crate) fn store(place: &'static str, error: &dyn fmt::Display) -> Self {
         Self::Store { place, reason: error.to_string() }
     }
 
@@ -225,12 +223,6 @@ impl From<io::Error> for Error {
 /// ```
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
-        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
-    }
-}
-
-impl From<KeyFileError> for Error {
-    fn from(error: KeyFileError) -> Self {
         Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
     }
 }

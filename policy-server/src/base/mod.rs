@@ -1,7 +1,10 @@
 //! What everything above needs: the clock, errors, problems.
 
+pub(crate) mod body;
 pub(crate) mod clock;
 pub(crate) mod error;
+pub(crate) mod escape;
+pub(crate) mod log;
 pub(crate) mod problem;
 #[cfg(any(feature = "asym", feature = "proxy"))]
 pub(crate) mod tls_roots;

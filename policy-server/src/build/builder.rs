@@ -1,6 +1,6 @@
 //! Everything that an app has, looked at piece by piece.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use http::Method;
 use policy_core::{
@@ -16,18 +16,19 @@ use policy_core::{
 };
 
 use super::{
-    AssembledRoute, AssembledTunnel, Target,
     route_policy::{Callers, Rates, Stated},
     violations_of_callers,
 };
 use crate::{
-    app::{cors_source::CorsSource, defaults::Defaults, group::Group, route::Entry},
+    app::{
+        cors_source::CorsSource, defaults::Defaults, group::Group, route::Entry, tunnel::Tunnel,
+    },
     auth::{RouteGuard, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    gateway::tunnel::Tunnel,
-    handler::Description,
+    handler::{Description, RouteInfo},
     observe::health::{Probe, Readiness},
+    pipeline::compiled_app::{CompiledRoute, CompiledTunnel, Target},
     route::{
         route_policy::Rules,
         router::{AddError, RouterBuilder},
@@ -59,8 +60,10 @@ pub(super) struct Assembler<'a> {
     /// Whether browsers may be told to reach the host by https alone.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
+    /// Of the type that all handlers take.
+    state: Arc<dyn Any + Send + Sync>,
     router: RouterBuilder,
-    routes: Vec<AssembledRoute>,
+    routes: Vec<CompiledRoute>,
 }
 
 impl<'a> Assembler<'a> {
@@ -69,6 +72,7 @@ impl<'a> Assembler<'a> {
         lists: &'a OriginLists,
         known: Known<'a>,
         rates: Rates,
+        state: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         Self {
             problems,
@@ -77,6 +81,7 @@ impl<'a> Assembler<'a> {
             known,
             is_https: false,
             rates,
+            state,
             router: RouterBuilder::default(),
             routes: Vec::new(),
         }
@@ -87,7 +92,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn finish(
         mut self,
         named: &NamedLists,
-    ) -> (RouterBuilder, Vec<AssembledRoute>, Vec<StartProblem>) {
+    ) -> (RouterBuilder, Vec<CompiledRoute>, Vec<StartProblem>) {
         self.problems.extend(named.fill());
         if !named.is_complete {
             // The file that is missing may have had them.
@@ -123,6 +128,10 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    fn info(&self, path: String, description: Option<Description>) -> Arc<RouteInfo> {
+        Arc::new(RouteInfo { path: path.into(), description, state: Arc::clone(&self.state) })
+    }
+
     fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
         match PathTemplate::parse_prefix(prefix) {
             Ok(_) => true,
@@ -139,15 +148,11 @@ impl<'a> Assembler<'a> {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match self.routes.get(taken) {
-                Some(AssembledRoute { path, is_probe: true, .. }) => {
-                    format!("the probe at `{path}`")
-                }
-                Some(AssembledRoute { path, description: None, .. }) => {
-                    format!("what is mounted at `{path}`")
-                }
-                Some(AssembledRoute { path, description: Some(other), .. }) => {
-                    format!("`{path}` of {}", other.handler)
-                }
+                Some(other) if other.is_probe => format!("the probe at `{}`", other.path()),
+                Some(other) => match other.description() {
+                    None => format!("what is mounted at `{}`", other.path()),
+                    Some(handler) => format!("`{}` of {}", other.path(), handler.handler),
+                },
                 None => "itself".to_owned(),
             },
         };
@@ -213,9 +218,9 @@ impl<'a> Assembler<'a> {
             if let Err(error) = added {
                 self.conflict(&place, route_text, error);
             }
-            self.routes.push(AssembledRoute {
-                path: path.into(),
-                description: Some(description),
+            let info = self.info(path, Some(description));
+            self.routes.push(CompiledRoute {
+                info,
                 methods,
                 rules: Arc::clone(&rules),
                 level,
@@ -270,10 +275,10 @@ impl<'a> Assembler<'a> {
     }
 
     /// The tunnel, unless there is something wrong with it.
-    pub(super) fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<AssembledTunnel> {
+    pub(super) fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<CompiledTunnel> {
         let place = "App::tunnel";
         let mut guard = RouteGuard::public();
-        if let Some(callers) = tunnel.callers() {
+        if let Some(callers) = tunnel.callers {
             // No page sends CONNECT, and one that does is refused.
             let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
             let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
@@ -292,7 +297,7 @@ impl<'a> Assembler<'a> {
         }
         match tunnel.check() {
             Ok(opens) => {
-                Some(AssembledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
+                Some(CompiledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
             }
             Err(problems) => {
                 self.problems.extend(problems);
@@ -325,9 +330,9 @@ impl<'a> Assembler<'a> {
         if let Err((path, error)) = added {
             self.conflict(&place, path, error);
         }
-        self.routes.push(AssembledRoute {
-            path: below.into(),
-            description: None,
+        let info = self.info(below, None);
+        self.routes.push(CompiledRoute {
+            info,
             methods,
             rules,
             level,
@@ -350,9 +355,9 @@ impl<'a> Assembler<'a> {
         if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
             self.conflict(&place, format!("GET {path}"), error);
         }
-        self.routes.push(AssembledRoute {
-            path: path.into(),
-            description: None,
+        let info = self.info(path, None);
+        self.routes.push(CompiledRoute {
+            info,
             methods,
             rules,
             level,

@@ -7,164 +7,31 @@ pub(crate) mod report;
 mod route_policy;
 mod stores;
 
-use std::{any::Any, fmt, sync::Arc};
+use std::sync::Arc;
 
-use http::Method;
 use policy_core::{
     auth::{self, AuthPolicy, AuthSpec},
     cors::Cors,
     csrf::CsrfPolicy,
     gate::OwnOrigin,
     headers::HeadersPolicy,
-    path::PathTemplate,
-    route::{Facet, Level},
+    route::Facet,
 };
 
 #[cfg(feature = "proxy")]
-use crate::gateway::proxy::{Gateway, Proxy};
+use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
 use crate::{
-    app::settings::Settings,
-    app::{
-        AppParts,
-        defaults::Defaults,
-        mount::{Mount, SharedService},
-    },
-    auth::{Guard, RouteGuard, revocation_events::Endings},
-    base::{
-        clock::Random,
-        error::{Error, StartProblem},
-    },
+    app::{AppParts, defaults::Defaults, mount::Mount},
+    auth::{Guard, revocation_events::Endings},
+    base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
-    client::trusted_proxies::TrustedProxies,
-    gateway::tunnel::OpenTunnels,
-    handler::{BoxFuture, Call, Description},
-    observe::health::Readiness,
-    route::{route_policy::Rules, router::Router},
+    observe::{exchange::Observing, health::Readiness},
+    pipeline::compiled_app::{CompiledApp, Target},
 };
 
 use builder::{Assembler, Known, Mounted};
 use route_policy::{Rates, Stated};
 pub(crate) use stores::Plan;
-
-/// An app that passed every check.
-pub(crate) struct Assembled {
-    /// Of the type that all its handlers take.
-    state: Box<dyn Any + Send + Sync>,
-    pub(crate) own_origin: OwnOrigin,
-    pub(crate) router: Router,
-    routes: Vec<AssembledRoute>,
-    /// What holds for unknown paths: what the app says.
-    pub(crate) unknown: Arc<Rules>,
-    /// What holds where no route may be looked for: the same, shared with nobody.
-    pub(crate) outside: Arc<Rules>,
-    pub(crate) fallback: Option<SharedService>,
-    pub(crate) random: Random,
-    pub(crate) settings: Settings,
-    pub(crate) readiness: Readiness,
-    pub(crate) request_ids: bool,
-    pub(crate) access_log: bool,
-    pub(crate) guard: Arc<Guard>,
-    pub(crate) proxies: Option<TrustedProxies>,
-    pub(crate) tunnel: Option<AssembledTunnel>,
-    /// Whether TRACE is answered.
-    pub(crate) traces: bool,
-}
-
-/// The tunnel of an app that passed every check.
-pub(crate) struct AssembledTunnel {
-    pub(crate) opens: Arc<OpenTunnels>,
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) guard: RouteGuard,
-}
-
-/// One route of an app that passed every check.
-pub(crate) struct AssembledRoute {
-    path: Arc<str>,
-    /// What its attributes say; nothing for a mounted service.
-    pub(crate) description: Option<Description>,
-    pub(crate) methods: Vec<Method>,
-    pub(crate) rules: Arc<Rules>,
-    /// Who said what `rules` has of CORS.
-    pub(crate) level: Option<Level>,
-    pub(crate) guard: RouteGuard,
-    pub(crate) target: Target,
-    /// Whether an orchestrator asks for it, by whatever name it has for this server.
-    pub(crate) is_probe: bool,
-}
-
-/// What answers for a route.
-pub(crate) enum Target {
-    Handler(fn(Call) -> BoxFuture),
-    Service(SharedService),
-    #[cfg(feature = "proxy")]
-    Proxy(Arc<Gateway>),
-}
-
-impl Assembled {
-    pub(crate) fn state<S: 'static>(&self) -> Option<&S> {
-        self.state.downcast_ref()
-    }
-
-    pub(crate) fn route(&self, index: usize) -> Option<&AssembledRoute> {
-        self.routes.get(index)
-    }
-
-    /// What a route asks of its callers, if there is anybody to ask.
-    pub(crate) fn guard_of(&self, route: usize) -> Option<&RouteGuard> {
-        let route = self.routes.get(route)?;
-        let extracts = route.description.as_ref().is_some_and(|handler| handler.extracts);
-        let may_ask = extracts && self.guard.is_needed();
-        (route.guard.auth != AuthPolicy::Public || may_ask).then_some(&route.guard)
-    }
-
-    pub(crate) fn routes(&self) -> &[AssembledRoute] {
-        &self.routes
-    }
-
-    /// Puts these in the place of all code of the application's own behind the gates: handlers and
-    /// mounted services, the fallback, and schemes.
-    #[cfg(feature = "testing")]
-    pub(crate) fn replace_own_code(
-        &mut self,
-        handler: fn(Call) -> BoxFuture,
-        fallback: &SharedService,
-        scheme: impl Fn(&crate::auth::scheme::SharedScheme) -> crate::auth::scheme::SharedScheme,
-    ) {
-        for route in &mut self.routes {
-            route.target = Target::Handler(handler);
-            route.guard.scheme = route.guard.scheme.as_ref().map(&scheme);
-        }
-        self.fallback = self.fallback.as_ref().map(|_| fallback.clone());
-    }
-}
-
-impl AssembledRoute {
-    /// The template of the path, prefix included.
-    pub(crate) fn path(&self) -> &Arc<str> {
-        &self.path
-    }
-
-    /// The path of the handler's function; empty for a mounted service.
-    pub(crate) fn handler(&self) -> &'static str {
-        self.description.as_ref().map_or("", |handler| handler.handler)
-    }
-
-    /// The name of a parameter.
-    pub(crate) fn parameter(&self, index: usize) -> Option<String> {
-        let template = PathTemplate::parse(&self.path).ok()?;
-        template.parameters().nth(index).map(str::to_owned)
-    }
-}
-
-impl fmt::Debug for Assembled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let paths: Vec<_> = self.routes.iter().map(|route| &*route.path).collect();
-        f.debug_struct("Assembled")
-            .field("own_origin", &self.own_origin)
-            .field("routes", &paths)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The issuer and the audience of tokens, unless the app says others.
 fn own_text(own: &OwnOrigin) -> &str {
@@ -196,8 +63,13 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
-    let mut assembler =
-        Assembler::new(problems, &named.lists, known, Rates::new(&app.clock, &app.random));
+    let mut assembler = Assembler::new(
+        problems,
+        &named.lists,
+        known,
+        Rates::new(&app.clock, &app.random),
+        Arc::from(app.state),
+    );
     let own_origin = assembler.own_origin(app.public_origin.as_deref());
     let headers = match app.defaults.headers {
         Facet::Inherit => Facet::Set(HeadersPolicy::DEFAULT),
@@ -248,8 +120,7 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
         return Err(Error::Start(problems));
     }
 
-    let assembled = Assembled {
-        state: app.state,
+    let assembled = CompiledApp {
         own_origin,
         router: router.finish(),
         routes,
@@ -259,8 +130,7 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
         random: app.random.clone(),
         settings: app.settings,
         readiness,
-        request_ids: app.request_ids,
-        access_log: app.access_log,
+        observing: Observing { request_ids: app.request_ids, access_log: app.access_log },
         guard: Arc::new(Guard::new(app.clock, Endings::default())),
         proxies,
         tunnel,

@@ -12,11 +12,11 @@ use policy_core::{
 
 #[cfg(feature = "proxy")]
 use crate::build::Target;
-use crate::build::{Assembled, violations_of_callers};
+use crate::build::{CompiledApp, violations_of_callers};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
 pub(crate) fn report(
-    app: &Assembled,
+    app: &CompiledApp,
     listening: &[String],
     odd: &[String],
 ) -> Result<String, fmt::Error> {
@@ -69,7 +69,7 @@ pub(crate) fn report(
 }
 
 /// What is legal in the policies of an app but odd, once each.
-pub(crate) fn notices(app: &Assembled) -> Vec<String> {
+pub(crate) fn notices(app: &CompiledApp) -> Vec<String> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {

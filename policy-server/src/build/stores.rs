@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 
-use super::{Assembled, own_text};
+use super::{CompiledApp, own_text};
 use crate::{
-    app::mount::Wrap,
     auth::{
         Guard,
         session::{self, SessionService, Sessions},
@@ -16,13 +15,14 @@ use crate::{
         clock::Random,
         error::{Error, StartProblem},
     },
+    handler::service::Wrap,
     pipeline::service::AppService,
     store::MemoryStore,
 };
 
 /// An app that passed every check, and has opened nothing yet.
 pub(crate) struct Plan {
-    pub(crate) assembled: Assembled,
+    pub(crate) assembled: CompiledApp,
     pub(super) layers: Vec<Wrap>,
     pub(super) sessions: Option<Sessions<session::Settings>>,
     pub(super) tokens: Option<Tokens<tokens::Settings>>,
@@ -31,7 +31,7 @@ pub(crate) struct Plan {
 
 /// An app whose stores are open.
 struct Opened {
-    assembled: Assembled,
+    assembled: CompiledApp,
     layers: Vec<Wrap>,
     guard: Guard,
 }

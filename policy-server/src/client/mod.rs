@@ -1,5 +1,6 @@
 //! Who sent a request: one answer for everything that asks.
 
+pub(crate) mod peer;
 pub(crate) mod trusted_proxies;
 
 use std::net::{IpAddr, SocketAddr};
@@ -11,9 +12,9 @@ use policy_core::{
     gate::{Head, OwnOrigin},
 };
 
-use crate::{
-    client::trusted_proxies::{TrustedProxies, remove_unbelieved},
-    server::Peer,
+use crate::client::{
+    peer::Peer,
+    trusted_proxies::{TrustedProxies, remove_unbelieved},
 };
 
 /// The client of a request: whoever holds the other end of the connection, or for whom a trusted

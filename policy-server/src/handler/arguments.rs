@@ -66,10 +66,10 @@ macro_rules! arguments {
                 Answer: Future<Output: Respond> + Send,
             {
                 call.insert_context();
-                let Call { request, app, .. } = call;
+                let Call { request, route, .. } = call;
                 Box::pin(async move {
                     // A route is of an app with its state: the compiler saw to that.
-                    let Some(state) = app.state::<S>() else {
+                    let Some(state) = route.state.downcast_ref::<S>() else {
                         return Problem::from(Refusal::Internal).into_response();
                     };
                     #[allow(unused_mut, reason = "with one argument nothing reads the head first")]

@@ -1,22 +1,28 @@
 //! What a route macro makes of a handler: constant data, and one call into this file.
 
 pub(crate) mod arguments;
+pub(crate) mod csrf_route;
 pub mod extract;
 pub(crate) mod parameters;
 pub mod response;
+pub(crate) mod service;
+pub(crate) mod upgrade;
 
-use std::{any::TypeId, pin::Pin, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    pin::Pin,
+    sync::Arc,
+};
 
 use axum_core::{
     extract::{DefaultBodyLimit, Request},
     response::{IntoResponse, Response},
 };
 use http_body::Body as _;
-use policy_core::route::RoutePolicy;
+use policy_core::{path::PathTemplate, route::RoutePolicy};
 
 use crate::{
     auth::RequestAuth,
-    build::Assembled,
     client::Client,
     handler::{
         arguments::Arguments,
@@ -69,15 +75,37 @@ pub struct Description {
     pub attributes: &'static [(&'static str, u32)],
 }
 
+/// A route as its handler and its extractors know it.
+#[derive(Debug)]
+pub(crate) struct RouteInfo {
+    /// The template of the path, prefix included.
+    pub(crate) path: Arc<str>,
+    /// What its attributes say; nothing where it is no handler.
+    pub(crate) description: Option<Description>,
+    /// The state of the app, of the type that all its handlers take.
+    pub(crate) state: Arc<dyn Any + Send + Sync>,
+}
+
+impl RouteInfo {
+    /// The path of the handler's function; empty where it is no handler.
+    pub(crate) fn handler(&self) -> &'static str {
+        self.description.as_ref().map_or("", |handler| handler.handler)
+    }
+
+    /// The name of a parameter of the path.
+    fn parameter(&self, index: usize) -> Option<String> {
+        let template = PathTemplate::parse(&self.path).ok()?;
+        template.parameters().nth(index).map(str::to_owned)
+    }
+}
+
 /// One request that passed the gates of its route.
 #[derive(Debug)]
 pub struct Call {
     pub(crate) request: Request,
     pub(crate) values: Values,
     pub(crate) client: Client,
-    pub(crate) app: Arc<Assembled>,
-    /// The place of the route in the app.
-    pub(crate) route: usize,
+    pub(crate) route: Arc<RouteInfo>,
     /// Who sent it; nothing in an app that knows nobody.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
@@ -89,13 +117,9 @@ impl Call {
         if !self.request.body().is_end_stream() {
             DefaultBodyLimit::disable().apply(&mut self.request);
         }
-        if let Some(route) = self.app.route(self.route) {
-            let path = Arc::clone(route.path());
-            let auth = self.auth.take();
-            let client = self.client.clone();
-            let context = Context { client, route: path, handler: route.handler(), auth };
-            self.request.extensions_mut().insert(context);
-        }
+        let (client, route) = (self.client.clone(), Arc::clone(&self.route));
+        let context = Context { client, route, auth: self.auth.take() };
+        self.request.extensions_mut().insert(context);
     }
 }
 
@@ -110,7 +134,7 @@ where
     match P::parse(&call.values, call.request.uri().path()) {
         Ok(parameters) => A::call(call, move |arguments| handler(parameters, arguments)),
         Err(invalid) => {
-            let name = call.app.route(call.route).and_then(|route| route.parameter(invalid.index));
+            let name = call.route.parameter(invalid.index);
             let response = invalid.into_problem(name.as_deref()).into_response();
             Box::pin(std::future::ready(response))
         }

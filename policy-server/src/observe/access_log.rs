@@ -16,38 +16,12 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tracing::Level;
 
 use crate::{
-    app::App,
-    base::problem,
-    observe::{request_id::RequestId, telemetry::cut},
+    base::{log::cut, problem},
+    observe::request_id::RequestId,
 };
 
 /// What an operator filters by.
 const TARGET: &str = "policy::access";
-
-impl<S> App<S> {
-    /// Writes one `tracing` event of level INFO and target `policy::access` for every answer,
-    /// when its last byte is given to the connection or its client is gone:
-    ///
-    /// | field | value |
-    /// |---|---|
-    /// | `method`, `path` | of the request; the path escaped, at most 256 characters, without its query |
-    /// | `route` | the template that took it; none where no route did |
-    /// | `status` | of the answer; none where the client was gone before there was one |
-    /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
-    /// | `bytes` | of the answer's body that the connection took |
-    /// | `duration_us` | from the head of the request to the end of the answer |
-    /// | `client` | its address, as the limits see it |
-    /// | `protocol` | `HTTP/1.1`, `HTTP/2.0`, .. |
-    /// | `request_id` | where there are [ids](Self::request_ids) |
-    /// | `is_complete` | whether the client took the answer to its end, as far as the connection knows |
-    ///
-    /// No field of a request or an answer is among them, no query and no body, so no credential
-    /// can be. A path is: a secret in a path is one in every log on its way.
-    pub fn access_log(mut self) -> Self {
-        self.parts.access_log = true;
-        self
-    }
-}
 
 /// What is known of an answer so far. It is written when it is dropped: then the answer is
 /// finished, or never will be.

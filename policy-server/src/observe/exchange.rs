@@ -6,12 +6,25 @@ use axum_core::response::Response;
 use http::Request;
 
 use crate::{
-    build::Assembled,
+    base::clock::Random,
     observe::{
         access_log::Line,
         request_id::{FIELD, RequestId},
     },
 };
+
+/// What an app's operator wants to know of each request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observing {
+    pub(crate) request_ids: bool,
+    pub(crate) access_log: bool,
+}
+
+impl Observing {
+    pub(crate) fn is_wanted(self) -> bool {
+        self.request_ids || self.access_log
+    }
+}
 
 /// A request under way, in an app that gives ids or has an access log.
 #[derive(Debug)]
@@ -21,26 +34,23 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Whether anybody wants to know.
-    pub(crate) fn is_wanted(app: &Assembled) -> bool {
-        app.request_ids || app.access_log
-    }
-
     /// Notes a request.
     pub(crate) fn begin<B>(
-        app: &Assembled,
+        observing: Observing,
+        random: &Random,
         request: &mut Request<B>,
         client: Option<IpAddr>,
         is_trusted: bool,
     ) -> Self {
         let mut id = None;
-        if app.request_ids {
-            id = RequestId::give(request.headers_mut(), is_trusted, &app.random);
+        if observing.request_ids {
+            id = RequestId::give(request.headers_mut(), is_trusted, random);
             if let Some(id) = &id {
                 request.extensions_mut().insert(id.clone());
             }
         }
-        let line = if app.access_log { Line::begin(request, client, id.clone()) } else { None };
+        let line =
+            if observing.access_log { Line::begin(request, client, id.clone()) } else { None };
         Self { id, line }
     }
 

@@ -11,50 +11,13 @@ use std::{
 use axum_core::response::IntoResponse;
 use policy_core::Refusal;
 
-use crate::{
-    app::{App, mount::SharedService},
-    base::problem::Problem,
-};
+use crate::{base::problem::Problem, handler::service::SharedService};
 
 /// What a probe asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     Health,
     Readiness,
-}
-
-impl<S> App<S> {
-    /// Answers GET and HEAD of this path with 200 for as long as the process lives: what an
-    /// orchestrator asks before it starts another one in its place.
-    ///
-    /// Such a route belongs to nobody's policy: no credential, no rate, no page of another
-    /// origin, and no check of the host, since an orchestrator asks by address. No cache keeps
-    /// its answers.
-    ///
-    /// ```
-    /// use policy_server::prelude::*;
-    ///
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// let client = App::new(()).health("/healthz").readiness("/readyz").test();
-    /// assert_eq!(client.get("/healthz").send().await.status(), 200);
-    /// assert_eq!(client.get("/readyz").send().await.header("cache-control"), Some("no-store"));
-    /// # });
-    /// ```
-    pub fn health(mut self, path: impl Into<String>) -> Self {
-        self.parts.probes.push((path.into(), Probe::Health));
-        self
-    }
-
-    /// Answers GET and HEAD of this path with 200 while requests may be sent here, and with 503
-    /// (`server.stopping`) from the moment that the server is told to stop. What balances the load
-    /// has then [`Settings::drain`](crate::Settings::drain) to notice.
-    ///
-    /// Otherwise as [`health`](Self::health).
-    pub fn readiness(mut self, path: impl Into<String>) -> Self {
-        self.parts.probes.push((path.into(), Probe::Readiness));
-        self
-    }
 }
 
 impl Probe {

@@ -4,4 +4,4 @@ pub(crate) mod access_log;
 pub(crate) mod exchange;
 pub(crate) mod health;
 pub(crate) mod request_id;
-pub(crate) mod telemetry;
+pub(crate) mod span;

@@ -6,7 +6,6 @@ use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
 use crate::{
-    app::App,
     base::clock::Random,
     handler::extract::{ContextRejection, optional},
 };
@@ -36,20 +35,6 @@ const MAX: usize = 128;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(HeaderValue);
-
-impl<S> App<S> {
-    /// Gives every request an id of 128 random bits: every answer carries it as `x-request-id`,
-    /// spans and the [access log](Self::access_log) name it, and handlers get it as
-    /// [`RequestId`].
-    ///
-    /// An id that a [proxy of the app's](Self::behind) sent is kept where it has at most 128
-    /// letters, digits and `-._~+/=`; whatever anybody else sends is replaced. Mounted services
-    /// see the field of the request as it holds then. The bodies of problems do not repeat it.
-    pub fn request_ids(mut self) -> Self {
-        self.parts.request_ids = true;
-        self
-    }
-}
 
 impl RequestId {
     /// The id of a request, in place of what a stranger may have sent. Nothing if the system has

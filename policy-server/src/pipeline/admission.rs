@@ -19,9 +19,9 @@ use policy_core::{
 use crate::{
     auth::RequestAuth,
     base::problem::Problem,
-    build::Assembled,
     client::Client,
     gateway::trace,
+    pipeline::compiled_app::CompiledApp,
     pipeline::{
         dispatch::Answerer,
         respond::{Finish, without_content},
@@ -47,7 +47,7 @@ pub(crate) struct Admitted {
 
 /// Gates 1 to 6, the part of 11 that a head decides, and 10 where nobody is asked who they are.
 pub(crate) fn admit(
-    app: &Assembled,
+    app: &CompiledApp,
     head: &Head<'_>,
     headers: &HeaderMap,
     client: &Client,
@@ -91,7 +91,7 @@ pub(crate) fn admit(
 
 /// The head of a request at the gates.
 struct Received<'a> {
-    app: &'a Assembled,
+    app: &'a CompiledApp,
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
     client: &'a Client,

@@ -28,14 +28,13 @@ use policy_core::{
 #[cfg(feature = "proxy")]
 use crate::gateway::proxy;
 use crate::{
-    app::mount::SharedService,
     auth::{RequestAuth, RouteGuard},
     base::problem::Problem,
-    build::{Assembled, Target},
     client::Client,
     gateway::tunnel,
-    handler::{BoxFuture, Call, parameters::Values},
-    observe::{exchange::Exchange, telemetry},
+    handler::{BoxFuture, Call, parameters::Values, service::SharedService},
+    observe::{exchange::Exchange, span},
+    pipeline::compiled_app::{CompiledApp, Target},
     pipeline::{
         admission::{Admission, Admitted, admit},
         request_body,
@@ -49,27 +48,28 @@ type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Answers a request, and notes for the operator what became of it.
 pub(crate) fn dispatch<B>(
-    app: &Arc<Assembled>,
+    app: &Arc<CompiledApp>,
     mut request: Request<B>,
     client: Client,
 ) -> ResponseFuture
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
-    if !Exchange::is_wanted(app) {
+    if !app.observing.is_wanted() {
         return gates(app, request, client, None);
     }
     let proxies = app.proxies.as_ref();
     let client = client.hearing(request.headers_mut(), proxies);
     let is_trusted = client.is_proxied(proxies);
-    let mut exchange = Exchange::begin(app, &mut request, client.address(), is_trusted);
+    let mut exchange =
+        Exchange::begin(app.observing, &app.random, &mut request, client.address(), is_trusted);
     gates(app, request, client, Some(&mut exchange)).observed(exchange)
 }
 
 /// Asks the gates, and starts what answers.
 #[inline(always)]
 fn gates<B>(
-    app: &Arc<Assembled>,
+    app: &Arc<CompiledApp>,
     mut request: Request<B>,
     mut client: Client,
     exchange: Option<&mut Exchange>,
@@ -88,7 +88,7 @@ where
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
     let id = exchange.as_ref().and_then(|exchange| exchange.id());
-    let span = telemetry::span(&head, &client, id);
+    let span = span::span(&head, &client, id);
     let entered = span.enter();
     let admitted = match admit(app, &head, request.headers(), &client, has_content) {
         Admission::Admitted(admitted) => admitted,
@@ -143,7 +143,7 @@ where
 
 /// What is behind the gates that need only the head of a request.
 struct Behind {
-    app: Arc<Assembled>,
+    app: Arc<CompiledApp>,
     rules: Arc<Rules>,
     answerer: Answerer,
     client: Client,
@@ -222,7 +222,7 @@ impl Behind {
     fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         match self.rules.jsonp {
             Some(policy) => self.script(policy, request),
-            None => self.answerer.start(self.app, request, self.client, auth),
+            None => self.answerer.start(&self.app, request, self.client, auth),
         }
     }
 
@@ -232,7 +232,7 @@ impl Behind {
             Ok(callback) => callback,
             Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
         };
-        let answer = self.answerer.start(self.app, request, self.client, None);
+        let answer = self.answerer.start(&self.app, request, self.client, None);
         match callback {
             None => answer,
             Some(callback) => Box::pin(async move { jsonp::script(&callback, answer.await).await }),
@@ -255,7 +255,7 @@ pub(crate) enum Answerer {
 
 impl Answerer {
     /// What it asks of its callers, if there is anybody to ask.
-    pub(crate) fn guard<'a>(&self, app: &'a Assembled) -> Option<&'a RouteGuard> {
+    pub(crate) fn guard<'a>(&self, app: &'a CompiledApp) -> Option<&'a RouteGuard> {
         match self {
             Self::Route(route, _) => app.guard_of(*route),
             Self::Fallback(_) => None,
@@ -271,7 +271,7 @@ impl Answerer {
     #[inline(always)]
     fn start(
         self,
-        app: Arc<Assembled>,
+        app: &CompiledApp,
         mut request: Request<Body>,
         client: Client,
         auth: Option<&Arc<RequestAuth>>,
@@ -288,20 +288,29 @@ impl Answerer {
                 }
                 None => answered(Problem::from(Refusal::TargetForm).into_response()),
             },
-            Self::Route(route, values) => match app.route(route).map(|route| &route.target) {
-                Some(Target::Service(service)) => {
-                    request.extensions_mut().insert(client);
-                    service.run(conditional::whole(request))
-                }
-                #[cfg(feature = "proxy")]
-                Some(Target::Proxy(gateway)) => proxy::forward(&app, gateway, request, &client),
-                Some(Target::Handler(call)) => {
-                    let (call, auth) = (*call, auth.map(Arc::clone));
-                    call(Call { request, values, client, app, route, auth })
-                }
+            Self::Route(index, values) => {
                 // The router names routes of its own app only.
-                None => Box::pin(ready(StatusCode::NOT_FOUND.into_response())),
-            },
+                let Some(route) = app.route(index) else {
+                    return answered(StatusCode::NOT_FOUND.into_response());
+                };
+                match &route.target {
+                    Target::Service(service) => {
+                        request.extensions_mut().insert(client);
+                        service.run(conditional::whole(request))
+                    }
+                    #[cfg(feature = "proxy")]
+                    Target::Proxy(gateway) => {
+                        let (guard, own_origin, random) =
+                            (&app.guard, &app.own_origin, &app.random);
+                        let serving = proxy::Serving { guard, own_origin, random };
+                        proxy::forward(&serving, gateway, request, &client)
+                    }
+                    Target::Handler(call) => {
+                        let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
+                        call(Call { request, values, client, route, auth })
+                    }
+                }
+            }
         }
     }
 }

@@ -1,7 +1,10 @@
 //! The way of one request through the gates to its response.
 
 pub(crate) mod admission;
+pub(crate) mod compiled_app;
 pub(crate) mod dispatch;
+#[cfg(feature = "testing")]
+pub(crate) mod explain;
 pub(crate) mod layer;
 pub(crate) mod request_body;
 pub(crate) mod respond;

@@ -12,12 +12,13 @@ use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
-    app::mount::{SharedService, Wrap},
-    build::Assembled,
-    client::Client,
-    handler::extract::PeerAddr,
+    client::{Client, peer::Peer},
+    handler::{
+        extract::PeerAddr,
+        service::{SharedService, Wrap},
+    },
+    pipeline::compiled_app::CompiledApp,
     pipeline::{dispatch::dispatch, response_future::ResponseFuture},
-    server::Peer,
 };
 
 /// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
@@ -30,13 +31,13 @@ use crate::{
 /// connection by a [`PeerAddr`] among the extensions of the request.
 #[derive(Clone, Debug)]
 pub struct AppService {
-    app: Arc<Assembled>,
+    app: Arc<CompiledApp>,
     /// The app inside of its layers, if it has any.
     layered: Option<SharedService>,
 }
 
 impl AppService {
-    pub(crate) fn new(app: Assembled, layers: Vec<Wrap>) -> Self {
+    pub(crate) fn new(app: CompiledApp, layers: Vec<Wrap>) -> Self {
         let app = Arc::new(app);
         if layers.is_empty() {
             return Self { app, layered: None };
@@ -50,7 +51,7 @@ impl AppService {
         Self { app, layered: Some(layered) }
     }
 
-    pub(crate) fn app(&self) -> &Arc<Assembled> {
+    pub(crate) fn app(&self) -> &Arc<CompiledApp> {
         &self.app
     }
 
@@ -80,7 +81,7 @@ impl AppService {
     {
         join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
-        crate::testing::Question::resolve(&self.app, &request);
+        super::explain::Question::resolve(&self.app, &request);
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(peer)),
             Some(layered) => {

@@ -34,17 +34,18 @@ use super::{
     activity::{Activity, OpenRequest},
     executor::{StreamExecutor, WithStreams},
     listen::Role,
-    peer::Peer,
     proxy_protocol,
     shutdown::{Phase, Shutdown},
     socket::Socket,
     watched::Watched,
-    websocket::{Opened, Stream, is_connect},
+    websocket::{Stream, is_connect},
 };
 use crate::{
     app::settings::Settings,
     auth::UntilEnded,
+    client::peer::Peer,
     client::trusted_proxies::TrustedProxies,
+    handler::upgrade::OpenStream,
     pipeline::{response_future::ResponseFuture, service::AppService},
 };
 
@@ -328,7 +329,7 @@ impl Service<Request<Incoming>> for ConnectionService {
 impl ConnectionService {
     /// The stream of HTTP/2 that a request becomes if its answer says so.
     fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
-        let opened = Opened::new(self.activity.begin_request());
+        let opened = OpenStream::new(self.activity.begin_request());
         let stream = Stream::of(request, &opened, &self.shutdown);
         request.extensions_mut().insert(opened);
         stream

@@ -8,7 +8,6 @@ mod http2;
 #[cfg(feature = "http3")]
 mod http3;
 mod listen;
-mod peer;
 mod proxy_protocol;
 #[cfg(feature = "tls")]
 mod redirect;
@@ -30,9 +29,6 @@ use tokio::{
     task::JoinSet,
     time::sleep,
 };
-
-pub(crate) use peer::Peer;
-pub(crate) use websocket::Opened;
 
 use crate::{
     auth::revocation_events::Ended,

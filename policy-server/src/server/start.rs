@@ -13,10 +13,9 @@ use super::{
     threads::Cores,
 };
 #[cfg(feature = "tls")]
-use super::{
-    redirect::Redirect,
-    tls::{Certificates, Tls},
-};
+use super::{redirect::Redirect, tls::Certificates};
+#[cfg(feature = "tls")]
+use crate::app::tls::Tls;
 use crate::{
     app::AppParts,
     app::settings::Settings,

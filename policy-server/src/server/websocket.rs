@@ -19,28 +19,14 @@ use tokio::{
     task::unconstrained,
 };
 
-use super::{
-    activity::OpenRequest,
-    shutdown::{Phase, Shutdown},
-};
-use crate::{auth::UntilEnded, gateway::relay::relay};
-
-/// A request in flight on a connection, which is not idle meanwhile: found in the extensions of a
-/// request that becomes a stream of bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Opened(#[expect(dead_code, reason = "it is held")] Arc<OpenRequest>);
-
-impl Opened {
-    pub(super) fn new(request: OpenRequest) -> Self {
-        Self(Arc::new(request))
-    }
-}
+use super::shutdown::{Phase, Shutdown};
+use crate::{auth::UntilEnded, gateway::relay::relay, handler::upgrade::OpenStream};
 
 /// A stream of HTTP/2 that is to become a WebSocket, and the end that its handler does not have.
 pub(super) struct Stream {
     client: OnUpgrade,
     handler: DuplexStream,
-    opened: Opened,
+    opened: OpenStream,
     shutdown: Shutdown,
 }
 
@@ -48,7 +34,7 @@ impl Stream {
     /// Gives the handler of an extended CONNECT another end of the stream than the stream itself.
     pub(super) fn of(
         request: &mut Request<Incoming>,
-        opened: &Opened,
+        opened: &OpenStream,
         shutdown: &Shutdown,
     ) -> Option<Box<Self>> {
         let extensions = request.extensions_mut();

@@ -3,13 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use policy_core::{
-    session::{Data, Handle, Record, SessionKey},
+    session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
-use serde::de::DeserializeOwned;
 
 use super::Answer;
-use crate::auth::session::SessionError;
 
 /// A store of sessions.
 ///
@@ -188,47 +186,4 @@ pub struct Summary {
     pub authenticated: Option<Timestamp>,
     /// The values of the application.
     pub data: Box<[u8]>,
-}
-
-impl Summary {
-    /// The value of a key, as [`Session::get`](crate::Session::get) gives that of the own session.
-    ///
-    /// # Errors
-    ///
-    /// It is of another type.
-    ///
-    /// ```
-    /// use policy_server::prelude::*;
-    ///
-    /// #[get("/devices")]
-    /// #[auth(session)]
-    /// async fn devices(sessions: Sessions) -> Result<Json<Vec<String>>, Problem> {
-    ///     let mut devices = Vec::new();
-    ///     for session in sessions.list().await? {
-    ///         devices.push(session.get("device")?.unwrap_or_default());
-    ///     }
-    ///     Ok(Json(devices))
-    /// }
-    /// # #[post("/login")]
-    /// # #[auth(public)]
-    /// # async fn login(sessions: Sessions, session: Session) -> Result<(), Problem> {
-    /// #     sessions.login("ada").await?;
-    /// #     Ok(session.set("device", "phone")?)
-    /// # }
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// # let app = App::new(()).sessions(Sessions::memory()).routes(routes![login, devices]);
-    /// # let client = app.test();
-    /// # let answer = client.post("/login").header("sec-fetch-site", "same-origin").send().await;
-    /// # let (cookie, _) = answer.header("set-cookie").unwrap().split_once(';').unwrap();
-    /// # let answer = client.get("/devices").header("cookie", cookie).send().await;
-    /// # assert_eq!(answer.text(), r#"["phone"]"#);
-    /// # });
-    /// ```
-    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
-        match Data::read(&self.data)?.value(key) {
-            Some(value) => Ok(Some(serde_json::from_value(value.clone())?)),
-            None => Ok(None),
-        }
-    }
 }

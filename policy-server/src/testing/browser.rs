@@ -10,11 +10,10 @@ use policy_core::browser::{Cookie, Event, Fetch, LoadId, Output, Page, Profile, 
 
 use super::{
     Network, Tab,
-    explain::Question,
     fetched::{Exchange, Fetched},
     network::start,
 };
-use crate::base::clock::Clock;
+use crate::{base::clock::Clock, pipeline::explain::Question};
 
 /// A browser: its cookies, its caches, and how its engine decides.
 ///

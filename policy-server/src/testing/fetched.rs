@@ -4,7 +4,8 @@ use http::HeaderMap;
 use policy_core::browser::{Answer, Blocked, Outcome, Response, Sent};
 use serde::de::DeserializeOwned;
 
-use super::{Browser, Tab, console, explain::Decider};
+use super::{Browser, Tab, console};
+use crate::pipeline::explain::Decider;
 
 /// What came of a load, as the page sees it: what the browser hides is not there.
 ///

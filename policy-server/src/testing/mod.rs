@@ -2,7 +2,6 @@
 
 mod browser;
 mod console;
-mod explain;
 mod fetched;
 mod network;
 pub(crate) mod prove;
@@ -12,7 +11,6 @@ mod tab;
 mod upgrade;
 
 pub use browser::Browser;
-pub(crate) use explain::Question;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use policy_core::browser::{

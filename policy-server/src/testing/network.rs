@@ -18,8 +18,8 @@ use http_body_util::BodyExt;
 use policy_core::browser::{Answer, Sent, Url};
 use tower_service::Service;
 
-use super::{explain::Question, upgrade};
-use crate::{app::mount::SharedService, base::clock::Clock};
+use super::upgrade;
+use crate::{base::clock::Clock, handler::service::SharedService, pipeline::explain::Question};
 
 /// The servers that browsers can reach in a test, and the time that they share with them. No
 /// socket is opened.

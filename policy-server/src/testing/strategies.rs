@@ -24,7 +24,7 @@ use proptest::{
     sample::{Index, select, subsequence},
 };
 
-use crate::AppService;
+use crate::pipeline::service::AppService;
 
 /// Traffic for the routes of an app, as browsers and others send it: paths with their parameters
 /// filled in, methods that are served and some that are not, preflights, origins that the route

@@ -6,8 +6,7 @@ use hyper::{client, server, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
-use super::Question;
-use crate::app::mount::SharedService;
+use crate::{handler::service::SharedService, pipeline::explain::Question};
 
 /// What the server says to the handshake. A connection that it opens is closed again.
 pub(super) async fn open(

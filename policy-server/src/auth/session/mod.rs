@@ -2,12 +2,12 @@
 
 mod commit;
 mod current;
-mod endpoint;
 mod error;
 mod request;
 mod service;
 mod sessions;
 mod settings;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,6 @@ use std::time::Duration;
 
 pub(crate) use commit::Committed;
 pub use current::Session;
-pub use endpoint::csrf;
 pub(crate) use error::CommitError;
 pub use error::SessionError;
 pub(crate) use policy_core::session::Outcome;

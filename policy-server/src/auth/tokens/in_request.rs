@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Issued, TokenService, Tokens, foreign_issuer_of, scoped, service::Grant};
-use crate::Problem;
+use crate::base::problem::Problem;
 
 /// Marks [`Tokens`] as the argument of a handler.
 #[derive(Clone, Debug)]

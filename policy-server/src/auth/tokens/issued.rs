@@ -10,7 +10,7 @@ use http::{
 use policy_core::time::Timestamp;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::Problem;
+use crate::base::problem::Problem;
 
 /// Tokens for a client, in the form of RFC 6749 5.1.
 ///

@@ -1,12 +1,14 @@
 //! Keys in a file, one on a line.
 
-use std::{error::Error, fmt, fs, io, path::Path};
+use std::{fmt, fs, io, path::Path};
 
 use policy_core::{
     secret::{SecretError, SecretKey},
     token::{Key, KeyError},
 };
 use zeroize::Zeroizing;
+
+use crate::base::error::{Error, StartProblem};
 
 /// What a key file says.
 pub(super) struct KeyFile {
@@ -120,8 +122,8 @@ impl fmt::Display for KeyLineError {
     }
 }
 
-impl Error for KeyFileError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
+impl std::error::Error for KeyFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unreadable(error) => Some(error),
             Self::Line { error, .. } => Some(error),
@@ -130,4 +132,10 @@ impl Error for KeyFileError {
     }
 }
 
-impl Error for KeyLineError {}
+impl std::error::Error for KeyLineError {}
+
+impl From<KeyFileError> for Error {
+    fn from(error: KeyFileError) -> Self {
+        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
+    }
+}

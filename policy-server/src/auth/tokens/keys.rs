@@ -14,7 +14,7 @@ use policy_core::{
 };
 
 use super::key_file::{self, KeyFileError};
-use crate::Clock;
+use crate::base::clock::Clock;
 
 /// How long a new key is only verified with: until then all instances of an app should have it.
 const PROPAGATION: Duration = Duration::from_secs(300);

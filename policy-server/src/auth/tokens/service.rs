@@ -22,10 +22,13 @@ use super::{
     revocation_cache::Replica, scoped,
 };
 use crate::{
-    Clock, Problem, Random,
     auth::revocation_events::Endings,
-    base::error::StartProblem,
-    handler::extract::printable,
+    base::{
+        clock::{Clock, Random},
+        error::StartProblem,
+        escape::printable,
+        problem::Problem,
+    },
     store::{Family, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
 };
 

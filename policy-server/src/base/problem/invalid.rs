@@ -7,7 +7,7 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::Problem;
-use crate::handler::extract::printable;
+use crate::base::escape::printable;
 
 /// The most faults that are listed.
 const MOST: usize = 32;

@@ -3,6 +3,7 @@
 mod invalid;
 mod negotiate;
 mod own;
+mod rejection;
 mod render;
 
 use std::{borrow::Cow, error::Error, fmt};
@@ -22,7 +23,9 @@ use own::{Own, RESERVED, listed_body, status_of};
 use policy_core::Refusal;
 use serde::Serialize;
 
-use crate::handler::extract::printable;
+pub(crate) use rejection::rejection;
+
+use crate::base::escape::printable;
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 

@@ -38,23 +38,35 @@ use super::{
     connection::Usage,
     websocket,
 };
-use crate::{base::problem::Problem, build::Assembled, client, handler::BoxFuture};
+use crate::{
+    auth::Guard,
+    base::{clock::Random, problem::Problem},
+    client,
+    handler::BoxFuture,
+};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
 const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
+/// What of the app that has a proxy its requests need.
+pub(crate) struct Serving<'a> {
+    pub(crate) guard: &'a Guard,
+    pub(crate) own_origin: &'a OwnOrigin,
+    pub(crate) random: &'a Random,
+}
+
 /// Passes a request on, and its answer back.
 pub(crate) fn forward(
-    app: &Assembled,
+    serving: &Serving<'_>,
     gateway: &Arc<Gateway>,
     request: Request<Body>,
     asking: &client::Client,
 ) -> BoxFuture {
     let target = match request.uri().path_and_query().map(|path| gateway.mapping.target(path)) {
         Some(Ok(target)) => target,
-        Some(Err(refusal)) => return Box::pin(ready(app.guard.refuse(refusal, &request))),
-        None => return Box::pin(ready(app.guard.refuse(Refusal::TargetForm, &request))),
+        Some(Err(refusal)) => return Box::pin(ready(serving.guard.refuse(refusal, &request))),
+        None => return Box::pin(ready(serving.guard.refuse(Refusal::TargetForm, &request))),
     };
     let (mut parts, body) = request.into_parts();
     // No other protocol comes as far as this (RFC 8441 4).
@@ -66,20 +78,21 @@ pub(crate) fn forward(
     if is_extended {
         parts.method = Method::GET;
     }
-    let own_cookie = app.guard.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
+    let own_cookie =
+        serving.guard.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
     let mut fields = end_to_end(&parts.headers);
     let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
     if let Some(cookies) = without_cookies(&parts.headers, withheld.as_slice()) {
         fields.insert(COOKIE, cookies);
     }
     frame(&parts.headers, &body, &mut fields);
-    sender(&app.own_origin, &parts, asking).write(&mut fields);
+    sender(serving.own_origin, &parts, asking).write(&mut fields);
     let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
     if upgrade.is_some() {
         fields.insert(CONNECTION, UPGRADES);
         fields.insert(UPGRADE, WEBSOCKET);
         if is_extended {
-            match websocket::key(&app.random) {
+            match websocket::key(serving.random) {
                 Ok(key) => drop(fields.insert(SEC_WEBSOCKET_KEY, key)),
                 Err(error) => {
                     return Box::pin(ready(Problem::internal(error).into_response()));

@@ -4,11 +4,11 @@ use std::fs;
 
 use policy_core::forwarding::{Mapping, Upstream};
 
-use super::{
-    Proxy, Timeouts,
-    client::{Client, Transport},
+use super::client::{Client, Transport};
+use crate::{
+    app::proxy::{Proxy, Timeouts},
+    base::error::StartProblem,
 };
-use crate::base::error::StartProblem;
 
 /// What passes requests on to one upstream.
 pub(crate) struct Gateway {

@@ -25,7 +25,10 @@ use policy_core::{
 use tokio::net::{TcpStream, lookup_host};
 
 use super::OpenTunnels;
-use crate::{base::problem::Problem, gateway::relay::relay, route::limits::Permit, server::Opened};
+use crate::{
+    base::problem::Problem, gateway::relay::relay, handler::upgrade::OpenStream,
+    route::limits::Permit,
+};
 
 /// Puts the credential for this server where its gates look, and takes away those for others: a
 /// CONNECT speaks to a proxy (RFC 9110 11.7.2).
@@ -116,7 +119,7 @@ impl OpenTunnels {
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
         // While it is there, the connection that it is a stream of is not idle.
-        let opened = request.extensions_mut().remove::<Opened>();
+        let opened = request.extensions_mut().remove::<OpenStream>();
         let idle = self.idle_timeout;
         let _ = stream.set_nodelay(true);
         tokio::spawn(async move {

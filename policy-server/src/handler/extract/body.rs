@@ -1,74 +1,10 @@
 //! Reading a whole body.
 
-use std::{error::Error, fmt, io};
+use axum_core::{RequestExt, extract::Request};
+use bytes::Bytes;
 
-use axum_core::{RequestExt, body::Body, extract::Request};
-use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, LengthLimitError};
-use policy_core::Refusal;
-
-use super::{context::Context, rejection::rejection};
-use crate::base::problem::Problem;
-
-/// A body that could not be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BodyRejection {
-    /// It is over the limit of the app.
-    TooLarge,
-    /// It did not arrive in time.
-    TimedOut,
-    /// It broke off, or is malformed on the wire.
-    Incomplete(axum_core::Error),
-}
-
-impl BodyRejection {
-    pub(super) fn problem(&self) -> Problem {
-        Problem::from(match self {
-            Self::TooLarge => Refusal::BodyTooLarge,
-            Self::TimedOut => Refusal::BodyTimedOut,
-            Self::Incomplete(_) => Refusal::BodyIncomplete,
-        })
-    }
-}
-
-rejection!(BodyRejection);
-
-impl From<axum_core::Error> for BodyRejection {
-    fn from(error: axum_core::Error) -> Self {
-        let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-        while let Some(current) = cause {
-            if current.is::<LengthLimitError>() {
-                return Self::TooLarge;
-            }
-            let io = current.downcast_ref::<io::Error>();
-            if io.is_some_and(|io| io.kind() == io::ErrorKind::TimedOut) {
-                return Self::TimedOut;
-            }
-            cause = current.source();
-        }
-        Self::Incomplete(error)
-    }
-}
-
-impl fmt::Display for BodyRejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLarge => "the body is over its limit",
-            Self::TimedOut => "the body did not arrive in time",
-            Self::Incomplete(_) => "the body could not be read to its end",
-        })
-    }
-}
-
-impl Error for BodyRejection {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Incomplete(error) => Some(error),
-            Self::TooLarge | Self::TimedOut => None,
-        }
-    }
-}
+use super::context::Context;
+use crate::base::body::{BodyRejection, collect};
 
 /// Reads the body of a request. An app has put its limit around it; where there is no app, as
 /// in an axum router, axum's limit holds.
@@ -78,84 +14,14 @@ pub(super) async fn read(request: Request) -> Result<Bytes, BodyRejection> {
     collect(body).await
 }
 
-/// Collects into one buffer. A list of frames would hold many times the limit if a client sent
-/// its body byte by byte.
-pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
-    let Some(first) = next(&mut body).await? else {
-        return Ok(Bytes::new());
-    };
-    let Some(second) = next(&mut body).await? else {
-        return Ok(first);
-    };
-    let mut all = BytesMut::with_capacity(first.len() + second.len());
-    all.extend_from_slice(&first);
-    all.extend_from_slice(&second);
-    while let Some(data) = next(&mut body).await? {
-        all.extend_from_slice(&data);
-    }
-    Ok(all.freeze())
-}
-
-/// The next data of a body, trailers left out.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyRejection> {
-    while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{
-        pin::Pin,
-        task::{Context as TaskContext, Poll},
-    };
+    use std::sync::Arc;
 
-    use http_body::Frame;
-    use http_body_util::Limited;
+    use axum_core::body::Body;
 
     use super::*;
-    use crate::client::Client;
-
-    /// A body that arrives in these pieces.
-    struct Pieces(std::vec::IntoIter<Result<&'static str, io::Error>>);
-
-    impl http_body::Body for Pieces {
-        type Data = Bytes;
-        type Error = io::Error;
-
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            _context: &mut TaskContext<'_>,
-        ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            Poll::Ready(self.0.next().map(|piece| piece.map(|text| Frame::data(text.into()))))
-        }
-    }
-
-    fn in_pieces(pieces: Vec<Result<&'static str, io::Error>>) -> Body {
-        Body::new(Pieces(pieces.into_iter()))
-    }
-
-    #[tokio::test]
-    async fn a_body_is_the_sum_of_its_frames() {
-        for (pieces, whole) in [(vec![], ""), (vec!["a"], "a"), (vec!["a", "", "bc", "d"], "abcd")]
-        {
-            let body = in_pieces(pieces.into_iter().map(Ok).collect());
-            assert_eq!(collect(body).await.unwrap(), whole);
-        }
-    }
-
-    #[tokio::test]
-    async fn failures_are_told_apart() {
-        let limited = Body::new(Limited::new(Body::from("abc"), 2));
-        assert!(matches!(collect(limited).await, Err(BodyRejection::TooLarge)));
-        let late = in_pieces(vec![Ok("a"), Err(io::ErrorKind::TimedOut.into())]);
-        assert!(matches!(collect(late).await, Err(BodyRejection::TimedOut)));
-        let broken = in_pieces(vec![Ok("a"), Err(io::ErrorKind::ConnectionReset.into())]);
-        assert!(matches!(collect(broken).await, Err(BodyRejection::Incomplete(_))));
-    }
+    use crate::{client::Client, handler::RouteInfo};
 
     #[tokio::test]
     async fn without_an_app_axums_limit_holds() {
@@ -163,7 +29,8 @@ mod tests {
         assert!(matches!(read(large()).await, Err(BodyRejection::TooLarge)));
         let mut inside = large();
         let client = Client::new(None);
-        let context = Context { client, route: "/".into(), handler: "test", auth: None };
+        let route = RouteInfo { path: "/".into(), description: None, state: Arc::new(()) };
+        let context = Context { client, route: Arc::new(route), auth: None };
         inside.extensions_mut().insert(context);
         assert_eq!(read(inside).await.unwrap().len(), 2_097_153);
     }

@@ -4,8 +4,12 @@ use std::{error::Error, fmt, sync::Arc};
 
 use http::Extensions;
 
-use super::rejection::rejection;
-use crate::{auth::RequestAuth, base::problem::Problem, client::Client};
+use crate::{
+    auth::RequestAuth,
+    base::problem::{Problem, rejection},
+    client::Client,
+    handler::RouteInfo,
+};
 
 /// The route that was found for a request and the connection that brought it; an extension of
 /// every request that reaches a handler with extractors.
@@ -15,10 +19,7 @@ use crate::{auth::RequestAuth, base::problem::Problem, client::Client};
 pub(crate) struct Context {
     /// Who sent it, and over which connection.
     pub(crate) client: Client,
-    /// The path template, with the prefix of its scope.
-    pub(crate) route: Arc<str>,
-    /// The path of the handler function.
-    pub(crate) handler: &'static str,
+    pub(crate) route: Arc<RouteInfo>,
     /// Who sent the request; nothing in an app that knows nobody.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }

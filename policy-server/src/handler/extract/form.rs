@@ -12,14 +12,14 @@ use policy_core::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    body::{self, BodyRejection},
+    body,
     media_type::is_form,
     mismatch::Mismatch,
     query::{QueryRejection, parse_pairs, parse_query},
-    rejection::rejection,
     wrapper::wrapper,
 };
 use crate::base::problem::Problem;
+use crate::base::{body::BodyRejection, problem::rejection};
 
 /// A form (`application/x-www-form-urlencoded`): as the last argument of a handler that of the
 /// request, as a return value that of the answer.

@@ -12,15 +12,9 @@ use policy_core::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
-use super::{
-    body::{self, BodyRejection},
-    media_type::is_json,
-    mismatch::Mismatch,
-    printable::printable,
-    rejection::rejection,
-    wrapper::wrapper,
-};
+use super::{body, media_type::is_json, mismatch::Mismatch, wrapper::wrapper};
 use crate::base::problem::Problem;
+use crate::base::{body::BodyRejection, escape::printable, problem::rejection};
 
 /// A JSON body (RFC 8259): as the last argument of a handler that of the request, as a return
 /// value that of the answer.

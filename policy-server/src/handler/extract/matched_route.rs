@@ -6,6 +6,7 @@ use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
 use super::context::{Context, ContextRejection, optional};
+use crate::handler::RouteInfo;
 
 /// The route that took the request: a name for metrics and logs that does not grow with what
 /// clients send.
@@ -50,7 +51,8 @@ impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::of(&parts.extensions)?;
-        Ok(Self { path: Arc::clone(&context.route), handler: context.handler })
+        let RouteInfo { path, .. } = &*context.route;
+        Ok(Self { path: Arc::clone(path), handler: context.route.handler() })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
-use super::printable::printable;
+use crate::base::escape::printable;
 use crate::base::problem::{Invalid, escaped};
 
 /// What is wrong with well-formed data, and where.

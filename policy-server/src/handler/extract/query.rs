@@ -7,8 +7,9 @@ use http::{Uri, request::Parts};
 use policy_core::Refusal;
 use serde::de::DeserializeOwned;
 
-use super::{mismatch::Mismatch, rejection::rejection, wrapper::wrapper};
+use super::{mismatch::Mismatch, wrapper::wrapper};
 use crate::base::problem::Problem;
+use crate::base::problem::rejection;
 
 /// The query of the request, read as form data: `?page=2&sort=name`.
 ///

@@ -30,10 +30,13 @@ use super::{
     body::RequestBody,
     quic::{Accepted, Outbound, Transport},
 };
-use crate::server::{
-    Peer, Serving,
-    activity::{Activity, OpenRequest},
-    shutdown::Phase,
+use crate::{
+    client::peer::Peer,
+    server::{
+        Serving,
+        activity::{Activity, OpenRequest},
+        shutdown::Phase,
+    },
 };
 
 /// What all requests of a connection have of it.

@@ -20,9 +20,10 @@ use tokio_rustls::rustls::{
 };
 
 use super::{
-    Source, development,
+    development,
     pair::{Files, Found, covers},
 };
+use crate::app::tls::Source;
 use crate::base::error::StartProblem;
 
 /// The certificate of a server. Whatever speaks TLS there asks it at every handshake.

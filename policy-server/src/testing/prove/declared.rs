@@ -12,8 +12,7 @@ use policy_core::{
 };
 
 use crate::{
-    CorsSource,
-    app::{AppParts, defaults::Defaults},
+    app::{AppParts, cors_source::CorsSource, defaults::Defaults},
     build::origin_lists::NamedLists,
     handler::Description,
 };

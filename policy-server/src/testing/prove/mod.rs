@@ -29,9 +29,9 @@ pub use laws::Law;
 pub use probe::Conduct;
 
 use crate::{
-    App, AppService,
-    app::{AppParts, defaults::Defaults},
+    app::{App, AppParts, defaults::Defaults},
     base::{clock::Clock, error::Error},
+    pipeline::service::AppService,
 };
 use atoms::Path;
 use declared::Declared;
@@ -214,8 +214,8 @@ fn prepared(app: AppParts) -> (Declared, AppService) {
 
 fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
-    app.sessions = app.sessions.map(crate::Sessions::forgetful);
-    app.tokens = app.tokens.map(crate::Tokens::forgetful);
+    app.sessions = app.sessions.map(crate::auth::session::Sessions::forgetful);
+    app.tokens = app.tokens.map(crate::auth::tokens::Tokens::forgetful);
     let mut plan = crate::build::assemble(app)?;
     plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
     plan.in_memory()

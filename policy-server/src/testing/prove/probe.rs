@@ -12,10 +12,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use policy_core::session::Identity;
 
 use crate::{
-    AuthError, Scheme, SchemeRequest, Sessions,
-    app::mount::SharedService,
-    auth::scheme::SharedScheme,
-    handler::{BoxFuture, Call},
+    auth::{
+        scheme::{AuthError, Scheme, SchemeRequest, SharedScheme},
+        session::Sessions,
+    },
+    handler::{BoxFuture, Call, service::SharedService},
 };
 
 /// The field, and the cookie, that a credential of an application's own scheme comes in here.
@@ -93,7 +94,7 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
         if let (Conduct::LogsIn, Some(sessions)) = (orders.conduct, sessions)
             && let Err(error) = sessions.login("policy-probe-login").await
         {
-            return crate::Problem::from(error).into_response();
+            return crate::base::problem::Problem::from(error).into_response();
         }
         answer(&orders)
     })

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::{Builder, Runtime};
 
 use super::probe::{self, Orders, Ran};
-use crate::{AppService, auth::Guard};
+use crate::{auth::Guard, pipeline::service::AppService};
 
 /// What is sent.
 #[derive(Clone, Debug)]

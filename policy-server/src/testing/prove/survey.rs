@@ -21,7 +21,7 @@ use super::{
     probe::{Conduct, OWN_CREDENTIAL, Orders},
     server::{Asked, Reply, Server},
 };
-use crate::AppService;
+use crate::pipeline::service::AppService;
 
 /// How handlers end besides answering 200.
 const ENDS: [Conduct; 4] =

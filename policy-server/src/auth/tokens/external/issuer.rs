@@ -9,7 +9,7 @@ use super::{
     fetch::{Address, Document},
     jwks::Published,
 };
-use crate::{Clock, Random};
+use crate::base::clock::{Clock, Random};
 
 /// Somebody else whose tokens an app accepts, such as the identity provider of a company.
 ///

@@ -13,7 +13,10 @@ use policy_core::{
 use tokio::{select, sync::Notify};
 
 use super::fetch::{Document, FetchError, Fetched};
-use crate::{Clock, Random, handler::extract::printable};
+use crate::base::{
+    clock::{Clock, Random},
+    escape::printable,
+};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(5);

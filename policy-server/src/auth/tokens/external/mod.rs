@@ -31,7 +31,10 @@ use policy_core::{
 };
 
 use self::{issuer::Context, jwks::Published};
-use crate::{Clock, Random, base::error::StartProblem};
+use crate::base::{
+    clock::{Clock, Random},
+    error::StartProblem,
+};
 
 pub use issuer::Issuer;
 

@@ -18,4 +18,4 @@ macro_rules! rejection {
     };
 }
 
-pub(super) use rejection;
+pub(crate) use rejection;

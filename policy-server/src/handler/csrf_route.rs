@@ -1,6 +1,8 @@
 //! A route that pages get their anti-forgery token from.
 
-use crate::{auth, get, handler::extract::CsrfToken};
+use policy_macros::{auth, get};
+
+use super::extract::CsrfToken;
 
 /// `GET /csrf`: the anti-forgery token of the session, as `{"token": ".."}`; `null` where there
 /// is no session. It is shared with the origins of the app's default policy.

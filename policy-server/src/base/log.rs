@@ -1,4 +1,4 @@
-//! What is logged of requests.
+//! Log lines of refused requests, bounded in number and length.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -6,13 +6,8 @@ use std::{
 };
 
 use http::Method;
-use policy_core::{
-    Refusal,
-    gate::{Head, Single},
-};
+use policy_core::{Refusal, gate::Single};
 use tracing::{Span, level_filters::LevelFilter};
-
-use crate::{client::Client, observe::request_id::RequestId};
 
 /// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
 /// must not become a flood of lines. What a client sent is escaped.
@@ -75,24 +70,6 @@ impl RefusalLog {
         window.lines += 1;
         Some(std::mem::take(&mut window.suppressed))
     }
-}
-
-/// The span of one request; without a subscriber it costs one comparison.
-pub(crate) fn span(head: &Head<'_>, client: &Client, id: Option<&RequestId>) -> Span {
-    if LevelFilter::current() < LevelFilter::INFO {
-        return Span::none();
-    }
-    tracing::info_span!(
-        "request",
-        method = %head.method,
-        path = %cut(head.path).escape_debug(),
-        protocol = ?head.version,
-        client = client.address().map(tracing::field::display),
-        request_id = id.map(RequestId::as_str),
-        route = tracing::field::Empty,
-        code = tracing::field::Empty,
-        status = tracing::field::Empty,
-    )
 }
 
 /// Enough of a text to recognise it.

@@ -6,8 +6,8 @@ use http::{Method, Request, header::ACCESS_CONTROL_REQUEST_METHOD};
 use policy_core::gate::{Head, OwnOrigin};
 
 use crate::{
-    build::{Assembled, AssembledRoute},
     handler::Description,
+    pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 
 /// Travels with a request to the app that gets it, through layers and routers around it, and
@@ -16,18 +16,18 @@ use crate::{
 pub(crate) struct Question(Arc<OnceLock<Decider>>);
 
 impl Question {
-    pub(super) fn put_into<B>(&self, mut request: Request<B>) -> Request<B> {
+    pub(crate) fn put_into<B>(&self, mut request: Request<B>) -> Request<B> {
         request.extensions_mut().insert(self.clone());
         request
     }
 
     /// What the app said, if the request came to one.
-    pub(super) fn answer(&self) -> Option<Decider> {
+    pub(crate) fn answer(&self) -> Option<Decider> {
         self.0.get().cloned()
     }
 
     /// Answers the question that a request brings with it, if it brings one.
-    pub(crate) fn resolve<B>(app: &Assembled, request: &Request<B>) {
+    pub(crate) fn resolve<B>(app: &CompiledApp, request: &Request<B>) {
         if let Some(Self(answer)) = request.extensions().get() {
             // An app inside of another one is asked too: the outer one has answered.
             let _ = answer.set(Decider::of(app, request));
@@ -37,7 +37,7 @@ impl Question {
 
 /// What decides about a request: the route that it is for, or that a preflight asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Decider {
+pub(crate) struct Decider {
     /// It and whom it is shared with, or why there is none, in words.
     words: String,
     /// Nothing where it is no handler.
@@ -45,7 +45,7 @@ pub(super) struct Decider {
 }
 
 impl Decider {
-    fn of<B>(app: &Assembled, request: &Request<B>) -> Self {
+    fn of<B>(app: &CompiledApp, request: &Request<B>) -> Self {
         let head = Head::read(request);
         let preflight = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);
         let asked = preflight.and_then(|method| Method::from_bytes(method.as_bytes()).ok());
@@ -56,7 +56,7 @@ impl Decider {
         } else if let Some((path, _)) = app.router.find(head.path) {
             if let Some(route) = path.served(method).and_then(|served| app.route(served.route)) {
                 let words = about(method, route);
-                return Self { words, handler: route.description };
+                return Self { words, handler: route.description().copied() };
             }
             let served: Vec<_> = path.methods.iter().map(|served| served.method.as_str()).collect();
             format!("the app has no {method} {}, but {}", head.path, served.join(", "))
@@ -68,7 +68,7 @@ impl Decider {
 
     /// All of it, with the place of the first of these attributes that the handler has: where it
     /// has none, its scope or the app says it, or nobody does.
-    pub(super) fn words(&self, attributes: &[&str]) -> String {
+    pub(crate) fn words(&self, attributes: &[&str]) -> String {
         let Self { words, handler } = self;
         let place = handler.as_ref().and_then(|handler| {
             let of = |asked: &&str| handler.attributes.iter().find(|(name, _)| name == asked);
@@ -88,9 +88,9 @@ fn hosts(own: &OwnOrigin) -> String {
     }
 }
 
-fn about(method: &Method, route: &AssembledRoute) -> String {
+fn about(method: &Method, route: &CompiledRoute) -> String {
     let path = route.path();
-    let name = match &route.description {
+    let name = match route.description() {
         None => "a mounted service".to_owned(),
         Some(Description { handler, file, line, .. }) => format!("`{handler}` ({file}:{line})"),
     };

@@ -1,3 +1,0 @@
-#![doc = include_str!("../docs/tls.md")]
-
-pub use crate::server::tls::Tls;

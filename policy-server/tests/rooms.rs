@@ -1,0 +1,175 @@
+//! The folders of `src` stand in layers: each imports only from the layers below it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The folders and root files of `src`, from top to bottom.
+const ROOMS: [&str; 16] = [
+    "lib",
+    "attributes",
+    "run",
+    "testing",
+    "test_client",
+    "server",
+    "build",
+    "pipeline",
+    "gateway",
+    "app",
+    "observe",
+    "route",
+    "handler",
+    "auth",
+    "client",
+    "store",
+];
+
+/// What everything may import, and what imports none of the others.
+const BASE: &str = "base";
+
+/// How far from the top a room is.
+fn layer(room: &str) -> Option<usize> {
+    let rooms = ROOMS.iter().chain(&[BASE]);
+    rooms.into_iter().position(|name| *name == room)
+}
+
+#[test]
+fn no_room_imports_from_a_room_above_it() {
+    let (mut upward, mut arrows) = (Vec::new(), BTreeSet::new());
+    for file in product_files() {
+        let room = room_of(&file);
+        let own = layer(&room).unwrap_or_else(|| panic!("{file:?} is in no room of this list"));
+        for imported in imports(&fs::read_to_string(src().join(&file)).unwrap()) {
+            let below = layer(&imported).unwrap_or(0);
+            if below < own {
+                upward.push(format!("{}: `crate::{imported}` is above `{room}`", file.display()));
+            }
+            arrows.insert((room.clone(), imported));
+        }
+    }
+    assert!(upward.is_empty(), "{} imports go upward:\n{}", upward.len(), upward.join("\n"));
+    // A reader that sees nothing would find no fault either.
+    assert!(arrows.len() > 40, "only {} arrows between rooms were seen", arrows.len());
+}
+
+#[test]
+fn every_room_of_the_list_exists() {
+    let rooms: BTreeSet<_> = product_files().iter().map(|file| room_of(file)).collect();
+    let listed: BTreeSet<_> = ROOMS.iter().chain(&[BASE]).map(ToString::to_string).collect();
+    assert_eq!(rooms, listed);
+}
+
+#[test]
+fn no_folder_is_crowded() {
+    for folder in folders(src()) {
+        let entries = fs::read_dir(&folder).unwrap().count();
+        assert!(entries <= 24, "{} has {entries} entries", folder.display());
+    }
+}
+
+#[test]
+fn imports_are_found_in_every_form() {
+    let text = "
+        use crate::{a::X, b::{self, Y}, c};
+        pub(crate) use crate::d::Z;
+        fn f() { crate::e::g(); macro_call!(crate::f::h); }
+        /// [`crate::doc::Link`] is text
+        #[cfg(test)]
+        mod tests { use crate::hidden::X; }
+        #[cfg(all(test, unix))]
+        mod more { use crate::hidden::X; }
+        mod inline { use crate::g::X; }
+    ";
+    let found: Vec<_> = imports(text).into_iter().collect();
+    assert_eq!(found, ["a", "b", "c", "d", "e", "f", "g"]);
+}
+
+fn src() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
+}
+
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let below = entries.filter(|path| path.is_dir()).flat_map(|path| folders(&path));
+    std::iter::once(root.to_owned()).chain(below).collect()
+}
+
+/// All files but those of tests, relative to `src`.
+fn product_files() -> Vec<PathBuf> {
+    let files = folders(src()).into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
+    let is_product = |path: &PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let in_tests = path.components().any(|part| part.as_os_str() == "tests");
+        path.extension().is_some_and(|kind| kind == "rs") && !in_tests && !name.ends_with("tests")
+    };
+    let relative = |path: PathBuf| path.strip_prefix(src()).unwrap().to_owned();
+    files.filter(is_product).map(relative).collect()
+}
+
+fn room_of(file: &Path) -> String {
+    let first = file.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+/// The first segments behind each `crate::`, modules of tests left out.
+fn imports(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect(text.parse().unwrap(), &mut found);
+    found
+}
+
+fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut is_test = false;
+    let mut index = 0;
+    while let Some(token) = tokens.get(index) {
+        // `$crate` is a path of whoever uses the macro.
+        let before = index.checked_sub(1).and_then(|before| tokens.get(before));
+        let is_dollar = matches!(before, Some(TokenTree::Punct(punct)) if punct.as_char() == '$');
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
+                let text = group.stream().to_string();
+                is_test |= text.starts_with("cfg") && text.contains("test");
+                is_test &= !text.contains("feature") && !text.contains("not");
+                collect(group.stream(), found);
+            }
+            TokenTree::Group(group) => {
+                if !(is_test && group.delimiter() == Delimiter::Brace) {
+                    collect(group.stream(), found);
+                }
+                is_test &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' => is_test = false,
+            TokenTree::Ident(word) if *word == "crate" && !is_dollar => match tokens.get(index + 3)
+            {
+                Some(TokenTree::Ident(room)) => drop(found.insert(room.to_string())),
+                Some(TokenTree::Group(group)) => first_segments(group.stream(), found),
+                _ => (),
+            },
+            _ => (),
+        }
+        index += 1;
+    }
+}
+
+/// The beginnings of the parts of `{a::X, b::{..}, c}`.
+fn first_segments(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let mut is_first = true;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(room) if is_first => {
+                found.insert(room.to_string());
+                is_first = false;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ',' => is_first = true,
+            _ => (),
+        }
+    }
+}
