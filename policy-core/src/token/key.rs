@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use subtle::ConstantTimeEq;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 
-use super::{KeyError, hmac::HmacKey, profile::ACCESS_TOKEN};
+use super::{KeyError, profile::ACCESS_TOKEN};
 use crate::base64url;
 use crate::secret::SecretKey;
 
@@ -101,7 +102,8 @@ pub struct Key {
 
 #[derive(Clone)]
 pub(super) enum Material {
-    Hs256(HmacKey),
+    /// Keyed: a clone of it hashes the message without the key's blocks.
+    Hs256(Hmac<Sha256>),
     #[cfg(feature = "asym")]
     Asymmetric(Box<super::asym::AsymmetricKey>),
 }
@@ -113,7 +115,7 @@ impl Key {
     ///
     /// Where the id is none.
     pub fn hs256(id: &str, secret: &SecretKey) -> Result<Self, KeyError> {
-        Self::new(id, Material::Hs256(HmacKey::new(secret.bytes())))
+        Self::new(id, Material::Hs256(secret.hmac()))
     }
 
     pub(super) fn new(id: &str, material: Material) -> Result<Self, KeyError> {
@@ -156,9 +158,12 @@ impl Key {
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), SignatureFault> {
         match &self.material {
             Material::Hs256(mac) => {
-                let tag = words(mac.tag(message));
-                let signature = words(exact(signature)?);
-                if bool::from(tag.ct_eq(&signature)) { Ok(()) } else { Err(SignatureFault::Bad) }
+                let signature = exact::<32>(signature)?;
+                // In constant time.
+                mac.clone()
+                    .chain_update(message)
+                    .verify_slice(&signature)
+                    .map_err(|_mac| SignatureFault::Bad)
             }
             #[cfg(feature = "asym")]
             Material::Asymmetric(key) => key.verify(message, signature),
@@ -172,7 +177,7 @@ impl Key {
         let message = token.as_bytes();
         match &self.material {
             Material::Hs256(mac) => {
-                let tag = mac.tag(message);
+                let tag = mac.clone().chain_update(message).finalize().into_bytes();
                 token.push('.');
                 base64url::append(&tag, token);
             }
@@ -202,12 +207,6 @@ impl Material {
             Self::Asymmetric(key) => key.algorithm(),
         }
     }
-}
-
-/// A tag as words, which are compared with fewer steps than bytes.
-fn words(tag: [u8; 32]) -> [u64; 4] {
-    let (bytes, _) = tag.as_chunks();
-    std::array::from_fn(|at| bytes.get(at).copied().map_or(0, u64::from_ne_bytes))
 }
 
 /// Whether tokens may name a key so: no path, no query, nothing to escape.

@@ -33,7 +33,6 @@ mod asym;
 mod claims;
 mod error;
 mod header;
-mod hmac;
 mod issue;
 mod json;
 #[cfg(feature = "asym")]
