@@ -1,10 +1,6 @@
 //! From a path and a method to a route. This is the only place where a path is matched.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    hash::{BuildHasherDefault, Hasher},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use http::{HeaderValue, Method};
 use policy_core::{
@@ -13,6 +9,7 @@ use policy_core::{
     method,
     path::{PathTemplate, Segment},
 };
+use rustc_hash::FxHashMap;
 
 use crate::{
     handler::parameters::{MAX_PARAMETERS, Values},
@@ -22,8 +19,9 @@ use crate::{
 /// The paths of an app.
 #[derive(Debug, Default)]
 pub(crate) struct Router {
-    /// Paths without parameters, which need no walk.
-    fixed: HashMap<Box<str>, usize, BuildHasherDefault<PathHasher>>,
+    /// Paths without parameters, which need no walk. Its hash has no key: only paths of the app are
+    /// stored, so nobody can fill a bucket.
+    fixed: FxHashMap<Box<str>, usize>,
     /// All paths.
     tree: matchit::Router<usize>,
     paths: Vec<Path>,
@@ -229,34 +227,6 @@ fn allow(methods: &[Served]) -> Option<HeaderValue> {
     let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
     names.sort_unstable();
     HeaderValue::from_str(&names.join(", ")).ok()
-}
-
-/// A quick hash for paths. Only those of the app are stored, so nobody can fill a bucket.
-#[derive(Default)]
-struct PathHasher(u64);
-
-impl PathHasher {
-    fn add(&mut self, word: u64) {
-        let mixed = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-impl Hasher for PathHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (chunks, rest) = bytes.as_chunks::<8>();
-        chunks.iter().for_each(|chunk| self.add(u64::from_le_bytes(*chunk)));
-        let rest = rest.iter().fold(1, |word, byte| word << 8 | u64::from(*byte));
-        self.add(rest);
-    }
-
-    fn write_u8(&mut self, byte: u8) {
-        self.add(u64::from(byte));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 #[cfg(test)]
