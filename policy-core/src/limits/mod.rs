@@ -9,8 +9,6 @@ mod address;
 mod fields;
 #[cfg(feature = "engine")]
 pub mod gcra;
-#[cfg(feature = "engine")]
-mod hash;
 mod policy;
 mod rate;
 mod spec;

@@ -6,10 +6,11 @@ use std::{
     time::Duration,
 };
 
+use siphasher::sip::SipHasher13;
+
 use super::{
     Granted, Rate, Refused,
     gcra::{Account, Pace, nanos},
-    hash::SipHash,
 };
 
 /// Decides how often each client may ask, for any number of clients in a memory of fixed size.
@@ -35,8 +36,8 @@ use super::{
 pub struct RateTable {
     /// One lock for each, so that two requests hardly ever wait for each other.
     sets: Box<[Mutex<Set>]>,
-    /// Knows the seed already.
-    hash: SipHash,
+    /// Keyed by the seed.
+    hasher: SipHasher13,
 }
 
 /// The places that one key can have.
@@ -60,11 +61,11 @@ const EMPTY: Cell = Cell { tag: 0, account: Account::EMPTY };
 impl RateTable {
     /// A table with places for at least so many clients, of 56 bytes each. The seed is drawn at
     /// random, so that nobody can choose addresses that meet in one place.
-    pub fn new(capacity: usize, seed: [u64; 2]) -> Self {
+    pub fn new(capacity: usize, [key_0, key_1]: [u64; 2]) -> Self {
         let count = capacity.div_ceil(WAYS).max(1);
         let set = Set { cells: [EMPTY; WAYS], shared: EMPTY };
         let sets = (0..count).map(|_| Mutex::new(set)).collect();
-        Self { sets, hash: SipHash::new(seed) }
+        Self { sets, hasher: SipHasher13::new_with_keys(key_0, key_1) }
     }
 
     /// Decides about a request of `key` that comes now. Whose requests are counted together has
@@ -80,7 +81,7 @@ impl RateTable {
         let now = nanos(now);
         // The same key with another rate is another client. Nobody chooses rates to collide.
         let of_rate = nanos(rate.per).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(rate.count);
-        let tag = self.hash.finish(key) ^ of_rate;
+        let tag = self.hasher.hash(key) ^ of_rate;
         let Some(set) = self.sets.get(scaled(tag, self.sets.len())) else {
             return Err(Refused { retry_after: rate.per });
         };
