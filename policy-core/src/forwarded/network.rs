@@ -2,6 +2,8 @@
 
 use std::{fmt, net::IpAddr};
 
+use cidr::{IpCidr, errors::NetworkParseError};
+
 use crate::catalogue::Rule;
 
 /// A network of IP addresses, such as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632 3.1, RFC 4291
@@ -21,12 +23,7 @@ use crate::catalogue::Rule;
 /// # Ok::<(), Rule>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network {
-    /// The first address.
-    first: IpAddr,
-    /// How many bits all addresses share.
-    prefix: u8,
-}
+pub struct Network(IpCidr);
 
 impl Network {
     /// Reads a network.
@@ -35,43 +32,32 @@ impl Network {
     ///
     /// The rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, Rule> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let written: IpAddr = address.parse().map_err(|_error| Rule::NetworkMalformed)?;
-        let most = bits_of(written);
-        let prefix = match prefix {
-            None => most,
-            Some(digits) if is_number(digits) => digits
-                .parse()
-                .ok()
-                .filter(|prefix| *prefix <= most)
-                .ok_or(Rule::NetworkMalformed)?,
-            Some(_) => return Err(Rule::NetworkMalformed),
-        };
-        if first_of(written, prefix) != written {
-            return Err(Rule::NetworkHostBits);
+        // `cidr` would take a prefix with a sign or with leading zeros.
+        let is_other_number = |prefix: &str| prefix != "0" && prefix.starts_with(['0', '+']);
+        if text.split_once('/').is_some_and(|(_, prefix)| is_other_number(prefix)) {
+            return Err(Rule::NetworkMalformed);
         }
-        let first = written.to_canonical();
-        // Of a network that reaches out of the mapped addresses, these are a part of no interest.
-        let prefix = if first.is_ipv4() && most == 128 {
-            prefix.checked_sub(96).ok_or(Rule::NetworkMalformed)?
-        } else {
-            prefix
-        };
-        Ok(Self { first, prefix })
+        let network: IpCidr = text.parse().map_err(|error| match error {
+            NetworkParseError::InvalidHostPart => Rule::NetworkHostBits,
+            _ => Rule::NetworkMalformed,
+        })?;
+        let first = network.first_address().to_canonical();
+        if network.is_ipv4() || first.is_ipv6() {
+            return Ok(Self(network));
+        }
+        // Addresses of IPv4 that are written as IPv6.
+        let prefix = network.network_length().checked_sub(96).ok_or(Rule::NetworkMalformed)?;
+        IpCidr::new(first, prefix).map(Self).map_err(|_prefix| Rule::NetworkMalformed)
     }
 
     /// Whether an address is one of these.
     pub fn contains(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        address.is_ipv4() == self.first.is_ipv4() && first_of(address, self.prefix) == self.first
+        self.0.contains(&address.to_canonical())
     }
 
     /// Whether it is all addresses of its version.
     pub fn is_everybody(&self) -> bool {
-        self.prefix == 0
+        self.0.network_length() == 0
     }
 }
 
@@ -82,30 +68,8 @@ pub fn any_contains(networks: &[Network], address: IpAddr) -> bool {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.first, self.prefix)
-    }
-}
-
-/// Digits without a sign and without leading zeros.
-fn is_number(digits: &str) -> bool {
-    digits == "0" || (!digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-fn bits_of(address: IpAddr) -> u8 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
-/// The address with all bits behind the prefix cleared.
-fn first_of(address: IpAddr, prefix: u8) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
-            IpAddr::V4((address.to_bits() & mask).into())
-        }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(prefix.min(128))).unwrap_or(0);
-            IpAddr::V6((address.to_bits() & mask).into())
-        }
+        // With the prefix, also of a single address.
+        write!(f, "{:#}", self.0)
     }
 }
 
