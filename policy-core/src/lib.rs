@@ -21,7 +21,7 @@
 //! - `gate`: what is asked of every request before its handler runs
 //! - `forwarding`: what a gateway does to the messages that it passes on
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
-//! - [`Rule`] and [`Refusal`]: the one catalogue of codes and messages
+//! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros
 //! need.
@@ -72,6 +72,6 @@ mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;
 
-pub use catalogue::{Refusal, Rule, Severity};
+pub use catalogue::{Event, Level, Refusal, Rule, Severity};
 pub use const_text::ConstText;
 pub use grammar::is_token;

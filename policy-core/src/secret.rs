@@ -8,6 +8,8 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
+use crate::catalogue::Rule;
+
 /// Why bytes are no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -22,16 +24,21 @@ pub enum SecretError {
     Encoding,
 }
 
+impl SecretError {
+    /// The rule that is broken.
+    pub const fn rule(self) -> Rule {
+        match self {
+            Self::TooShort => Rule::SecretTooShort,
+            Self::Constant => Rule::SecretConstant,
+            Self::Guessable => Rule::SecretGuessable,
+            Self::Encoding => Rule::SecretEncoding,
+        }
+    }
+}
+
 impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooShort => "a key has at least 32 bytes",
-            Self::Constant => "all bytes of this key are equal",
-            Self::Guessable => {
-                "this key is text that somebody typed; draw 32 random bytes, and give their encoding to `SecretKey::decode`"
-            }
-            Self::Encoding => "an encoded key is hexadecimal, base64 or base64url",
-        })
+        f.write_str(self.rule().message())
     }
 }
 

@@ -110,7 +110,7 @@ async fn come_from_a_file() {
 
 #[test]
 fn of_a_bad_file_are_refused() {
-    const UNREADABLE: &str = "app.source-unreadable";
+    const UNREADABLE: &str = "app.config-file";
     for (name, text, code) in [
         ("table", "[origin]\npartners = []\n", UNREADABLE),
         ("key", "origin = []\n[origins]\npartners = []\n", UNREADABLE),
@@ -139,7 +139,7 @@ fn of_a_bad_file_are_refused() {
 fn of_a_missing_file_are_refused() {
     let app = App::new(()).routes(routes![prices]).config_file("tests/no-such-file.toml");
     let error = app.build().expect_err("no file").to_string();
-    assert!(error.contains("- file `tests/no-such-file.toml`: "), "{error}");
+    assert!(error.contains("- App::config_file: `tests/no-such-file.toml`: "), "{error}");
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn come_from_the_environment() {
         Some(role) => {
             let error = app().build().expect_err("a problem");
             let code =
-                if role == "bad" { "cors.origin-outside-bound" } else { "app.source-unreadable" };
+                if role == "bad" { "cors.origin-outside-bound" } else { "app.variable-unset" };
             assert!(error.to_string().contains(code), "{error}");
         }
     }

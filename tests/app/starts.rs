@@ -70,7 +70,7 @@ the app does not start: 7 problems
   help: write it with `https://`, or leave `public_origin` out while developing on loopback
 - app: origins `https://App.example`: an origin is compared byte for byte, and browsers send scheme and host in lower case (cors.origin-upper-case)
   help: write it in lower case
-- app::starts::named (tests/app/starts.rs:_): `GET /users/{name}` takes the same requests as `/users/{id}` of app::starts::user (route.conflict)
+- app::starts::named (tests/app/starts.rs:_): `GET /users/{name}`: another route takes the same requests: `/users/{id}` of app::starts::user (route.conflict)
   help: change the path or the method of one of them
 - app::starts::prices (tests/app/starts.rs:_): origins `partners`: no list of origins of this name was given to the app (cors.origin-list-missing)
   help: give it with `App::origins`, `App::origins_from_env` or a configuration file

@@ -4,6 +4,7 @@ use std::{env, fs, path::PathBuf, process::Command};
 
 use policy_server::{
     AuthError, Error, Scheme, SchemeRequest, StartProblem,
+    policy_core::Rule,
     session::{days, hours},
     store::{EmbeddedStore, LimitPolicy},
 };
@@ -143,9 +144,9 @@ async fn bad_settings_are_told_all_at_once() {
         "session.login-page",
         "session.remembered-too-long",
         "session.touch-interval",
+        "token.issuer-empty",
         "token.leeway",
         "token.lifetime",
-        "token.party",
         "token.refresh-grace",
         "token.staleness",
     ];
@@ -185,10 +186,9 @@ async fn building_opens_nothing_and_opening_opens_the_file() {
     assert!(path.exists());
     // Twice in one process is as wrong as in two.
     let found = problems(app().open().await);
-    let [StartProblem::Store { place: "sessions", reason }] = &found[..] else {
-        panic!("{found:?}")
-    };
-    assert!(reason.contains("built.redb"), "{reason}");
+    let [problem] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((problem.rule(), problem.location()), (Rule::StoreUnavailable, "sessions"));
+    assert!(problem.to_string().contains("built.redb"), "{problem}");
     drop(opened);
 }
 
@@ -204,10 +204,10 @@ async fn a_place_that_cannot_be_written_is_named() {
     ] {
         let sessions = Sessions::embedded(&path);
         let found = problems(App::new(()).sessions(sessions).open().await);
-        let [problem @ StartProblem::Store { place: "sessions", reason }] = &found[..] else {
-            panic!("{found:?}")
-        };
+        let [problem] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((problem.rule(), problem.location()), (Rule::StoreUnavailable, "sessions"));
         let name = path.file_name().unwrap().to_str().unwrap();
+        let reason = std::error::Error::source(problem).unwrap().to_string();
         assert!(reason.contains(name), "{reason}");
         assert!(!problem.to_string().contains('\n') || problem.to_string().contains("help:"));
     }

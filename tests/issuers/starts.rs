@@ -18,7 +18,11 @@ fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
     };
     match app.build() {
         Ok(_) => Vec::new(),
-        Err(error) => error.to_string().lines().skip(1).map(str::to_owned).collect(),
+        Err(error) => {
+            let text = error.to_string();
+            let problems = text.lines().filter(|line| line.starts_with("- "));
+            problems.map(str::to_owned).collect()
+        }
     }
 }
 
@@ -29,20 +33,23 @@ fn every_issuer_that_cannot_be_is_named() {
     let hs256 = Key::hs256("k", &SecretKey::drawn([2; 32])).unwrap();
     let a = || good(A);
     for (issuers, why) in [
-        (vec![a(), a()], "has this name"),
-        (vec![good(ORIGIN)], "has this name"),
-        (vec![good("")], "the issuer is empty"),
-        (vec![good("a\u{1f}b")], "control characters"),
-        (vec![Issuer::new(A)], "where its keys are"),
-        (vec![a().keys([])], "at least one key"),
-        (vec![a().keys([key.public(), key.public()])], "the same id"),
-        (vec![a().keys([hs256])], "keys of other issuers are public ones"),
-        (vec![a().audience("")], "the audience is empty"),
-        (vec![a().typ("at+JWT")], "media type"),
-        (vec![a().leeway(Duration::from_secs(301))], "300 seconds"),
-        (vec![a().max_lifetime(Duration::ZERO)], "one second"),
-        (vec![a().max_len(100)], "256 to 16384"),
-        (vec![a().jwks("https://id.example/k").certificate_authority(*b"none")], "no certificate"),
+        (vec![a(), a()], "(token.issuer-repeated)"),
+        (vec![good(ORIGIN)], "(token.issuer-repeated)"),
+        (vec![good("")], "(token.issuer-empty)"),
+        (vec![good("a\u{1f}b")], "(token.issuer-name)"),
+        (vec![Issuer::new(A)], "(token.issuer-keys-missing)"),
+        (vec![a().keys([])], "(token.keys-missing)"),
+        (vec![a().keys([key.public(), key.public()])], "(token.key-repeated)"),
+        (vec![a().keys([hs256])], "(token.issuer-secret)"),
+        (vec![a().audience("")], "(token.audience-empty)"),
+        (vec![a().typ("at+JWT")], "(token.type)"),
+        (vec![a().leeway(Duration::from_secs(301))], "(token.leeway)"),
+        (vec![a().max_lifetime(Duration::ZERO)], "(token.lifetime)"),
+        (vec![a().max_len(100)], "(token.length)"),
+        (
+            vec![a().jwks("https://id.example/k").certificate_authority(*b"none")],
+            "(tls.authority-malformed)",
+        ),
     ] {
         let found = problems(issuers, Some(ORIGIN));
         assert!(found.len() == 1 && found[0].contains(why), "{why}: {found:?}");
@@ -55,7 +62,7 @@ fn every_issuer_that_cannot_be_is_named() {
 fn keys_are_fetched_from_an_https_address_or_from_this_machine_while_developing() {
     let at = |address: &str, own| {
         let found = problems(vec![Issuer::new(A).jwks(address)], own);
-        assert!(found.iter().all(|line| line.contains("the address of its keys")), "{found:?}");
+        assert!(found.iter().all(|line| line.contains("(token.issuer-address)")), "{found:?}");
         found.is_empty()
     };
     for address in ["https://id.example/keys?v=1", "https://id.example", "https://10.0.0.1:8443/k"]

@@ -40,9 +40,16 @@ fn settings_that_cannot_be_are_all_named() {
         .answer_timeout(Duration::ZERO)
         .idle_timeout(Duration::ZERO)
         .authority("no-such-file.pem");
-    assert_eq!(problems(proxy), ["app.setting"; 5]);
+    let expected = [
+        "proxy.timeout-zero",
+        "proxy.timeout-zero",
+        "proxy.timeout-zero",
+        "proxy.authority-unused",
+        "tls.file-unreadable",
+    ];
+    assert_eq!(problems(proxy), expected);
     let proxy = Proxy::new("/api", "https://127.0.0.1").authority("Cargo.toml");
-    assert_eq!(problems(proxy), ["app.setting"]);
+    assert_eq!(problems(proxy), ["tls.authority-malformed"]);
 }
 
 #[get("/api/health")]

@@ -9,7 +9,7 @@ async fn have_port_80_by_default() {
         Ok(server) => assert_eq!(server.local_addr().port(), 80),
         Err(error) => {
             let text = error.to_string();
-            assert!(text.contains("\n- cannot listen on `127.0.0.1`: "), "{text}");
+            assert!(text.contains("\n- listener: `127.0.0.1`: "), "{text}");
         }
     }
 }
@@ -20,7 +20,7 @@ async fn that_are_taken_or_none_are_named_in_the_error() {
     let taken = server.address.to_string();
     for address in [&*taken, "127.0.0.1:99999", "[::1", "", "no such host:80", "192.0.2.1:0"] {
         let error = app().bind(address).await.unwrap_err().to_string();
-        assert!(error.contains(&format!("\n- cannot listen on `{address}`: ")), "{error}");
+        assert!(error.contains(&format!("\n- listener: `{address}`: ")), "{error}");
     }
 }
 

@@ -15,7 +15,10 @@ async fn do_not_start_over_plain_http_that_others_can_reach() {
     let Error::Start(problems) = error else { panic!("{text}") };
     assert_eq!(problems.len(), 1, "{text}");
     assert_eq!(problems[0].code(), "app.plain-credentials");
-    assert!(text.contains("`0.0.0.0:0` can be reached") && text.contains("App::tls("), "{text}");
+    assert!(
+        text.contains("`0.0.0.0:0`: this address can be reached") && text.contains("App::tls("),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -32,12 +32,17 @@ async fn files_that_do_not_suit() {
         (broken, &good.key, &["tls.certificate-malformed"], "cert.pem"),
         (half, &good.key, &["tls.certificate-malformed"], "cert.pem"),
         (&of_client.certificate, &of_client.key, &["tls.certificate-malformed"], "cert.pem"),
-        (&old.certificate, &old.key, &["tls.certificate-expired"], "cert.pem: 3 days ago`"),
+        (
+            &old.certificate,
+            &old.key,
+            &["tls.certificate-expired"],
+            "cert.pem`: this certificate has expired: 3 days ago (",
+        ),
         (
             &early.certificate,
             &early.key,
             &["tls.certificate-not-yet-valid"],
-            "cert.pem: for another ",
+            "cert.pem`: this certificate is not valid yet: for another ",
         ),
     ] {
         let (of_certificate, of_key) = (folder.join("cert.pem"), folder.join("key.pem"));
@@ -71,7 +76,11 @@ async fn everything_at_once() {
         "app.listen",
     ];
     assert_eq!(codes, expected, "{text}");
-    assert!(text.contains("none.pem: No such file") && text.contains(&address), "{text}");
+    assert!(
+        text.contains("none.pem`: this file cannot be read: No such file")
+            && text.contains(&address),
+        "{text}"
+    );
     drop(taken);
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::HeaderValue;
 
-use crate::catalogue::Refusal;
+use crate::catalogue::{Refusal, Rule};
 
 /// The `WWW-Authenticate` of a route that takes bearer tokens, for each reason to refuse
 /// (RFC 6750 3). Made once, when the route is.
@@ -44,16 +44,19 @@ pub enum ChallengeError {
     Scope,
 }
 
+impl ChallengeError {
+    /// The rule that is broken.
+    pub const fn rule(self) -> Rule {
+        match self {
+            Self::Realm => Rule::RealmInvalid,
+            Self::Scope => Rule::ScopeInvalid,
+        }
+    }
+}
+
 impl fmt::Display for ChallengeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Realm => {
-                "a realm is 1 to 256 characters of ASCII without controls, quotes and backslashes"
-            }
-            Self::Scope => {
-                "a scope is characters of ASCII without spaces, controls, quotes and backslashes"
-            }
-        })
+        f.write_str(self.rule().message())
     }
 }
 

@@ -66,6 +66,10 @@ area! { $ auth
         PrincipalOfOptional Error "auth.principal-of-optional",
             "an `optional` route lets in who has no credential, so there may be no principal",
             "take `Option<Principal>`, or remove `optional`";
+        /// A realm that cannot stand between quotes.
+        RealmInvalid Error "auth.realm-invalid",
+            "a realm is 1 to 256 characters of ASCII without controls, quotes and backslashes",
+            "write a realm such as `api`";
     }
 
     refusals {
@@ -87,5 +91,12 @@ area! { $ auth
         LoginTooOld 401 "auth.login-too-old", "A fresh login is needed";
         /// What knows whether a credential still holds does not answer.
         CredentialsUnchecked 503 "auth.credentials-unchecked", "The credentials cannot be checked now";
+    }
+
+    events {
+        /// The store of the tickets gave an error.
+        TicketUnchecked Error "auth.ticket-unchecked", "a ticket could not be checked";
+        /// A scheme of the application's own gave an error.
+        SchemeFailed Error "auth.scheme-failed", "a scheme failed";
     }
 }

@@ -170,6 +170,10 @@ area! { $ cors
         MaxAgeCapped Warning "cors.max-age-capped",
             "Chromium keeps a preflight for 7200 seconds at the most, WebKit for 600",
             "write 7200 or less";
+        /// Loopback origins in a deployment.
+        LoopbackShared Warning "cors.loopback-shared",
+            "this is shared with origins on loopback, which only developers have",
+            "remove them from the policy of the deployment";
     }
 
     refusals {

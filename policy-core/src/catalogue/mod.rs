@@ -3,8 +3,9 @@
 //! Compile errors, const panics, start-up errors, log lines and problem+json responses all take
 //! their words from here, so one rule has one wording everywhere. A code never changes its meaning.
 //!
-//! Each area has a file, with up to two tables: `rules` (what a programmer or operator corrects:
-//! severity, code, message, help) and `refusals` (why one request is refused: status, code, title).
+//! Each area has a file, with up to three tables: `rules` (what a programmer or operator corrects:
+//! severity, code, message, help), `refusals` (why one request is refused: status, code, title) and
+//! `events` (what a server logs: level, code, message).
 
 /// Makes the tables of one area a macro, which appends them to the tables of the areas before it
 /// and passes all of them on to the next one. `$` comes in as an argument, since a macro cannot
@@ -13,6 +14,7 @@ macro_rules! area {
     ($d:tt $area:ident
         $(rules { $($rules:tt)* })?
         $(refusals { $($refusals:tt)* })?
+        $(events { $($events:tt)* })?
     ) => {
         macro_rules! $area {
             (rules $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
@@ -20,6 +22,9 @@ macro_rules! area {
             };
             (refusals $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
                 $d next! { refusals $d($d rest)*; $d($d before)* $($($refusals)*)? }
+            };
+            (events $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
+                $d next! { events $d($d rest)*; $d($d before)* $($($events)*)? }
             };
         }
         pub(super) use $area;
@@ -56,6 +61,17 @@ pub enum Severity {
     Error,
     /// The policy is legal but odd: a compiler warning, or a notice at start.
     Warning,
+}
+
+/// How much an [`Event`] matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Somebody has to do something.
+    Error,
+    /// Somebody should look.
+    Warn,
+    /// What an operator may want to know.
+    Info,
 }
 
 /// The last in the row of areas: makes the enums of all entries.
@@ -118,6 +134,32 @@ macro_rules! all {
             }
         }
     };
+    (events; $($(#[$doc:meta])* $name:ident $level:ident $code:literal, $message:literal;)*) => {
+        /// Something that a server logs.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Event { $($(#[$doc])* $name,)* }
+
+        impl Event {
+            /// Every event there is.
+            pub const ALL: &[Event] = &[$(Event::$name,)*];
+
+            /// The stable code, for alerts.
+            pub const fn code(self) -> &'static str {
+                match self { $(Event::$name => $code,)* }
+            }
+
+            /// What happened.
+            pub const fn message(self) -> &'static str {
+                match self { $(Event::$name => $message,)* }
+            }
+
+            /// How much it matters.
+            pub const fn level(self) -> Level {
+                match self { $(Event::$name => Level::$level,)* }
+            }
+        }
+    };
 }
 
 /// Goes through the areas, once for each kind of table.
@@ -130,45 +172,7 @@ macro_rules! each_kind {
     };
 }
 
-each_kind! { rules refusals }
+each_kind! { rules refusals events }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    fn codes() -> impl Iterator<Item = &'static str> {
-        let rules = Rule::ALL.iter().map(|rule| rule.code());
-        rules.chain(Refusal::ALL.iter().map(|refusal| refusal.code()))
-    }
-
-    #[test]
-    fn no_two_entries_have_the_same_code() {
-        let mut seen = BTreeSet::new();
-        let repeated: Vec<_> = codes().filter(|code| !seen.insert(*code)).collect();
-        assert_eq!(repeated, [""; 0]);
-    }
-
-    #[test]
-    fn every_code_is_an_area_and_words_with_hyphens() {
-        let is_word = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9'))
-        };
-        for code in codes() {
-            let (area, words) = code.split_once('.').expect(code);
-            assert!(is_word(area) && words.split('-').all(is_word), "{code}");
-        }
-    }
-
-    #[test]
-    fn messages_are_lower_case_without_a_full_stop() {
-        for rule in Rule::ALL {
-            for text in [rule.message(), rule.help()] {
-                let first = text.chars().next().unwrap();
-                let is_name = text.starts_with("Chromium");
-                assert!((!first.is_uppercase() || is_name) && !text.ends_with('.'), "{text}");
-            }
-        }
-    }
-}
+mod tests;

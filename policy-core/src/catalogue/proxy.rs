@@ -42,6 +42,18 @@ area! { $ proxy
         ProxiesEverybody Error "proxies.everybody",
             "this network is everybody, so each client may say that it is another one",
             "name the networks of the proxies; where nobody else can reach the server, add `.dangerous_everybody()`";
+        /// A time-out in which nothing can happen.
+        ProxyTimeoutZero Error "proxy.timeout-zero",
+            "a time-out is longer than zero",
+            "write a time such as `Duration::from_secs(10)`, or leave the time-out out";
+        /// An authority for an upstream without a certificate.
+        ProxyAuthorityUnused Error "proxy.authority-unused",
+            "`authority` is about certificates, and this upstream has none",
+            "write the upstream with `https://`, or remove `authority`";
+        /// An upstream on the open network without TLS.
+        UpstreamPlain Warning "proxy.upstream-plain",
+            "this upstream is not known to be in a private network, and everybody on the way reads what is sent there",
+            "write `https://`";
     }
 
     refusals {
@@ -53,5 +65,10 @@ area! { $ proxy
         UpstreamAnswer 502 "proxy.bad-answer", "The server behind this one gave no valid answer";
         /// RFC 9110 15.6.5: no connection or no answer in time.
         UpstreamTimedOut 504 "proxy.timed-out", "The server behind this one did not answer in time";
+    }
+
+    events {
+        /// The client has a part of the response.
+        UpstreamBrokeOff Warn "proxy.response-broken-off", "the response of an upstream breaks off";
     }
 }

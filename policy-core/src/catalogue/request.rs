@@ -35,4 +35,15 @@ area! { $ request
         /// The handler panicked, or gave an error of its own up.
         Internal 500 "handler.failed", "The server failed";
     }
+
+    events {
+        /// A panic, which ends the request and nothing else.
+        HandlerPanicked Error "handler.panicked", "the handler panicked";
+        /// An error that a handler passed on, whose text no client sees.
+        HandlerError Error "handler.error", "the handler gave an error up";
+        /// An extension member with the name of a standard one.
+        ProblemMemberReserved Warn "handler.problem-member-reserved", "a problem has a method for this member";
+        /// An extension member that is no JSON.
+        ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be written";
+    }
 }

@@ -50,4 +50,19 @@ area! { $ session
         /// Nobody is logged in where something is done to the own sessions.
         SessionAnonymous 401 "session.anonymous", "Nobody is logged in";
     }
+
+    events {
+        /// A store gave an error.
+        SessionStoreFailed Error "session.store-failed", "a store of sessions failed";
+        /// The session of a request is not known.
+        SessionNotLoaded Error "session.not-loaded", "a session could not be loaded";
+        /// What a request changed is not stored.
+        SessionNotStored Error "session.not-stored", "a session could not be stored";
+        /// The idle time of a session goes on as if it had not been used.
+        SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not noted";
+        /// Sessions that are over take up room.
+        SessionsNotPurged Error "session.not-purged", "dead sessions could not be removed";
+        /// A `Set-Cookie` of a handler was removed.
+        SessionCookieOfHandler Error "session.cookie-of-handler", "a handler set the cookie of the sessions itself";
+    }
 }

@@ -46,5 +46,24 @@ area! { $ tls
         TlsDevelopment Warning "tls.development-certificate",
             "the certificate is for development, so browsers of others will refuse it",
             "write `Tls::files(\"cert.pem\", \"key.pem\")`";
+        /// An authority of which nothing can be trusted.
+        TlsAuthority Error "tls.authority-malformed",
+            "there is no certificate authority here that can be trusted",
+            "write a PEM file with the certificate of the authority";
+        /// A library that refuses to work.
+        TlsUnavailable Error "tls.unavailable",
+            "TLS cannot be set up",
+            "let the process read `/dev/urandom`, or use the system call for it";
+    }
+
+    events {
+        /// The files have a new certificate that is good.
+        CertificateReplaced Info "tls.certificate-replaced", "the certificate was replaced";
+        /// The files have a new certificate that is not good.
+        CertificateKept Error "tls.certificate-kept", "the certificate in use stays, since the new one is wrong";
+        /// The files could not be read again.
+        CertificatesUnchecked Error "tls.certificates-unchecked", "certificates were not looked at";
+        /// The signal cannot be listened for.
+        HangupIgnored Warn "tls.hangup-ignored", "SIGHUP reloads nothing";
     }
 }

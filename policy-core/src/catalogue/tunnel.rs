@@ -18,6 +18,10 @@ area! { $ tunnel
         TunnelNone Error "tunnel.at-once-zero",
             "with no tunnel open at once, none is ever opened",
             "write one or more, such as `at_once(16)`";
+        /// A tunnel for everybody.
+        TunnelPublic Warning "tunnel.public",
+            "everybody may open a tunnel to these targets",
+            "say who may with `Tunnel::auth`, unless everybody who reaches the server is meant";
     }
 
     refusals {

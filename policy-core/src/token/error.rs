@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::catalogue::Rule;
+
 macro_rules! claims {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
         /// A registered claim that has rules here.
@@ -142,16 +144,23 @@ impl fmt::Display for TokenError {
 
 impl std::error::Error for TokenError {}
 
-macro_rules! messages {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $message:literal,)* }) => {
+macro_rules! broken_rules {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $rule:ident,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
+        impl $name {
+            /// The rule that is broken.
+            pub const fn rule(self) -> Rule {
+                match self { $(Self::$variant => Rule::$rule,)* }
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $message,)* })
+                f.write_str(self.rule().message())
             }
         }
 
@@ -159,50 +168,65 @@ macro_rules! messages {
     };
 }
 
-messages! {
+broken_rules! {
     /// Why something is no key, or keys are no ring.
     KeyError {
         /// An id that is none.
-        Id "the id of a key is 1 to 64 of `A-Z a-z 0-9 . _ -`",
+        Id KeyId,
         /// Two keys of one id.
-        DuplicateId "two keys have the same id",
+        DuplicateId KeyRepeated,
         /// A ring without keys.
-        Empty "a key ring has at least one key",
+        Empty KeysMissing,
         /// Bytes or text that hold no key of this algorithm.
-        Encoding "this is no key of this algorithm in an encoding that is read here",
+        Encoding KeyEncoding,
     }
 }
 
-messages! {
+broken_rules! {
     /// Why a profile is none.
     ProfileError {
         /// An empty issuer.
-        Issuer "the issuer is empty",
+        Issuer TokenIssuer,
         /// An empty audience.
-        Audience "the audience is empty",
+        Audience TokenAudience,
         /// A type that is no media type without its `application/`.
-        Type "the type is a media type in lower case, without parameters and without `application/`",
+        Type TokenType,
         /// A leeway that makes expiry meaningless.
-        Leeway "the leeway is at most 300 seconds",
+        Leeway TokenLeeway,
         /// No lifetime at all.
-        Lifetime "the longest lifetime is at least one second",
+        Lifetime TokenLifetime,
         /// A bound that no token keeps, or that bounds nothing.
-        Length "the longest token has 256 to 16384 bytes",
+        Length TokenLength,
         /// No algorithm is allowed.
-        Algorithms "at least one algorithm is allowed",
+        Algorithms TokenAlgorithms,
     }
 }
 
-messages! {
-    /// Why claims are not signed.
-    SignError {
-        /// No key of the ring may sign now.
-        NoKey "no key of the ring can sign now",
-        /// A claim that would be refused when it is read.
-        Claims "issuer, audience and subject are not empty, the id has 1 to 64 bytes, and the expiry is after the issue",
-        /// A custom member has a registered name.
-        Reserved "a custom claim has the name of a registered one",
-        /// A custom value that JSON cannot hold, or that is nested too deeply.
-        Custom "a custom claim is no JSON that would be read back",
+/// Why claims are not signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignError {
+    /// No key of the ring may sign now.
+    NoKey,
+    /// A claim that would be refused when it is read.
+    Claims,
+    /// A custom member has a registered name.
+    Reserved,
+    /// A custom value that JSON cannot hold, or that is nested too deeply.
+    Custom,
+}
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoKey => "no key of the ring can sign now",
+            Self::Claims => {
+                "issuer, audience and subject are not empty, the id has 1 to 64 bytes, and the expiry is after the issue"
+            }
+            Self::Reserved => "a custom claim has the name of a registered one",
+            Self::Custom => "a custom claim is no JSON that would be read back",
+        })
     }
 }
+
+impl std::error::Error for SignError {}

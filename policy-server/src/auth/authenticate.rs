@@ -17,7 +17,7 @@ use crate::{
         scheme::{AuthError, SharedScheme},
         session::Load,
     },
-    base::{body::BodyRejection, escape::printable, problem::Problem},
+    base::{body::BodyRejection, escape::printable, event::log, problem::Problem},
     store::StoreError,
 };
 
@@ -196,7 +196,7 @@ impl RequestAuth {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let unchecked = |error: StoreError| {
             let text = error.to_string();
-            tracing::error!(error = %printable(&text), "a ticket could not be checked");
+            log!(TicketUnchecked, error = %printable(&text));
             Denied::unchecked()
         };
         let ticket = service.take_ticket(text).await.map_err(unchecked)?;
@@ -251,7 +251,7 @@ async fn ask(
         Err(AuthError::Invalid) => Err(Refusal::CredentialInvalid.into()),
         Err(AuthError::Unavailable(error)) => {
             let text = error.to_string();
-            tracing::error!(error = %printable(&text), "a scheme failed");
+            log!(SchemeFailed, error = %printable(&text));
             Err(Denied::unchecked())
         }
         Err(AuthError::Body(rejection)) => Err(rejection.into()),

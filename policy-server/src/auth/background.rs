@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::AbortHandle};
 
 use super::Guard;
-use crate::auth::session::SessionService;
+use crate::{auth::session::SessionService, base::event::log};
 
 /// How often dead sessions are removed, and how many in one step.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
@@ -52,7 +52,7 @@ async fn purge(sessions: Arc<SessionService>) {
                 Ok(purged) if purged >= PURGED_AT_ONCE => tokio::task::yield_now().await,
                 Ok(_) => break,
                 Err(error) => {
-                    tracing::error!(%error, "dead sessions could not be removed");
+                    log!(SessionsNotPurged, %error);
                     break;
                 }
             }

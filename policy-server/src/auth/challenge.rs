@@ -10,7 +10,7 @@ use policy_core::{Refusal, gate::Single};
 use super::Guard;
 use crate::{
     auth::session::CommitError,
-    base::{escape::printable, problem::Problem},
+    base::{escape::printable, event::log, problem::Problem},
 };
 
 /// Why a request is not let through, and what the answer says of it.
@@ -35,7 +35,7 @@ impl From<CommitError> for Denied {
         let refusal = error.refusal();
         if refusal.status() >= 500 {
             let text = error.to_string();
-            tracing::error!(error = %printable(&text), "a session could not be stored");
+            log!(SessionNotStored, error = %printable(&text));
         }
         refusal.into()
     }

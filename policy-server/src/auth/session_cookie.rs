@@ -6,6 +6,7 @@ use http::{
 };
 
 use super::Guard;
+use crate::base::event::log;
 
 impl Guard {
     /// Removes what a handler says about the cookie of the sessions: it cannot know an id, so it
@@ -30,7 +31,7 @@ fn remove(headers: &mut HeaderMap, name: &str) {
     if !lines.iter().any(is_of_session) {
         return;
     }
-    tracing::error!(cookie = name, "a handler set the cookie of the sessions itself");
+    log!(SessionCookieOfHandler, cookie = name);
     let (name, lines) = lines.remove_entry_mult();
     let others: Vec<_> = lines.filter(|line| !is_of_session(line)).collect();
     for line in others {

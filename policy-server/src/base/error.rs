@@ -1,7 +1,8 @@
 //! Why an app does not start.
 
-use std::{fmt, io};
+use std::{error::Error as StdError, fmt, io, sync::Arc};
 
+use axum_core::BoxError;
 use policy_core::{Rule, cors::PolicyError, token::KeyError};
 
 /// Why an app does not start, or stopped.
@@ -16,163 +17,110 @@ pub enum Error {
     Io(io::Error),
 }
 
-/// One problem of an app.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StartProblem {
-    /// A CORS policy or a run-time list of origins breaks a rule.
-    Policy(PolicyError),
-    /// A path, a method or an own origin breaks a rule.
-    Rule {
-        /// The handler, or the part of the app.
-        place: String,
-        /// The rule.
-        rule: Rule,
-        /// What breaks it.
-        value: String,
-    },
-    /// Two routes take the same requests.
-    Conflict {
-        /// The handler, or the part of the app.
-        place: String,
-        /// Its method and path.
-        route: String,
-        /// The route that was there before.
-        other: String,
-    },
-    /// A configuration file cannot be read.
-    File {
-        /// The path of the file.
-        path: String,
-        /// Why, and where in the file.
-        reason: String,
-    },
-    /// An environment variable is not set, or is no text.
-    Variable {
-        /// The name of the variable.
-        name: String,
-    },
-    /// A setting, such as one of sessions or tokens, cannot be.
-    Setting {
-        /// The handler, or the part of the app.
-        place: String,
-        /// What is wrong, and what to write instead.
-        reason: String,
-    },
-    /// A store cannot be opened.
-    Store {
-        /// The part of the app.
-        place: &'static str,
-        /// Why.
-        reason: String,
-    },
-    /// An address cannot be listened on.
-    Listen {
-        /// The address as it was given.
-        address: String,
-        /// Why, for programs.
-        kind: io::ErrorKind,
-        /// Why, for people.
-        reason: String,
-    },
-    /// The app has sessions or tokens, and whoever is between it and its clients can read them.
-    PlainCredentials {
-        /// The address.
-        address: String,
-    },
-    /// The app listens where everybody can reach it, and says nowhere who it is.
-    NotLoopback {
-        /// The address.
-        address: String,
-    },
+/// One problem of an app: a rule, where it is broken, and by what.
+///
+/// What is legal but odd has the same shape, and a rule that only
+/// [warns](policy_core::Severity::Warning): it is printed or logged when the app starts.
+///
+/// ```
+/// use std::io;
+/// use policy_server::{Error, prelude::*};
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+/// let address = taken.local_addr().unwrap().to_string();
+/// let Err(Error::Start(problems)) = App::new(()).bind(&address).await else { panic!() };
+/// assert_eq!((problems[0].code(), problems[0].value()), ("app.listen", Some(&*address)));
+/// let cause = std::error::Error::source(&problems[0]).unwrap().downcast_ref::<io::Error>();
+/// assert_eq!(cause.unwrap().kind(), io::ErrorKind::AddrInUse);
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct StartProblem {
+    rule: Rule,
+    location: String,
+    part: Option<&'static str>,
+    value: Option<String>,
+    cause: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl StartProblem {
-    pub(crate) fn setting(place: &str, reason: String) -> Self {
-        Self::Setting { place: place.to_owned(), reason }
+    pub(crate) fn new(rule: Rule, location: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { value: Some(value.into()), ..Self::without_value(rule, location) }
     }
 
-    /// A store has to be waited for where nothing waits.
-    pub(crate) fn waits() -> Self {
-        let reason = "the store of the application's own has to be waited for: use `App::open`";
-        Self::Store { place: "App::build", reason: reason.to_owned() }
+    /// A problem of something that is missing, or that has no text.
+    pub(crate) fn without_value(rule: Rule, location: impl Into<String>) -> Self {
+        Self { rule, location: location.into(), part: None, value: None, cause: None }
     }
 
-    pub(crate) fn store(place: &'static str, error: &dyn fmt::Display) -> Self {
-        Self::Store { place, reason: error.to_string() }
+    /// Says which part of a policy or of the settings it is about.
+    pub(crate) fn of_part(self, part: &'static str) -> Self {
+        Self { part: Some(part), ..self }
     }
 
-    /// The stable code of the problem.
+    /// The same problem, of something whose location its finder does not know.
+    #[cfg(any(feature = "asym", feature = "proxy"))]
+    pub(crate) fn at(self, location: &str, value: impl Into<String>) -> Self {
+        Self { location: location.to_owned(), value: Some(value.into()), ..self }
+    }
+
+    pub(crate) fn caused_by(self, cause: impl Into<BoxError>) -> Self {
+        Self { cause: Some(Arc::from(cause.into())), ..self }
+    }
+
+    /// The rule that is broken.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The stable code of the rule.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Policy(error) => error.rule().code(),
-            Self::Rule { rule, .. } => rule.code(),
-            Self::Conflict { .. } => Rule::RouteConflict.code(),
-            Self::File { .. } | Self::Variable { .. } => "app.source-unreadable",
-            Self::Setting { .. } => "app.setting",
-            Self::Store { .. } => "app.store",
-            Self::Listen { .. } => "app.listen",
-            Self::PlainCredentials { .. } => "app.plain-credentials",
-            Self::NotLoopback { .. } => "app.public-origin-missing",
-        }
+        self.rule.code()
+    }
+
+    /// Where: a handler, a part of the app such as `App::tls`, or a file.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// What breaks the rule; `None` where something is missing.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+}
+
+impl From<PolicyError> for StartProblem {
+    fn from(error: PolicyError) -> Self {
+        let value = Some(error.value()).filter(|value| !value.is_empty()).map(str::to_owned);
+        let part = Some(error.field().name());
+        Self { value, part, ..Self::without_value(error.rule(), error.place()) }
     }
 }
 
 impl fmt::Display for StartProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = self.code();
-        match self {
-            Self::Policy(error) => error.fmt(f),
-            Self::Rule { place, rule, value } => {
-                let value = value.escape_debug();
-                write!(
-                    f,
-                    "{place}: `{value}`: {} ({code})\n  help: {}",
-                    rule.message(),
-                    rule.help()
-                )
-            }
-            Self::Conflict { place, route, other } => write!(
-                f,
-                "{place}: `{route}` takes the same requests as {other} ({code})\n  help: {}",
-                Rule::RouteConflict.help()
-            ),
-            Self::File { path, reason } => write!(
-                f,
-                "file `{}`: {reason} ({code})\n  help: correct the file, or remove `App::config_file`",
-                path.escape_debug()
-            ),
-            Self::Variable { name } => write!(
-                f,
-                "the environment variable `{}` is not set to a text ({code})\n  help: set it, or remove `App::origins_from_env`",
-                name.escape_debug()
-            ),
-            Self::Setting { place, reason } => write!(f, "{place}: {reason} ({code})"),
-            Self::Store { place, reason } => {
-                write!(
-                    f,
-                    "{place}: {reason} ({code})\n  help: the store is opened when the app starts, and by one process at a time if it is a file"
-                )
-            }
-            Self::Listen { address, reason, .. } => write!(
-                f,
-                "cannot listen on `{}`: {reason} ({code})\n  \
-                 help: write an address of this machine that is free, such as `127.0.0.1:8080`",
-                address.escape_debug()
-            ),
-            Self::PlainCredentials { address } => write!(
-                f,
-                "`{address}` can be reached from other machines without TLS, and sessions and tokens are secrets ({code})\n  \
-                 help: give the app a certificate with `App::tls(Tls::files(\"cert.pem\", \"key.pem\"))`, \
-                 or name the proxy in front that speaks TLS with `App::behind(Proxies::new([\"10.0.0.0/8\"]).forwarded())`, \
-                 or listen on 127.0.0.1"
-            ),
-            Self::NotLoopback { address } => write!(
-                f,
-                "`{address}` can be reached from other machines, and the app has no public origin ({code})\n  \
-                 help: say who the app is with `App::public_origin(\"https://..\")`, or listen on 127.0.0.1 while developing"
-            ),
+        let Self { rule, location, part, value, cause } = self;
+        f.write_str(location)?;
+        if let Some(part) = part {
+            write!(f, ": {part}")?;
         }
+        if let Some(value) = value {
+            let separator = if part.is_some() { " " } else { ": " };
+            // Values may come from files and environments: nothing in them may forge a line.
+            write!(f, "{separator}`{}`", value.escape_debug())?;
+        }
+        write!(f, ": {}", rule.message())?;
+        if let Some(cause) = cause {
+            write!(f, ": {cause}")?;
+        }
+        write!(f, " ({})\n  help: {}", rule.code(), rule.help())
+    }
+}
+
+impl StdError for StartProblem {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
     }
 }
 
@@ -195,8 +143,8 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Start(_) => None,
             Self::Io(source) => Some(source),
@@ -219,10 +167,33 @@ impl From<io::Error> for Error {
 ///     Tokens::hs256(Vec::<Key>::new())?;
 ///     Ok(())
 /// }
-/// assert!(no_keys().unwrap_err().to_string().contains("tokens: "));
+/// assert!(no_keys().unwrap_err().to_string().contains("(token.keys-missing)"));
 /// ```
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Self {
-        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
+        Self::Start(vec![StartProblem::without_value(error.rule(), "tokens")])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_that_there_is_is_told() {
+        let told = |problem: &StartProblem| {
+            let text = problem.to_string();
+            text.split_once(": browsers").map(|(before, _)| before.to_owned()).unwrap()
+        };
+        let named = StartProblem::new(Rule::FileOrigin, "app", "a\nb");
+        assert_eq!(told(&named), "app: `a\\nb`");
+        assert_eq!(told(&named.clone().of_part("origins")), "app: origins `a\\nb`");
+        let unnamed = StartProblem::without_value(Rule::FileOrigin, "app").of_part("origins");
+        assert_eq!(told(&unnamed), "app: origins");
+        let text = named.caused_by("nobody knows").to_string();
+        assert!(
+            text.contains("never a `file:` origin: nobody knows (cors.file-origin)\n"),
+            "{text}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use policy_core::{
     Rule,
     auth::{self, AuthPolicy, Requirement},
     cache::CachePolicy,
-    cors::{Field, OriginLists, PolicyError},
+    cors::{Field, OriginLists},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
@@ -99,19 +99,13 @@ impl<'a> Assembler<'a> {
             self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
         }
         self.problems.extend(named.lists.unused().map(|name| {
-            StartProblem::Policy(PolicyError::new(
-                "app",
-                Rule::OriginListUnused,
-                Field::Origins,
-                name,
-            ))
+            StartProblem::new(Rule::OriginListUnused, "app", name).of_part(Field::Origins.name())
         }));
         (self.router, self.routes, self.problems)
     }
 
     pub(super) fn rule(&mut self, place: &str, rule: Rule, value: &str) {
-        let (place, value) = (place.to_owned(), value.to_owned());
-        self.problems.push(StartProblem::Rule { place, rule, value });
+        self.problems.push(StartProblem::new(rule, place, value));
     }
 
     pub(super) fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
@@ -156,8 +150,8 @@ impl<'a> Assembler<'a> {
                 None => "itself".to_owned(),
             },
         };
-        let place = place.to_owned();
-        self.problems.push(StartProblem::Conflict { place, route, other });
+        let problem = StartProblem::new(Rule::RouteConflict, place, route);
+        self.problems.push(problem.caused_by(other));
     }
 
     pub(super) fn scope(&mut self, prefix: &str, scope: Group) {
@@ -269,7 +263,7 @@ impl<'a> Assembler<'a> {
         }
         RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app does not start.
-            self.problems.push(StartProblem::setting(place, error.to_string()));
+            self.problems.push(StartProblem::without_value(error.rule(), place));
             RouteGuard::public()
         })
     }
@@ -292,7 +286,9 @@ impl<'a> Assembler<'a> {
             self.errors(place, violations.map(|found| (found.rule, found.value)));
             match RouteGuard::new(auth, csrf, scheme) {
                 Ok(checked) => guard = checked,
-                Err(error) => self.problems.push(StartProblem::setting(place, error.to_string())),
+                Err(error) => {
+                    self.problems.push(StartProblem::without_value(error.rule(), place));
+                }
             }
         }
         match tunnel.check() {

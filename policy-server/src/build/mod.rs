@@ -107,10 +107,7 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
     let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
     let (router, routes, mut problems) = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
-    problems.extend(settings.map(|(rule, value)| {
-        let place = "App::sessions".to_owned();
-        StartProblem::Rule { place, rule, value }
-    }));
+    problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
     let proxies = app.proxies.and_then(|proxies| {
         let checked = proxies.check();

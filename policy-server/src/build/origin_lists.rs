@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use policy_core::cors::{OriginLists, SharedOrigins};
+use axum_core::BoxError;
+use policy_core::{
+    Rule,
+    cors::{OriginLists, SharedOrigins},
+};
 use serde::Deserialize;
 
 use crate::{app::OriginsFrom, base::error::StartProblem};
@@ -70,25 +74,28 @@ impl NamedLists {
     pub(crate) fn fill(&self) -> impl Iterator<Item = StartProblem> {
         self.contents.iter().flat_map(|(place, shared, origins)| {
             let errors = shared.replace(origins).err().into_iter().flatten();
-            errors.map(|error| StartProblem::Policy(error.or_place(place)))
+            errors.map(|error| StartProblem::from(error.or_place(place)))
         })
     }
 }
 
 fn read_file(path: &Path) -> Result<BTreeMap<String, Vec<String>>, StartProblem> {
-    let unreadable =
-        |reason: String| StartProblem::File { path: path.display().to_string(), reason };
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let unreadable = |cause: BoxError| {
+        let path = path.display().to_string();
+        StartProblem::new(Rule::ConfigFile, "App::config_file", path).caused_by(cause)
+    };
+    let text = fs::read_to_string(path).map_err(|error| unreadable(error.into()))?;
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.lines().count().max(1);
-        unreadable(format!("line {line}: {}", error.message()))
+        unreadable(format!("line {line}: {}", error.message()).into())
     })?;
     Ok(file.origins)
 }
 
 fn read_variable(variable: &str) -> Result<Vec<String>, StartProblem> {
-    let unset = |_not_set| StartProblem::Variable { name: variable.to_owned() };
+    let unset =
+        |_not_set| StartProblem::new(Rule::VariableUnset, "App::origins_from_env", variable);
     let text = env::var(variable).map_err(unset)?;
     let words = text.split(|char: char| char == ',' || char.is_ascii_whitespace());
     Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())

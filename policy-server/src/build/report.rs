@@ -6,19 +6,23 @@ use std::{
 };
 
 use policy_core::{
+    Rule,
     auth::{self, AuthPolicy},
     gate::OwnOrigin,
 };
 
 #[cfg(feature = "proxy")]
 use crate::build::Target;
-use crate::build::{CompiledApp, violations_of_callers};
+use crate::{
+    base::error::StartProblem,
+    build::{CompiledApp, violations_of_callers},
+};
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
 pub(crate) fn report(
     app: &CompiledApp,
     listening: &[String],
-    odd: &[String],
+    odd: &[StartProblem],
 ) -> Result<String, fmt::Error> {
     let mut text = String::new();
     let profile = match &app.own_origin {
@@ -69,7 +73,7 @@ pub(crate) fn report(
 }
 
 /// What is legal in the policies of an app but odd, once each.
-pub(crate) fn notices(app: &CompiledApp) -> Vec<String> {
+pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
@@ -80,29 +84,26 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<String> {
         let cors = route.rules.cors.as_deref();
         let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
-            let (path, part) = (route.path(), part.name());
-            format!("{path}: {part}: {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())
+            StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
         }));
         let Some(cors) = cors else { continue };
-        notices.extend(cors.notices().iter().map(ToString::to_string));
+        notices.extend(cors.notices().iter().cloned().map(StartProblem::from));
         if is_deployment && cors.grants_loopback() {
-            let path = route.path();
-            notices.push(format!(
-                "{path}: shared with origins on loopback, which only developers have"
-            ));
+            notices
+                .push(StartProblem::without_value(Rule::LoopbackShared, route.path().to_string()));
         }
     }
     if app.traces {
-        let what = "TRACE is answered: whoever asks sees the fields that proxies add to a request";
-        notices.push(what.to_owned());
+        notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
     }
     if let Some(tunnel) =
         app.tunnel.as_ref().filter(|tunnel| tunnel.guard.auth == AuthPolicy::Public)
     {
-        notices.push(format!("everybody may open a tunnel to {}", tunnel.opens));
+        let targets = tunnel.opens.to_string();
+        notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", targets));
     }
     // Routes share the policy of their scope and of the app.
     let mut told = HashSet::new();
-    notices.retain(|notice| told.insert(notice.clone()));
+    notices.retain(|notice| told.insert(notice.to_string()));
     notices
 }

@@ -75,7 +75,7 @@ impl Assembler<'_> {
             Facet::Set(source) => match source.compile(place, self.lists) {
                 Ok(cors) => Facet::Set(Arc::new(cors)),
                 Err(errors) => {
-                    self.problems.extend(errors.into_iter().map(StartProblem::Policy));
+                    self.problems.extend(errors.into_iter().map(StartProblem::from));
                     Facet::None
                 }
             },
@@ -91,7 +91,8 @@ impl Assembler<'_> {
             None => match random.draw::<16>() {
                 Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, words(seed)))),
                 Err(error) => {
-                    self.problems.push(StartProblem::setting(place, error.to_string()));
+                    let problem = StartProblem::without_value(Rule::RandomMissing, place);
+                    self.problems.push(problem.caused_by(error));
                     return None;
                 }
             },

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use policy_core::Rule;
 
 use super::{CompiledApp, own_text};
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     },
     handler::service::Wrap,
     pipeline::service::AppService,
-    store::MemoryStore,
+    store::{MemoryStore, StoreError},
 };
 
 /// An app that passed every check, and has opened nothing yet.
@@ -42,7 +43,12 @@ impl Plan {
         self.sessions = self.sessions.map(Sessions::in_memory);
         // Memory never lets anybody wait; a store of the application's own may.
         let opened = self.open_stores().now_or_never();
-        opened.unwrap_or_else(|| Err(Error::Start(vec![StartProblem::waits()]))).map(Opened::begin)
+        opened
+            .unwrap_or_else(|| {
+                let waits = StartProblem::without_value(Rule::StoreWaits, "App::build");
+                Err(Error::Start(vec![waits]))
+            })
+            .map(Opened::begin)
     }
 
     /// Opens the stores, and fetches the keys of other issuers once.
@@ -67,7 +73,7 @@ impl Plan {
             let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
             match SessionService::open(sessions, own, clock, random, endings).await {
                 Ok(service) => guard.sessions = Some(Arc::new(service)),
-                Err(error) => problems.push(StartProblem::store("sessions", &error)),
+                Err(error) => problems.push(unavailable("sessions", error)),
             }
         }
         if let Some(tokens) = tokens {
@@ -77,7 +83,7 @@ impl Plan {
                 Err(found) => problems.extend(found),
                 Ok(service) => match service.open().await {
                     Ok(()) => guard.tokens = Some(Arc::new(service)),
-                    Err(error) => problems.push(StartProblem::store("tokens", &error)),
+                    Err(error) => problems.push(unavailable("tokens", error)),
                 },
             }
         }
@@ -86,6 +92,10 @@ impl Plan {
         }
         Ok(Opened { assembled, layers, guard })
     }
+}
+
+fn unavailable(location: &str, error: StoreError) -> StartProblem {
+    StartProblem::without_value(Rule::StoreUnavailable, location).caused_by(error)
 }
 
 impl Opened {

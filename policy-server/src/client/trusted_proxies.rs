@@ -134,8 +134,7 @@ impl Proxies {
     pub(crate) fn check(self) -> Result<TrustedProxies, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| {
-            let (place, value) = ("App::behind".to_owned(), value.to_owned());
-            problems.push(StartProblem::Rule { place, rule, value });
+            problems.push(StartProblem::new(rule, "App::behind", value));
         };
         if self.networks.is_empty() {
             problem(Rule::ProxiesMissing, "[]");

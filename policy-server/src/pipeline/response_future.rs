@@ -21,7 +21,7 @@ use tracing::Span;
 
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::Outcome},
-    base::problem::Problem,
+    base::{event::log, problem::Problem},
     handler::BoxFuture,
     observe::exchange::Exchange,
     pipeline::{request_body::BodyProgress, respond::Finish},
@@ -175,7 +175,7 @@ impl Running {
         let refusal =
             if self.body.is_pending() { Refusal::BodyTimedOut } else { Refusal::HandlerTimedOut };
         self.span.record("code", refusal.code());
-        tracing::warn!(code = refusal.code(), "request timed out");
+        tracing::warn!(code = refusal.code(), "{}", refusal.title());
         Problem::from(refusal).into_response()
     }
 }
@@ -208,10 +208,6 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
     Span::current().record("code", Refusal::Internal.code());
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(
-        code = Refusal::Internal.code(),
-        panic = %text.unwrap_or("no message").escape_debug(),
-        "handler panicked"
-    );
+    log!(HandlerPanicked, panic = %text.unwrap_or("no message").escape_debug());
     Problem::from(Refusal::Internal).into_response()
 }

@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 #[cfg(feature = "http3")]
 use http::HeaderValue;
+use policy_core::Rule;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::{
     net::{TcpListener, TcpStream, lookup_host},
@@ -15,7 +16,10 @@ use tokio_rustls::TlsAcceptor;
 use super::{Serving, connection::serve_connection, threads};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
-use crate::{app::settings::Settings, base::error::StartProblem};
+use crate::{
+    app::settings::Settings,
+    base::{error::StartProblem, event::log},
+};
 
 /// How many connections may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -111,10 +115,8 @@ impl Listener {
             }
             Err(failed)
         };
-        bound.await.map_err(|error: std::io::Error| StartProblem::Listen {
-            address: address.to_owned(),
-            kind: error.kind(),
-            reason: error.to_string(),
+        bound.await.map_err(|error: io::Error| {
+            StartProblem::new(Rule::Listen, "listener", address).caused_by(error)
         })
     }
 
@@ -155,7 +157,7 @@ pub(super) async fn accept(
 ) {
     let listener = match TcpListener::from_std(socket) {
         Ok(listener) => listener,
-        Err(error) => return tracing::error!(%error, "cannot accept connections"),
+        Err(error) => return log!(AcceptFailed, %error),
     };
     loop {
         let (stream, peer) = next(&listener).await;
@@ -179,7 +181,7 @@ async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 async fn pause_if_exhausted(error: &std::io::Error) {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::error!(%error, "cannot accept connections");
+        log!(AcceptFailed, %error);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

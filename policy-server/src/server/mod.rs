@@ -22,7 +22,7 @@ mod websocket;
 
 use std::{fmt, net::SocketAddr, slice, sync::Arc};
 
-use policy_core::gate::OwnOrigin;
+use policy_core::{Event, gate::OwnOrigin};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc},
@@ -32,7 +32,10 @@ use tokio::{
 
 use crate::{
     auth::revocation_events::Ended,
-    base::error::Error,
+    base::{
+        error::{Error, StartProblem},
+        event::log,
+    },
     build::report::{notices, report},
     pipeline::service::AppService,
 };
@@ -54,7 +57,7 @@ pub struct Server {
     /// The runtimes that serve connections, where it is not the one that runs this.
     cores: Option<Cores>,
     /// What is odd about them.
-    notices: Vec<String>,
+    notices: Vec<StartProblem>,
 }
 
 impl Server {
@@ -130,7 +133,7 @@ impl Server {
         stop.await;
         service.app().readiness.end();
         if !settings.drain.is_zero() {
-            tracing::info!(%address, seconds = settings.drain.as_secs_f32(), "draining");
+            log!(Draining, %address, seconds = settings.drain.as_secs_f32());
             sleep(settings.drain).await;
         }
         accepting.shutdown().await;
@@ -138,13 +141,13 @@ impl Server {
         if let Some(http3) = &http3 {
             http3.stop_accepting();
         }
-        tracing::info!(%address, "shutting down");
+        log!(ShuttingDown, %address);
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
         service.app().guard.endings.publish(Ended::Service);
         let all_ended = async { all_ended.recv().await.unwrap_or(()) };
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
-            tracing::warn!(%address, "requests in flight were cut off");
+            log!(RequestsCutOff, %address);
             shutdown.cut();
         }
         #[cfg(feature = "http3")]
@@ -176,10 +179,10 @@ impl Server {
             eprint!("{}", report(app, &self.listening(), &self.notices).unwrap_or_default());
         }
         for line in self.listening() {
-            tracing::info!("{line}");
+            tracing::info!(code = Event::Listening.code(), "{line}");
         }
         for notice in self.notices.iter().chain(&notices(app)) {
-            tracing::warn!("{notice}");
+            tracing::warn!(code = notice.code(), "{notice}");
         }
     }
 

@@ -3,7 +3,10 @@
 #[cfg(feature = "http3")]
 use std::{io::ErrorKind, sync::Arc};
 
-use policy_core::gate::{OwnOrigin, PublicOrigin};
+use policy_core::{
+    Rule,
+    gate::{OwnOrigin, PublicOrigin},
+};
 
 #[cfg(feature = "http3")]
 use super::http3::{self, Http3};
@@ -77,7 +80,7 @@ struct Start {
     /// request whether it came over https do.
     has_credentials: bool,
     problems: Vec<StartProblem>,
-    notices: Vec<String>,
+    notices: Vec<StartProblem>,
     #[cfg(feature = "http3")]
     http3: Option<Http3>,
 }
@@ -110,10 +113,13 @@ impl Start {
             }
         };
         if self.own_origin == OwnOrigin::Development && !listener.address.ip().is_loopback() {
-            let address = address.to_owned();
-            self.problems.push(StartProblem::NotLoopback { address });
+            self.problem(Rule::PublicOriginMissing, address);
         }
         Some(listener)
+    }
+
+    fn problem(&mut self, rule: Rule, address: &str) {
+        self.problems.push(StartProblem::new(rule, "listener", address));
     }
 
     /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
@@ -122,8 +128,7 @@ impl Start {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
         if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
-            let address = address.to_owned();
-            self.problems.push(StartProblem::PlainCredentials { address });
+            self.problem(Rule::PlainCredentials, address);
         }
         vec![(listener, Role::Plain)]
     }
@@ -202,11 +207,9 @@ impl Start {
                     listener = self.listen(address, 443).await?;
                 }
                 Err(error) => {
-                    self.problems.push(StartProblem::Listen {
-                        address: format!("{} (UDP)", listener.address),
-                        kind: error.kind(),
-                        reason: error.to_string(),
-                    });
+                    let address = format!("{} (UDP)", listener.address);
+                    let problem = StartProblem::new(Rule::Listen, "listener", address);
+                    self.problems.push(problem.caused_by(error));
                     return None;
                 }
             }

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     auth::revocation_events::Ended,
+    base::event::log,
     store::{Cas, Created},
 };
 
@@ -80,7 +81,7 @@ impl RequestSession {
         let stored = match self.store(&effects, outcome).await {
             // A lost touch or renewal is made up for by the next request.
             Err(error) if effects.is_empty() => {
-                tracing::warn!(%error, "the use of a session was not noted");
+                log!(SessionUseNotNoted, %error);
                 Ok(Cookie::AsLoaded)
             }
             Err(error) if effects.ends() => {

@@ -17,6 +17,7 @@ use policy_core::{
 use super::{SessionError, SessionService};
 use crate::{
     auth::revocation_events::Ended,
+    base::event::log,
     store::{Answer, Loaded, StoreError},
 };
 
@@ -175,7 +176,7 @@ impl RequestSession {
             ),
             Ok(None) => Found::Nobody { forget: true },
             Err(error) => {
-                tracing::error!(%error, "a session could not be loaded");
+                log!(SessionNotLoaded, %error);
                 Found::Unavailable(error)
             }
         }

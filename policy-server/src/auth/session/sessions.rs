@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use policy_core::session::{Grant, Handle, Identity};
 
 use super::{RequestSession, SessionError, Sessions, request::Revocation};
-use crate::store::{StoreError, Summary};
+use crate::{
+    base::event::log,
+    store::{StoreError, Summary},
+};
 
 /// The type parameter of [`Sessions`] as an argument of a handler.
 #[derive(Clone)]
@@ -159,7 +162,7 @@ impl Sessions {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: StoreError) -> SessionError {
-    tracing::error!(%error, "a store of sessions failed");
+    log!(SessionStoreFailed, %error);
     SessionError::Unavailable
 }
 

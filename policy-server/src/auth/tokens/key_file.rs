@@ -3,6 +3,7 @@
 use std::{fmt, fs, io, path::Path};
 
 use policy_core::{
+    Rule,
     secret::{SecretError, SecretKey},
     token::{Key, KeyError},
 };
@@ -99,10 +100,33 @@ fn in_own_file(_: &str, _: &str, _: &Path) -> Result<Option<Key>, KeyLineError> 
     Ok(None)
 }
 
+impl KeyFileError {
+    /// The rule that is broken.
+    pub fn rule(&self) -> Rule {
+        match self {
+            Self::Unreadable(_) => Rule::KeyFile,
+            Self::Line { error, .. } => error.rule(),
+            Self::Keys(error) => error.rule(),
+        }
+    }
+}
+
+impl KeyLineError {
+    /// The rule that is broken.
+    pub fn rule(&self) -> Rule {
+        match self {
+            Self::Shape => Rule::KeyLine,
+            Self::Id(error) => error.rule(),
+            Self::Unreadable(_) => Rule::KeyFile,
+            Self::Secret(error) => error.rule(),
+        }
+    }
+}
+
 impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable(error) => write!(f, "the key file cannot be read: {error}"),
+            Self::Unreadable(error) => write!(f, "{}: {error}", Rule::KeyFile.message()),
             Self::Line { line, error } => write!(f, "line {line} of the key file: {error}"),
             Self::Keys(error) => write!(f, "the key file: {error}"),
         }
@@ -111,13 +135,10 @@ impl fmt::Display for KeyFileError {
 
 impl fmt::Display for KeyLineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule().message())?;
         match self {
-            Self::Shape => {
-                f.write_str("a line is the id of a key, a blank, and the key or `revoked`")
-            }
-            Self::Id(error) => error.fmt(f),
-            Self::Unreadable(kind) => write!(f, "the file of the key cannot be read: {kind}"),
-            Self::Secret(error) => error.fmt(f),
+            Self::Unreadable(kind) => write!(f, ": {kind}"),
+            _ => Ok(()),
         }
     }
 }
@@ -136,6 +157,20 @@ impl std::error::Error for KeyLineError {}
 
 impl From<KeyFileError> for Error {
     fn from(error: KeyFileError) -> Self {
-        Self::Start(vec![StartProblem::setting("tokens", error.to_string())])
+        let rule = error.rule();
+        let problem = match error {
+            KeyFileError::Unreadable(error) => {
+                StartProblem::without_value(rule, "tokens").caused_by(error)
+            }
+            KeyFileError::Line { line, error: KeyLineError::Unreadable(kind) } => {
+                StartProblem::without_value(rule, format!("tokens: line {line} of the key file"))
+                    .caused_by(io::Error::from(kind))
+            }
+            KeyFileError::Line { line, .. } => {
+                StartProblem::without_value(rule, format!("tokens: line {line} of the key file"))
+            }
+            KeyFileError::Keys(_) => StartProblem::without_value(rule, "tokens: the key file"),
+        };
+        Self::Start(vec![problem])
     }
 }

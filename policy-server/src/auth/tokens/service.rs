@@ -27,6 +27,7 @@ use crate::{
         clock::{Clock, Random},
         error::StartProblem,
         escape::printable,
+        event::log,
         problem::Problem,
     },
     store::{Family, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
@@ -146,9 +147,9 @@ impl TokenService {
             match (&outcome, is_in_touch) {
                 (Err(error), true) => {
                     let error = printable(&error.to_string());
-                    tracing::error!(%error, "the store of tokens does not answer");
+                    log!(TokenStoreAway, %error);
                 }
-                (Ok(()), false) => tracing::info!("the store of tokens answers again"),
+                (Ok(()), false) => log!(TokenStoreBack),
                 _ => (),
             }
             is_in_touch = outcome.is_ok();
@@ -375,11 +376,10 @@ impl TokenService {
                 self.issue_for(&family, issued, &successor)
             }
             Refreshed::Reused(family) => {
-                tracing::warn!(
-                    code = "token.refresh-reuse",
+                log!(
+                    RefreshReuse,
                     user = %printable(&family.identity.subject),
                     family = %Handle(family.id),
-                    "a refresh token was used twice: its family ended"
                 );
                 self.end_access(&family).await?;
                 Err(refused())
@@ -532,7 +532,7 @@ impl fmt::Debug for TokenService {
 /// 503: the client keeps its credential and asks again.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn unavailable(error: StoreError) -> Problem {
-    tracing::error!(error = %printable(&error.to_string()), "the store of tokens failed");
+    log!(TokenStoreFailed, error = %printable(&error.to_string()));
     Problem::from(Refusal::TokenStoreUnavailable)
 }
 

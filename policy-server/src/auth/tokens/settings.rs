@@ -231,11 +231,11 @@ impl Settings {
         let mut problems = Vec::new();
         let mut check = |holds: bool, rule, value: String| {
             if !holds {
-                problems.push(StartProblem::Rule { place: "App::tokens".to_owned(), rule, value });
+                problems.push(StartProblem::new(rule, "App::tokens", value));
             }
         };
-        check(!issuer.is_empty(), Rule::TokenParty, issuer.to_owned());
-        check(!audience.is_empty(), Rule::TokenParty, audience.to_owned());
+        check(!issuer.is_empty(), Rule::TokenIssuer, issuer.to_owned());
+        check(!audience.is_empty(), Rule::TokenAudience, audience.to_owned());
         let lifetimes = Duration::from_secs(1)..=self.max_lifetime;
         let lifetime = self.lifetime;
         check(lifetimes.contains(&lifetime), Rule::TokenLifetime, format!("{lifetime:?}"));

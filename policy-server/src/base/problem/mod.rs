@@ -25,7 +25,7 @@ use serde::Serialize;
 
 pub(crate) use rejection::rejection;
 
-use crate::base::escape::printable;
+use crate::base::{escape::printable, event::log};
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -220,7 +220,7 @@ impl Problem {
             cause = error.source();
         }
         // An error may quote a request: nothing in it may forge a line of the log.
-        tracing::error!(error = %printable(&text), "internal error");
+        log!(HandlerError, error = %printable(&text));
         Self::from(Refusal::Internal)
     }
 
@@ -274,11 +274,11 @@ impl Problem {
                 own.members.insert(member.to_owned(), value);
             }),
             Ok(_) => {
-                tracing::warn!(member, "a problem has a method for this member");
+                log!(ProblemMemberReserved, member);
                 self
             }
             Err(error) => {
-                tracing::warn!(member, %error, "a member of a problem cannot be written");
+                log!(ProblemMemberUnwritable, member, %error);
                 self
             }
         }

@@ -17,6 +17,8 @@ use hyper::body::Incoming;
 use policy_core::{Refusal, forwarding::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
+use crate::base::event::log;
+
 /// How far the body of a request has come.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<State>);
@@ -163,7 +165,7 @@ impl HttpBody for AnswerBody {
             },
         };
         if let Some(Err(error)) = &frame {
-            tracing::warn!(%error, "an answer breaks off");
+            log!(UpstreamBrokeOff, %error);
         }
         Poll::Ready(frame)
     }

@@ -16,7 +16,7 @@ use hyper_util::{
     client::legacy,
     rt::{TokioExecutor, TokioIo, TokioTimer},
 };
-use policy_core::forwarding::Upstream;
+use policy_core::{Rule, forwarding::Upstream};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{
     TlsConnector,
@@ -25,7 +25,7 @@ use tokio_rustls::{
 use tower_service::Service;
 
 use super::{body::RequestBody, connection::Connection};
-use crate::base::tls_roots;
+use crate::base::{error::StartProblem, tls_roots};
 
 /// A pool of connections to one upstream.
 #[derive(Clone)]
@@ -75,11 +75,13 @@ impl Transport {
         upstream: &Upstream,
         authority: Option<&[u8]>,
         timeout: Duration,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StartProblem> {
         let tls = upstream.has_tls().then(|| {
             let name = ServerName::try_from(upstream.host().to_owned());
-            let name = name.map_err(|error| error.to_string())?;
-            Ok::<_, String>((tls_roots::client_config(authority)?, name))
+            let name = name.map_err(|error| {
+                StartProblem::without_value(Rule::UpstreamHost, "").caused_by(error)
+            })?;
+            Ok::<_, StartProblem>((tls_roots::client_config(authority)?, name))
         });
         let (host, port) = (upstream.host().into(), upstream.port());
         Ok(Self { host, port, tls: tls.transpose()?, timeout })

@@ -263,7 +263,8 @@ impl Gateway {
             code = refusal.code(),
             upstream = %self.mapping.upstream().authority(),
             cause = %cause.escape_debug(),
-            "no answer of an upstream"
+            "{}",
+            refusal.title()
         );
         Failure { refusal, was_dead }
     }

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use policy_core::forwarding::{Mapping, Upstream};
+use policy_core::{
+    Rule,
+    forwarding::{Mapping, Upstream},
+};
 
 use super::client::{Client, Transport};
 use crate::{
@@ -28,36 +31,32 @@ impl Gateway {
     /// Every problem.
     pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
-        let mut setting = |reason: &str| {
-            problems.push(StartProblem::setting(place, reason.to_owned()));
-        };
+        let mut problem = |rule, value: &str| problems.push(StartProblem::new(rule, place, value));
         let Timeouts { connect, answer, idle } = proxy.timeouts;
-        for (name, timeout) in [("connect", connect), ("answer", answer), ("idle", idle)] {
+        for (name, timeout) in
+            [("connect_timeout", connect), ("answer_timeout", answer), ("idle_timeout", idle)]
+        {
             if timeout.is_zero() {
-                setting(&format!("`{name}_timeout` is longer than zero"));
+                problem(Rule::ProxyTimeoutZero, name);
             }
         }
-        let upstream = Upstream::parse(&proxy.upstream).map_err(|rule| {
-            let (place, value) = (place.to_owned(), proxy.upstream.clone());
-            StartProblem::Rule { place, rule, value }
-        });
+        let upstream = Upstream::parse(&proxy.upstream)
+            .map_err(|rule| StartProblem::new(rule, place, &*proxy.upstream));
         let is_plain = upstream.as_ref().is_ok_and(|upstream| !upstream.has_tls());
         if is_plain && proxy.authority.is_some() {
-            setting(
-                "`authority` is about certificates, and this upstream has none: write `https://`",
-            );
+            problem(Rule::ProxyAuthorityUnused, &proxy.upstream);
         }
         let pem = proxy.authority.as_ref().map(|path| {
             fs::read(path).map_err(|error| {
-                let reason = format!("the authority `{}`: {error}", path.display());
-                StartProblem::setting(place, reason)
+                let path = path.display().to_string();
+                StartProblem::new(Rule::TlsFile, place, path).caused_by(error)
             })
         });
         let upstream = match (upstream, pem.transpose()) {
             (Ok(upstream), Ok(pem)) => {
                 let made = Transport::new(&upstream, pem.as_deref(), connect);
                 made.map(|transport| (upstream, transport))
-                    .map_err(|reason| StartProblem::setting(place, reason))
+                    .map_err(|problem| problem.at(place, &*proxy.upstream))
             }
             (upstream, pem) => {
                 problems.extend(upstream.err());
@@ -85,14 +84,12 @@ impl Gateway {
     }
 
     /// What is legal about the upstream, but odd.
-    pub(crate) fn notice(&self) -> Option<String> {
+    pub(crate) fn notice(&self) -> Option<StartProblem> {
         let upstream = self.mapping.upstream();
         (!upstream.has_tls() && !upstream.is_nearby()).then(|| {
             let (prefix, authority) = (self.mapping.prefix(), upstream.authority());
-            format!(
-                "proxy {prefix}: `http://{authority}` is not known to be in a private network, and \
-                 everybody on the way reads what is sent there\n  help: write `https://`"
-            )
+            let location = format!("proxy {prefix}");
+            StartProblem::new(Rule::UpstreamPlain, location, format!("http://{authority}"))
         })
     }
 }

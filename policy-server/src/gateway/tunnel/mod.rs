@@ -19,8 +19,7 @@ impl Tunnel {
     pub(crate) fn check(self) -> Result<OpenTunnels, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| {
-            let (place, value) = ("App::tunnel".to_owned(), value.to_owned());
-            problems.push(StartProblem::Rule { place, rule, value });
+            problems.push(StartProblem::new(rule, "App::tunnel", value));
         };
         let (mut private, mut targets) = (Vec::new(), Vec::new());
         for text in &self.private {

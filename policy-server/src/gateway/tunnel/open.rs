@@ -135,6 +135,7 @@ impl OpenTunnels {
 }
 
 fn unreachable(target: &Target, error: &io::Error) -> Refusal {
-    tracing::warn!(%target, %error, "the target of a tunnel cannot be reached");
-    Refusal::TunnelUnreachable
+    let refusal = Refusal::TunnelUnreachable;
+    tracing::warn!(code = refusal.code(), %target, %error, "{}", refusal.title());
+    refusal
 }

@@ -21,10 +21,10 @@ use tokio_rustls::rustls::{
 
 use super::{
     development,
-    pair::{Files, Found, covers},
+    pair::{Files, LOCATION, covers, in_file},
 };
 use crate::app::tls::Source;
-use crate::base::error::StartProblem;
+use crate::base::{error::StartProblem, event::log};
 
 /// The certificate of a server. Whatever speaks TLS there asks it at every handshake.
 pub(in crate::server) struct Certificates {
@@ -46,12 +46,14 @@ impl Certificates {
         source: Source,
         reload: Duration,
         own_origin: &OwnOrigin,
-    ) -> Result<(Arc<Self>, Vec<String>), Vec<StartProblem>> {
+    ) -> Result<(Arc<Self>, Vec<StartProblem>), Vec<StartProblem>> {
         let host = match own_origin {
             OwnOrigin::Public(origin) => Some(origin.host().to_owned()),
             OwnOrigin::Development => None,
         };
-        let library = |error: Error| vec![StartProblem::setting("App::tls", error.to_string())];
+        let library = |error: Error| {
+            vec![StartProblem::without_value(Rule::TlsUnavailable, LOCATION).caused_by(error)]
+        };
         // Given by name, so that nothing depends on a default of the process.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -61,15 +63,12 @@ impl Certificates {
         // Tickets take no memory that clients could fill, and are the same for every thread.
         let tickets = aws_lc_rs::Ticketer::new().map_err(library)?;
 
-        let read = read(&source, host.as_deref(), &provider)
-            .and_then(|files| Ok((files.check(&provider)?, files)));
-        let (pair, files) =
-            read.map_err(|found: Vec<Found>| problems(found).collect::<Vec<_>>())?;
+        let files = read(&source, host.as_deref(), &provider)?;
+        let pair = files.check(&provider)?;
         let mut notices = files.notices(&pair, host.as_deref());
         if let (Some(folder), Some(_)) = (source.folder(), &host) {
-            notices.push(Found::in_file(Rule::TlsDevelopment, folder));
+            notices.push(in_file(Rule::TlsDevelopment, folder));
         }
-        let notices = problems(notices).map(|notice| notice.to_string()).collect();
         let seen = AtomicU64::new(files.digest());
         let current = ArcSwap::new(pair);
         let certificates = Self { source, host, reload, provider, config, tickets, current, seen };
@@ -98,7 +97,7 @@ impl Certificates {
                 let certificates = Arc::clone(&self);
                 let looked = tokio::task::spawn_blocking(move || certificates.look());
                 if let Err(error) = looked.await {
-                    tracing::error!(%error, "certificates were not looked at");
+                    log!(CertificatesUnchecked, %error);
                 }
             }
         }
@@ -119,7 +118,7 @@ impl Certificates {
             let mut notices = files.notices(&pair, host);
             if host.is_some_and(|host| covers(&self.current.load(), host)) {
                 let (worse, odd): (Vec<_>, _) =
-                    notices.into_iter().partition(|found| found.rule == Rule::TlsName);
+                    notices.into_iter().partition(|found| found.rule() == Rule::TlsName);
                 if !worse.is_empty() {
                     return Err(worse);
                 }
@@ -130,14 +129,16 @@ impl Certificates {
         match taken {
             Ok((pair, notices)) => {
                 self.current.store(pair);
-                tracing::info!("the certificate was replaced");
-                problems(notices).for_each(|notice| tracing::warn!("{notice}"));
+                log!(CertificateReplaced);
+                for notice in notices {
+                    tracing::warn!(code = notice.code(), "{notice}");
+                }
             }
-            Err(found) => problems(found).for_each(|problem| {
-                tracing::error!(
-                    "the certificate in use stays, since the new one is wrong: {problem}"
-                );
-            }),
+            Err(problems) => {
+                for problem in problems {
+                    log!(CertificateKept, text: problem);
+                }
+            }
         }
     }
 }
@@ -146,15 +147,11 @@ fn read(
     source: &Source,
     host: Option<&str>,
     provider: &CryptoProvider,
-) -> Result<Files, Vec<Found>> {
+) -> Result<Files, Vec<StartProblem>> {
     if let Some(folder) = source.folder() {
         development::provide(folder, host, provider).map_err(|found| vec![found])?;
     }
     Files::read(source.paths())
-}
-
-fn problems(found: Vec<Found>) -> impl Iterator<Item = StartProblem> {
-    found.into_iter().map(StartProblem::from)
 }
 
 impl ResolvesServerCert for Certificates {
@@ -181,9 +178,8 @@ impl Hangup {
         use tokio::signal::unix::{SignalKind, signal};
 
         let listened = is_wanted.then(|| signal(SignalKind::hangup()));
-        let signal = listened.and_then(|signal| {
-            signal.inspect_err(|error| tracing::warn!(%error, "SIGHUP reloads nothing")).ok()
-        });
+        let signal = listened
+            .and_then(|signal| signal.inspect_err(|error| log!(HangupIgnored, %error)).ok());
         Self { signal }
     }
 

@@ -18,7 +18,8 @@ use tokio_rustls::rustls::{
     pki_types::UnixTime, server::ParsedCertificate,
 };
 
-use super::pair::{Files, Found, chain, covers};
+use super::pair::{Files, chain, covers, in_file};
+use crate::base::error::StartProblem;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -45,13 +46,13 @@ pub(super) fn provide(
     folder: &Path,
     host: Option<&str>,
     provider: &CryptoProvider,
-) -> Result<(), Found> {
+) -> Result<(), StartProblem> {
     let host = host.map(|host| host.trim_matches(['[', ']']));
     let names: Vec<&str> = NAMES.into_iter().chain(host.filter(|it| !NAMES.contains(it))).collect();
     if will_do(folder, &names, provider).is_some() {
         return Ok(());
     }
-    let failed = |error: io::Error| Found::because(Rule::TlsFolder, folder, error);
+    let failed = |error: io::Error| in_file(Rule::TlsFolder, folder).caused_by(error);
     let (pair, authority) = made(&names).map_err(|error| failed(io::Error::other(error)))?;
     fs::create_dir_all(folder).map_err(failed)?;
     // A key has no place in a repository.

@@ -23,28 +23,12 @@ use zeroize::Zeroizing;
 
 use crate::base::error::StartProblem;
 
-/// A rule that files break, and what breaks it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) rule: Rule,
-    value: String,
+/// A rule that a file breaks.
+pub(super) fn in_file(rule: Rule, path: &Path) -> StartProblem {
+    StartProblem::new(rule, LOCATION, path.display().to_string())
 }
 
-impl Found {
-    pub(super) fn in_file(rule: Rule, path: &Path) -> Self {
-        Self { rule, value: path.display().to_string() }
-    }
-
-    pub(super) fn because(rule: Rule, path: &Path, why: impl std::fmt::Display) -> Self {
-        Self { rule, value: format!("{}: {why}", path.display()) }
-    }
-}
-
-impl From<Found> for StartProblem {
-    fn from(Found { rule, value }: Found) -> Self {
-        Self::Rule { place: "App::tls".to_owned(), rule, value }
-    }
-}
+pub(super) const LOCATION: &str = "App::tls";
 
 /// The bytes of the two files.
 pub(super) struct Files {
@@ -53,9 +37,9 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn read((certificate, key): (PathBuf, PathBuf)) -> Result<Self, Vec<Found>> {
+    pub(super) fn read((certificate, key): (PathBuf, PathBuf)) -> Result<Self, Vec<StartProblem>> {
         let read = |path: &Path| {
-            fs::read(path).map_err(|error| Found::because(Rule::TlsFile, path, error))
+            fs::read(path).map_err(|error| in_file(Rule::TlsFile, path).caused_by(error))
         };
         match (read(&certificate), read(&key)) {
             (Ok(of_certificate), Ok(of_key)) => Ok(Self {
@@ -79,16 +63,19 @@ impl Files {
     }
 
     /// The certificate and its key, if clients can use them now.
-    pub(super) fn check(&self, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, Vec<Found>> {
+    pub(super) fn check(
+        &self,
+        provider: &CryptoProvider,
+    ) -> Result<Arc<CertifiedKey>, Vec<StartProblem>> {
         let ((certificate, of_certificate), (key, of_key)) = (&self.certificate, &self.key);
-        let chain = chain(of_certificate).map_err(|rule| Found::in_file(rule, certificate));
+        let chain = chain(of_certificate).map_err(|rule| in_file(rule, certificate));
         let loaded = PrivateKeyDer::from_pem_slice(of_key).map_err(|error| match error {
-            pem::Error::NoItemsFound => Found::in_file(Rule::TlsKey, key),
-            error => Found::because(Rule::TlsKey, key, error),
+            pem::Error::NoItemsFound => in_file(Rule::TlsKey, key),
+            error => in_file(Rule::TlsKey, key).caused_by(error),
         });
         let loaded = loaded.and_then(|loaded| {
             let signing = provider.key_provider.load_private_key(loaded);
-            signing.map_err(|error| Found::because(Rule::TlsKey, key, error))
+            signing.map_err(|error| in_file(Rule::TlsKey, key).caused_by(error))
         });
         let (chain, loaded) = match (chain, loaded) {
             (Ok(chain), Ok(loaded)) => (chain, loaded),
@@ -102,26 +89,26 @@ impl Files {
             // A key that does not show its public half.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => (),
             Err(Error::InconsistentKeys(_)) => {
-                found.push(Found::in_file(Rule::TlsKeyMismatch, key));
+                found.push(in_file(Rule::TlsKeyMismatch, key));
             }
             Err(error) => {
                 let malformed = Rule::TlsCertificateMalformed;
-                return Err(vec![Found::because(malformed, certificate, error)]);
+                return Err(vec![in_file(malformed, certificate).caused_by(error)]);
             }
         }
         let unusable = usable(&pair, provider, UnixTime::now()).err();
-        found.extend(unusable.map(|(rule, why)| Found::because(rule, certificate, why)));
+        found.extend(unusable.map(|(rule, why)| in_file(rule, certificate).caused_by(why)));
         if found.is_empty() { Ok(Arc::new(pair)) } else { Err(found) }
     }
 
     /// What is odd about the files.
-    pub(super) fn notices(&self, pair: &CertifiedKey, host: Option<&str>) -> Vec<Found> {
+    pub(super) fn notices(&self, pair: &CertifiedKey, host: Option<&str>) -> Vec<StartProblem> {
         let mut notices = Vec::new();
         if let Some(host) = host.filter(|host| !covers(pair, host)) {
-            notices.push(Found { rule: Rule::TlsName, value: host.to_owned() });
+            notices.push(StartProblem::new(Rule::TlsName, LOCATION, host));
         }
         if is_readable_by_all(&self.key.0) {
-            notices.push(Found::in_file(Rule::TlsKeyReadable, &self.key.0));
+            notices.push(in_file(Rule::TlsKeyReadable, &self.key.0));
         }
         notices
     }

@@ -8,7 +8,7 @@ use http::{HeaderMap, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use policy_core::{origin::OriginPattern, token::Jwks};
+use policy_core::{Rule, origin::OriginPattern, token::Jwks};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
-use crate::base::tls_roots;
+use crate::base::{error::StartProblem, tls_roots};
 
 /// The most bytes that the head of an answer may have.
 const MAX_HEAD: usize = 16 * 1024;
@@ -67,23 +67,19 @@ pub(super) enum FetchError {
 
 impl Address {
     /// Reads an address of the configuration; none ever comes from elsewhere.
-    pub(super) fn parse(text: &str, is_development: bool) -> Result<Self, String> {
-        let wrong = || {
-            "the address of its keys is one such as `https://id.example/.well-known/jwks.json`, \
-             or in the development profile `http://localhost/..`"
-                .to_owned()
-        };
-        let uri: Uri = text.parse().map_err(|_not_one| wrong())?;
+    pub(super) fn parse(text: &str, is_development: bool) -> Result<Self, Rule> {
+        const WRONG: Rule = Rule::IssuerAddress;
+        let uri: Uri = text.parse().map_err(|_not_one| WRONG)?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-            return Err(wrong());
+            return Err(WRONG);
         };
         // Strict about hosts, without user and password; a fragment is not sent.
         let origin = format!("{scheme}://{authority}");
-        let origin = OriginPattern::parse(&origin).map_err(|_rule| wrong())?;
+        let origin = OriginPattern::parse(&origin).map_err(|_rule| WRONG)?;
         let has_tls = scheme == "https";
         let is_allowed = has_tls || (scheme == "http" && origin.is_loopback() && is_development);
         if !origin.is_single() || !is_allowed || text.contains('#') {
-            return Err(wrong());
+            return Err(WRONG);
         }
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         Ok(Self {
@@ -91,7 +87,7 @@ impl Address {
             authority: authority.as_str().into(),
             host: origin.host().trim_start_matches('[').trim_end_matches(']').into(),
             port: authority.port_u16().unwrap_or(if has_tls { 443 } else { 80 }),
-            path: path.parse().map_err(|_not_one| wrong())?,
+            path: path.parse().map_err(|_not_one| WRONG)?,
             has_tls,
         })
     }
@@ -99,12 +95,15 @@ impl Address {
 
 impl Document {
     /// `authority` is the PEM of the certificates to trust, in place of those of the web.
-    pub(super) fn new(address: Address, authority: Option<&[u8]>) -> Result<Self, String> {
+    pub(super) fn new(address: Address, authority: Option<&[u8]>) -> Result<Self, StartProblem> {
         if !address.has_tls {
             return Ok(Self { address, tls: None });
         }
         let config = tls_roots::client_config(authority)?;
-        let name = ServerName::try_from(address.host.to_string()).map_err(|it| it.to_string())?;
+        let name = ServerName::try_from(address.host.to_string());
+        let name = name.map_err(|error| {
+            StartProblem::without_value(Rule::IssuerAddress, "").caused_by(error)
+        })?;
         Ok(Self { address, tls: Some((TlsConnector::from(Arc::new(config)), name)) })
     }
 

@@ -2,14 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use policy_core::token::{Algorithm, Key, KeyRing, Profile, ProfileError, RingKey, Verifier};
+use policy_core::{
+    Rule,
+    token::{Algorithm, Key, KeyRing, Profile, ProfileError, RingKey, Verifier},
+};
 
 use super::{
     Foreign, Keys,
     fetch::{Address, Document},
     jwks::Published,
 };
-use crate::base::clock::{Clock, Random};
+use crate::base::{
+    clock::{Clock, Random},
+    error::StartProblem,
+};
 
 /// Somebody else whose tokens an app accepts, such as the identity provider of a company.
 ///
@@ -192,25 +198,27 @@ impl Issuer {
     }
 
     /// Puts keys and profile together, or says why they are none.
-    pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, String> {
+    pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, StartProblem> {
+        let location = format!("App::tokens: issuer `{}`", self.name.escape_debug());
+        let broken = |rule| StartProblem::without_value(rule, &location);
         if self.name.chars().any(char::is_control) {
-            return Err("a name has no control characters".to_owned());
+            return Err(broken(Rule::IssuerName));
         }
-        let profile = self.profile(app.audience).map_err(|error| error.to_string())?;
+        let profile = self.profile(app.audience).map_err(|error| broken(error.rule()))?;
         let keys = match self.source {
-            None => return Err("say where its keys are: `jwks` or `keys`".to_owned()),
+            None => return Err(broken(Rule::IssuerKeysMissing)),
             Some(Source::Given(keys)) => {
                 if keys.iter().any(|key| key.algorithm() == Algorithm::Hs256) {
-                    return Err("whoever verifies with a secret can sign with it: \
-                                keys of other issuers are public ones"
-                        .to_owned());
+                    return Err(broken(Rule::IssuerSecret));
                 }
                 let ring = KeyRing::new(keys.into_iter().map(RingKey::new).collect());
-                Keys::Given(ring.map_err(|error| error.to_string())?)
+                Keys::Given(ring.map_err(|error| broken(error.rule()))?)
             }
             Some(Source::Document(address)) => {
-                let address = Address::parse(&address, app.is_development)?;
-                let document = Document::new(address, self.authority.as_deref())?;
+                let document = Address::parse(&address, app.is_development)
+                    .map_err(broken)
+                    .and_then(|parsed| Document::new(parsed, self.authority.as_deref()))
+                    .map_err(|problem| problem.at(&location, address))?;
                 let (clock, random) = (app.clock.clone(), app.random.clone());
                 Keys::Published(Arc::new(Published::new(document, clock, random)))
             }

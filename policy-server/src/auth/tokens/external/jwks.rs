@@ -16,6 +16,7 @@ use super::fetch::{Document, FetchError, Fetched};
 use crate::base::{
     clock::{Clock, Random},
     escape::printable,
+    event::log,
 };
 
 /// How long an answer may take.
@@ -143,13 +144,13 @@ impl Published {
         // Only a ring without keys is none: a document has each id once.
         let keys = KeyRing::new(jwks.keys.into_iter().map(RingKey::new).collect()).ok();
         if keys.is_none() {
-            tracing::warn!(address, "an issuer publishes no key that is used here");
+            log!(IssuerWithoutKeys, address);
         }
         let due = began.after(age);
         let held = Held { keys, fetched: began, good_until: due.after(KEPT) };
         self.held.store(Some(Arc::new(held)));
         if self.set_plan(Plan { due, failures: 0 }).failures > 0 {
-            tracing::info!(address, "the keys of an issuer are there again");
+            log!(IssuerKeysBack, address);
         }
     }
 
@@ -158,10 +159,7 @@ impl Published {
         let due = self.clock.now().after(self.pause(failures));
         self.set_plan(Plan { due, failures });
         let error = printable(&error.to_string());
-        tracing::warn!(
-            address = self.document.address(), %error, failures,
-            "the keys of an issuer cannot be fetched"
-        );
+        log!(IssuerKeysAway, address = self.document.address(), %error, failures);
     }
 
     /// How long to wait after so many failures: between the half and the whole of a time that
@@ -192,7 +190,7 @@ impl Published {
 fn tell(address: &str, SkippedJwk { id, fault }: &SkippedJwk) {
     let id = printable(id);
     match fault {
-        JwkFault::Secret => tracing::warn!(address, %id, "an issuer publishes a secret key"),
+        JwkFault::Secret => log!(IssuerSecretPublished, address, %id),
         _ => tracing::debug!(address, %id, ?fault, "a key of an issuer is not used"),
     }
 }

@@ -26,6 +26,7 @@ mod jwks;
 use std::sync::Arc;
 
 use policy_core::{
+    Rule,
     time::Timestamp,
     token::{KeyRing, Token, TokenError, Verifier, key_id},
 };
@@ -79,16 +80,13 @@ impl Issuers {
             let context = Context { audience: own.audience, is_development, clock, random };
             let name: Box<str> = issuer.name().into();
             let foreign = if names.contains(&name) {
-                Err("another issuer, or the app itself, has this name".to_owned())
+                Err(StartProblem::new(Rule::IssuerRepeated, "App::tokens", &*name))
             } else {
                 issuer.build(&context)
             };
             match foreign {
                 Ok(foreign) => built.push(foreign),
-                Err(reason) => {
-                    let reason = format!("the issuer `{}`: {reason}", name.escape_debug());
-                    problems.push(StartProblem::setting("App::tokens", reason));
-                }
+                Err(problem) => problems.push(problem),
             }
             names.push(name);
         }

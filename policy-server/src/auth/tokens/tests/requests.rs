@@ -255,7 +255,7 @@ fn settings_that_contradict_themselves_are_all_named() {
     let problems = service.unwrap_err();
     let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
     let rules = [
-        Rule::TokenParty,
+        Rule::TokenIssuer,
         Rule::TokenLifetime,
         Rule::TokenLeeway,
         Rule::TokenStaleness,

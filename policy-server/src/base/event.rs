@@ -1,0 +1,34 @@
+//! What the server logs: events of the catalogue.
+
+use policy_core::Level;
+
+/// Logs an event under its code, in its words, with these fields; `text: value` is written behind
+/// the words.
+macro_rules! log {
+    ($event:ident, text: $text:expr $(,)?) => {
+        $crate::base::event::log!(@ $event, {}, "{}: {}", ::policy_core::Event::$event.message(), $text)
+    };
+    ($event:ident $(, $($field:tt)*)?) => {
+        $crate::base::event::log!(@
+            $event, { $($($field)*)? }, "{}", ::policy_core::Event::$event.message()
+        )
+    };
+    (@ $event:ident, { $($field:tt)* }, $($text:tt)+) => {{
+        const LEVEL: ::tracing::Level =
+            $crate::base::event::level(::policy_core::Event::$event.level());
+        ::tracing::event!(
+            LEVEL,
+            { code = ::policy_core::Event::$event.code(), $($field)* },
+            $($text)+
+        )
+    }};
+}
+pub(crate) use log;
+
+pub(crate) const fn level(level: Level) -> tracing::Level {
+    match level {
+        Level::Error => tracing::Level::ERROR,
+        Level::Warn => tracing::Level::WARN,
+        Level::Info => tracing::Level::INFO,
+    }
+}
