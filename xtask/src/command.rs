@@ -6,7 +6,10 @@ use std::{
     mem,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -116,22 +119,31 @@ pub(crate) struct Captured {
     pub(crate) took: Duration,
 }
 
-/// Runs a command for at most `limit` and keeps what it printed.
+/// Runs a command for at most `limit`, or up to the first line of standard output that is enough,
+/// and keeps what it printed. One that is ended early has failed.
 ///
 /// # Errors
 ///
 /// The command cannot be started.
-pub(crate) fn capture(command: &mut Command, limit: Duration) -> Outcome<Captured> {
+pub(crate) fn capture(
+    command: &mut Command,
+    limit: Duration,
+    is_enough: fn(&str) -> bool,
+) -> Outcome<Captured> {
     let text = shown(command);
     let began = Instant::now();
     // A group of its own, so that the programs it starts can be ended with it.
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command.process_group(0), &text)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let enough = AtomicBool::new(false);
+    let look = |line: &str| {
+        enough.fetch_or(is_enough(line), Ordering::Relaxed);
+    };
     thread::scope(|scope| {
-        let stdout = scope.spawn(|| drained(stdout));
-        let stderr = scope.spawn(|| drained(stderr));
-        let success = wait(&mut child, began + limit);
+        let stdout = scope.spawn(|| drained(stdout, look));
+        let stderr = scope.spawn(|| drained(stderr, |_| ()));
+        let success = wait(&mut child, began + limit, &enough);
         let output = [stderr, stdout].map(|thread| thread.join().unwrap_or_default()).concat();
         Ok(Captured { success, output, took: began.elapsed() })
     })
@@ -141,19 +153,25 @@ fn start(command: &mut Command, text: &str) -> Outcome<Child> {
     command.spawn().map_err(|error| Failure::new(format!("cannot start `{text}`: {error}")))
 }
 
-fn drained(stream: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut stream) = stream {
-        let _cut_short = stream.read_to_end(&mut bytes);
+/// All that a stream has. Its lines are looked at as they come.
+fn drained(stream: Option<impl Read>, mut look: impl FnMut(&str)) -> String {
+    let (mut text, mut bytes) = (String::new(), Vec::new());
+    let Some(mut reader) = stream.map(BufReader::new) else { return text };
+    while reader.read_until(b'\n', &mut bytes).is_ok_and(|len| len > 0) {
+        let line = String::from_utf8_lossy(&bytes);
+        look(line.trim_end());
+        text.push_str(&line);
+        bytes.clear();
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    text
 }
 
 /// Waits for the leader of a group, and ends what is left of the group.
-fn wait(child: &mut Child, until: Instant) -> Option<bool> {
+fn wait(child: &mut Child, until: Instant, enough: &AtomicBool) -> Option<bool> {
     let success = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status.success()),
+            Ok(None) if enough.load(Ordering::Relaxed) => break Some(false),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
             Ok(None) | Err(_) => break None,
         }
@@ -178,9 +196,18 @@ mod tests {
     #[test]
     fn a_command_past_its_limit_is_ended_with_its_children() {
         let mut command = program("sh", &["-c", "echo begun; sleep 60 & sleep 60"]);
-        let captured = capture(&mut command, Duration::from_millis(300)).unwrap();
+        let captured = capture(&mut command, Duration::from_millis(300), |_| false).unwrap();
         assert_eq!(captured.success, None);
         assert_eq!(captured.output, "begun\n");
+        assert!(captured.took < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_command_is_ended_when_a_line_is_enough() {
+        let mut command = program("sh", &["-c", "echo one; echo two; sleep 60"]);
+        let captured =
+            capture(&mut command, Duration::from_secs(60), |line| line == "two").unwrap();
+        assert_eq!((captured.success, &*captured.output), (Some(false), "one\ntwo\n"));
         assert!(captured.took < Duration::from_secs(30));
     }
 
@@ -192,7 +219,7 @@ mod tests {
         let failure = stream(&mut leaves, |line| lines.push(line.to_owned())).unwrap_err();
         assert!(failure.to_string().ends_with("exit status: 3"), "{failure}");
         assert_eq!(lines, ["left"]);
-        let captured = capture(&mut leaves, Duration::from_secs(60)).unwrap();
+        let captured = capture(&mut leaves, Duration::from_secs(60), |_| false).unwrap();
         assert_eq!((captured.success, &*captured.output), (Some(false), "left\n"));
         assert!(began.elapsed() < Duration::from_secs(30));
     }

@@ -62,8 +62,8 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "faults",
-        purpose: "every seeded fault in faults/ is killed by its test, and a matrix; [FILTER]",
-        duration: "40 min",
+        purpose: "seeded faults are killed by their tests, and a matrix; [FILTER] [--resume]",
+        duration: "30 min",
         run: seeded_faults,
     },
     Long {
@@ -220,12 +220,16 @@ fn soak(arguments: &[&str]) -> Outcome {
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {
     setup::require(&[CHROMIUM, CHROMEDRIVER, GIT])?;
-    let selection = match arguments {
+    let (filter, is_resumed) = match arguments {
+        [filter @ .., "--resume"] => (filter, true),
+        filter => (filter, false),
+    };
+    let selection = match filter {
         [] => faults::Selection::All,
         [filter] => faults::Selection::Matching(filter),
-        _ => return Err(Failure::new("`faults` takes one filter at most")),
+        _ => return Err(Failure::new("`faults` takes one filter at most, and `--resume`")),
     };
-    faults::run(selection)?.into_outcome()
+    faults::run(selection, is_resumed)?.into_outcome()
 }
 
 fn compile_time(arguments: &[&str]) -> Outcome {

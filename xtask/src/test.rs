@@ -56,7 +56,7 @@ fn steps(run: &mut Run) -> Outcome {
     run.commands("tests that need programs", [with_built_examples(with_programs())])?;
     run.commands("documentation", [documentation()])?;
     run.step("seeded faults, a short selection", |totals| {
-        let verdicts = faults::run(faults::Selection::Short)?;
+        let verdicts = faults::run(faults::Selection::Short, false)?;
         totals.add(verdicts.killed, verdicts.survived);
         verdicts.into_outcome()
     })

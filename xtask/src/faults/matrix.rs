@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+use super::results::Trial;
 use crate::run::Seconds;
 
 /// The faults that each test killed.
@@ -26,11 +27,14 @@ impl Law {
 }
 
 impl Matrix {
-    /// Notes that these tests killed a fault.
-    pub(super) fn add(&mut self, tests: &[String], fault: &str, took: Duration) {
-        for test in tests {
-            self.0.entry(Law::of(test)).or_default().push((fault.to_owned(), took));
+    pub(super) fn of(trials: &[Trial]) -> Self {
+        let mut matrix = Self::default();
+        for trial in trials {
+            for test in &trial.killed_by {
+                matrix.0.entry(Law::of(test)).or_default().push((trial.fault.clone(), trial.took));
+            }
         }
+        matrix
     }
 }
 
@@ -58,13 +62,19 @@ mod tests {
 
     #[test]
     fn theorems_come_first_with_their_faults_below_them() {
-        let mut matrix = Matrix::default();
-        let second = Duration::from_secs(1);
-        matrix.add(&["origins::a_set".to_owned()], "no dot", second);
-        matrix.add(&["theorems::reads::t02_b".to_owned()], "no policy", second);
-        matrix.add(&["theorems::reads::t01_a".to_owned()], "no port", second);
-        matrix.add(&["theorems::reads::t01_a".to_owned()], "no scheme", second);
-        let text = matrix.to_string();
+        let trials = [
+            ("origins::a_set", "no dot"),
+            ("theorems::reads::t02_b", "no policy"),
+            ("theorems::reads::t01_a", "no port"),
+            ("theorems::reads::t01_a", "no scheme"),
+        ]
+        .map(|(test, fault)| Trial {
+            fault: fault.to_owned(),
+            verdict: String::new(),
+            killed_by: vec![test.to_owned()],
+            took: Duration::from_secs(1),
+        });
+        let text = Matrix::of(&trials).to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         assert_eq!(lines.first(), Some(&"2 theorems kill 3, 1 other tests 1"));
         let laws: Vec<_> = lines.iter().filter(|line| line.contains(" kills ")).collect();

@@ -1,48 +1,69 @@
 //! Seeded faults: do the tests notice when a rule is broken?
 //!
-//! Every file `faults/*.patch` breaks one rule and names the test that must notice:
+//! Every entry of `faults/CRATE/MODULE.toml` breaks one rule and names the test that must notice.
+//! CONTRIBUTING.md says how one is written.
 //!
-//! ```text
-//! # fault: `https://*.example.com` also matches `https://evilexample.com`
-//! # killed by: --package policy-core --lib origin::
-//! # short
-//! --- a/policy-core/src/origin/set.rs
-//! +++ b/policy-core/src/origin/set.rs
-//! ..
-//! ```
-//!
-//! What follows `killed by:` are arguments of `cargo test`. A patch marked `short` is one of those
-//! that `cargo xtask test` tries as well. The patches are applied, one at a time, to a copy of the
-//! tree under the target folder; the tree itself is never touched.
+//! An edit is found by its text and by the item around it, in whatever file of the crate that is.
+//! The tree itself is never touched: faults are put into a copy of it below the target folder, as
+//! many as possible into one build (see [`switched`]) and the others one at a time.
 
+mod build;
+mod check;
+mod entry;
+mod items;
+mod killer;
 mod matrix;
-mod patch;
+mod placed;
+mod results;
+mod sources;
+mod squeezed;
+mod switched;
 mod tree;
 mod verdict;
 
 use std::{
-    collections::BTreeSet,
-    fs,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
-use crate::{Failure, Outcome, project, run::Seconds};
+use crate::{Failure, Outcome, run::Seconds};
+use build::Binaries;
+use check::{Crates, check};
+use entry::Fault;
+use killer::Killer;
 use matrix::Matrix;
-use patch::Fault;
+use placed::Placed;
+use results::Results;
+use switched::{Switched, is_switchable};
 use tree::Tree;
 use verdict::Verdict;
 
-/// How long the tests of one fault may take, their build included.
-const LIMIT: Duration = Duration::from_secs(600);
-
 /// Which faults to try.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selection<'a> {
     All,
     /// Those marked `short`.
     Short,
-    /// Those whose file name or description has the text.
+    /// Those whose name, description, file or tests have the text.
     Matching(&'a str),
+}
+
+impl Selection<'_> {
+    fn has(self, fault: &Fault) -> bool {
+        match self {
+            Self::All => true,
+            Self::Short => fault.short,
+            Self::Matching(text) => {
+                let (file, killer) = (fault.file.to_string_lossy(), fault.killed_by.to_string());
+                [&*fault.name, &fault.what, &file, &killer].iter().any(|part| part.contains(text))
+            }
+        }
+    }
+
+    /// The file of the results, so that a short run does not end a long one.
+    fn file(self) -> &'static str {
+        if self == Self::Short { "short.jsonl" } else { "results.jsonl" }
+    }
 }
 
 /// What became of the faults.
@@ -64,85 +85,131 @@ impl Verdicts {
     }
 }
 
-/// Tries the faults and prints a table: fault, test that killed it, time; and at the end which test
-/// killed which faults.
+/// Tries the faults, or those that the last run has not killed, and prints a table: fault, test
+/// that killed it, time; and at the end which test killed which faults.
 ///
 /// # Errors
 ///
-/// A patch cannot be read, or the tests that the patches name fail without any fault.
-pub(crate) fn run(selection: Selection<'_>) -> Outcome<Verdicts> {
-    let faults: Vec<Fault> =
-        read()?.into_iter().filter(|fault| is_selected(fault, selection)).collect();
-    if faults.is_empty() {
+/// An entry is stale, or the tests that the entries name fail without any fault.
+pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdicts> {
+    let faults = entry::read()?;
+    let crates = Crates::of(&faults)?;
+    check(&faults, &crates)?;
+    let tree = Tree::in_target()?;
+    let results = Results::begin(&tree.folder.join(selection.file()), is_resumed)?;
+    let mut placed = Vec::new();
+    for fault in faults.iter().filter(|fault| selection.has(fault) && !results.has(&fault.name)) {
+        placed.push(Placed { fault, places: crates.places(fault).map_err(Failure::new)? });
+    }
+    if placed.is_empty() && results.results.is_empty() {
         return Err(Failure::new("no fault is selected"));
     }
-    let tree = Tree::in_target()?;
-    tree.restore()?;
-    without_faults(&tree, &faults)?;
-    let width = faults.iter().map(|fault| fault.what.chars().count()).max().unwrap_or(0);
-    println!("{:<width$}  {:<60}  time", "fault", "killing test");
-    let (mut verdicts, mut matrix) = (Verdicts::default(), Matrix::default());
-    for fault in &faults {
-        let began = Instant::now();
-        let verdict = attempt(&tree, fault)?;
-        match &verdict {
-            Verdict::Killed { tests } => {
-                verdicts.killed += 1;
-                matrix.add(tests, &fault.what, began.elapsed());
+    let width = placed.iter().map(|placed| placed.fault.what.chars().count()).max().unwrap_or(0);
+    let mut trials = Trials { tree, results, width };
+    let alone = trials.together(placed)?;
+    trials.alone(alone)?;
+    let matrix = Matrix::of(&trials.results.results);
+    let killed = trials.results.results.iter().filter(|trial| !trial.killed_by.is_empty()).count();
+    let survived = trials.results.results.len() - killed;
+    println!("\n{matrix}\n{killed} faults killed, {survived} not");
+    Ok(Verdicts { killed, survived })
+}
+
+/// Faults as they are tried.
+struct Trials {
+    tree: Tree,
+    results: Results,
+    width: usize,
+}
+
+impl Trials {
+    /// Tries those that fit into one build, and returns the others: those that did not fit, and
+    /// those that nothing noticed, since that may be due to the switches.
+    fn together<'a>(&mut self, faults: Vec<Placed<'a>>) -> Outcome<Vec<Placed<'a>>> {
+        let killers: BTreeSet<&Killer> =
+            faults.iter().map(|placed| &placed.fault.killed_by).collect();
+        let (mut together, mut alone): (Vec<_>, Vec<_>) =
+            faults.into_iter().partition(is_switchable);
+        let binaries = loop {
+            let switched = Switched::of(&together)?;
+            self.tree.set(&switched.files)?;
+            let targets = killers.iter().map(|killer| &killer.target).collect::<BTreeSet<_>>();
+            let error = match Binaries::build(&self.tree, targets)? {
+                Ok(binaries) => break binaries,
+                Err(error) => error,
+            };
+            let blamed = switched.blamed(&error);
+            if blamed.is_empty() {
+                return Err(Failure::new(error.text));
             }
-            _ => verdicts.survived += 1,
+            let (fit, others): (Vec<_>, Vec<_>) =
+                together.into_iter().partition(|placed| !blamed.contains(&*placed.fault.name));
+            together = fit;
+            alone.extend(others);
+        };
+        self.without_faults(&binaries, &killers)?;
+        println!("{:<width$}  {:<60}  time", "fault", "killing test", width = self.width);
+        for placed in together {
+            let began = Instant::now();
+            let fault = placed.fault;
+            let verdict = Verdict::of(&binaries.run(&self.tree, &fault.killed_by, &fault.name)?);
+            if matches!(verdict, Verdict::Killed { .. }) {
+                self.note(fault, &verdict, began.elapsed())?;
+            } else {
+                alone.push(placed);
+            }
         }
-        let time = Seconds(began.elapsed());
+        Ok(alone)
+    }
+
+    /// A test that fails anyway kills nothing.
+    fn without_faults(&self, binaries: &Binaries, killers: &BTreeSet<&Killer>) -> Outcome {
+        for killer in killers {
+            let captured = binaries.run(&self.tree, killer, "")?;
+            let time = Seconds(captured.took);
+            match Verdict::of(&captured) {
+                Verdict::Survived => println!("passes without faults: {killer}  {time}"),
+                verdict => {
+                    let output = captured.output;
+                    let text = format!("without any fault, `{killer}`: {verdict}\n{output}");
+                    return Err(Failure::new(text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries each in a build of its own.
+    fn alone(&mut self, mut faults: Vec<Placed<'_>>) -> Outcome {
+        // What is next to each other shares most of a build.
+        faults.sort_by(|a, b| {
+            let key = |placed: &Placed<'_>| {
+                (placed.fault.package.clone(), placed.fault.killed_by.clone())
+            };
+            key(a).cmp(&key(b))
+        });
+        for placed in faults {
+            let began = Instant::now();
+            let fault = placed.fault;
+            self.tree.set(&placed.files())?;
+            let verdict = match Binaries::build(&self.tree, [&fault.killed_by.target])? {
+                Ok(binaries) => {
+                    Verdict::of(&binaries.run(&self.tree, &fault.killed_by, &fault.name)?)
+                }
+                Err(error) => Verdict::NotBuilt(error.text),
+            };
+            self.note(fault, &verdict, began.elapsed())?;
+        }
+        self.tree.set(&BTreeMap::new())
+    }
+
+    fn note(&mut self, fault: &Fault, verdict: &Verdict, took: Duration) -> Outcome {
+        let (width, time) = (self.width, Seconds(took));
         println!("{:<width$}  {:<60}  {time}", fault.what, verdict.to_string());
         if let Some(output) = verdict.output() {
-            println!("   {}, `cargo test {}`:\n{output}", fault.file, fault.killed_by);
+            let file = fault.file.display();
+            println!("   `{}` of {file}, `{}`:\n{output}", fault.name, fault.killed_by);
         }
+        self.results.add(&fault.name, verdict, took)
     }
-    println!("\n{matrix}\n{} faults killed, {} not", verdicts.killed, verdicts.survived);
-    Ok(verdicts)
-}
-
-fn read() -> Outcome<Vec<Fault>> {
-    let folder = project::root().join("faults");
-    let entries = fs::read_dir(&folder).map_err(Failure::with_path("read", &folder))?;
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
-    paths.sort();
-    paths.iter().map(|path| Fault::read(path)).collect()
-}
-
-fn is_selected(fault: &Fault, selection: Selection<'_>) -> bool {
-    match selection {
-        Selection::All => true,
-        Selection::Short => fault.short,
-        Selection::Matching(text) => fault.file.contains(text) || fault.what.contains(text),
-    }
-}
-
-/// A test that fails anyway kills nothing.
-fn without_faults(tree: &Tree, faults: &[Fault]) -> Outcome {
-    let tests: BTreeSet<&str> = faults.iter().map(|fault| &*fault.killed_by).collect();
-    for arguments in tests {
-        let captured = tree.test(arguments, LIMIT)?;
-        let time = Seconds(captured.took);
-        match Verdict::of(&captured) {
-            Verdict::Survived => println!("passes without faults: {arguments}  {time}"),
-            verdict => {
-                return Err(Failure::new(format!(
-                    "without any fault, `cargo test {arguments}`: {verdict}\n{}",
-                    captured.output
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn attempt(tree: &Tree, fault: &Fault) -> Outcome<Verdict> {
-    let verdict = match tree.apply(fault)? {
-        Ok(()) => Verdict::of(&tree.test(&fault.killed_by, LIMIT)?),
-        Err(why) => Verdict::DoesNotApply(why),
-    };
-    tree.restore()?;
-    Ok(verdict)
 }

@@ -1,22 +1,21 @@
 //! The copy of the tree that faults are applied to.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
-    time::Duration,
+    process::Command,
 };
 
-use super::patch::Fault;
 use crate::{
     Failure, Outcome,
-    command::{Captured, capture, cargo, program},
+    command::{cargo, program},
     project,
 };
 
 /// A copy of every file that is in version control or could be added to it.
 pub(super) struct Tree {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     copy: PathBuf,
 }
 
@@ -28,22 +27,26 @@ impl Tree {
         Ok(Self { folder, copy })
     }
 
-    /// Makes the copy equal to the tree. Files that are equal keep their time, so that cargo
-    /// builds again only what a fault has touched.
-    pub(super) fn restore(&self) -> Outcome {
+    /// Makes the copy equal to the tree, but for these files and their texts. Files that are equal
+    /// keep their time, so that cargo builds again only what has changed.
+    pub(super) fn set(&self, changed: &BTreeMap<PathBuf, String>) -> Outcome {
         let files = listed()?;
         self.remove_others(&self.copy, &files)?;
         for file in &files {
             let (from, to) = (project::root().join(file), self.copy.join(file));
-            let content = fs::read(&from).map_err(Failure::with_path("read", &from))?;
+            let content = match changed.get(file) {
+                Some(text) => text.clone().into_bytes(),
+                None => fs::read(&from).map_err(Failure::with_path("read", &from))?,
+            };
             if fs::read(&to).is_ok_and(|old| old == content) {
                 continue;
             }
             if let Some(folder) = to.parent() {
                 fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
             }
-            // A copy and not a write: it keeps the permissions.
+            // A copy first: it has the permissions.
             fs::copy(&from, &to).map_err(Failure::with_path("write", &to))?;
+            fs::write(&to, content).map_err(Failure::with_path("write", &to))?;
         }
         Ok(())
     }
@@ -62,31 +65,21 @@ impl Tree {
         Ok(())
     }
 
-    /// Applies a fault; within, the reason if its patch no longer fits.
-    pub(super) fn apply(&self, fault: &Fault) -> Outcome<Result<(), String>> {
-        let patch = fault.path.to_string_lossy();
-        let mut git = program("git", &["apply", "--whitespace=nowarn", &patch]);
-        // Inside of the repository git would read the paths of the patch from its root, and
-        // silently apply nothing.
-        git.current_dir(&self.copy).env("GIT_CEILING_DIRECTORIES", &self.folder);
-        let captured = capture(&mut git, Duration::from_secs(60))?;
-        Ok(match captured.success {
-            Some(true) => Ok(()),
-            _ => Err(captured.output),
-        })
+    /// Cargo in the copy.
+    pub(super) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut cargo = cargo(arguments);
+        self.prepare(cargo.current_dir(&self.copy));
+        // Nobody debugs these builds.
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "none");
+        cargo
     }
 
-    /// Runs `cargo test` on the copy.
-    pub(super) fn test(&self, arguments: &str, limit: Duration) -> Outcome<Captured> {
-        let mut cargo = cargo(&["test"]);
-        cargo
-            .args(arguments.split_whitespace())
-            .current_dir(&self.copy)
+    /// Sets what a program of the copy finds in its environment.
+    pub(super) fn prepare(&self, command: &mut Command) {
+        command
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
-            // Nobody debugs these builds, or reads the case that broke a law.
-            .env("CARGO_PROFILE_DEV_DEBUG", "none")
+            // Nobody reads the case that broke a law.
             .env("PROPTEST_MAX_SHRINK_ITERS", "0");
-        capture(&mut cargo, limit)
     }
 }
 

@@ -7,16 +7,16 @@ use crate::{command::Captured, totals::failed_test};
 /// The end of a fault.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The patch no longer fits the tree.
-    DoesNotApply(String),
     /// It took too long to say.
     Hung(String),
     /// These tests failed, one at least.
     Killed { tests: Vec<String> },
     /// Nothing ran that could have failed.
     NoTests,
-    /// Tests could not be built: no test noticed anything.
+    /// The compiler noticed it, and no test.
     NotBuilt(String),
+    /// The program ended before a test failed.
+    Ended(String),
     /// All tests passed.
     Survived,
 }
@@ -32,16 +32,14 @@ impl Verdict {
             Some(true) if output.lines().any(ran) => Self::Survived,
             Some(true) => Self::NoTests,
             Some(false) if !tests.is_empty() => Self::Killed { tests },
-            Some(false) => Self::NotBuilt(output.clone()),
+            Some(false) => Self::Ended(output.clone()),
         }
     }
 
-    /// What a reader needs to see to mend the patch.
+    /// What a reader needs to see to mend the entry.
     pub(super) fn output(&self) -> Option<&str> {
         match self {
-            Self::DoesNotApply(output) | Self::Hung(output) | Self::NotBuilt(output) => {
-                Some(output)
-            }
+            Self::Hung(output) | Self::NotBuilt(output) | Self::Ended(output) => Some(output),
             Self::Killed { .. } | Self::NoTests | Self::Survived => None,
         }
     }
@@ -50,7 +48,6 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DoesNotApply(_) => f.write_str("NOT TRIED: the patch does not apply"),
             Self::Hung(_) => f.write_str("NO VERDICT: the tests took too long"),
             Self::Killed { tests } => {
                 let [first, others @ ..] = tests.as_slice() else { return Ok(()) };
@@ -58,7 +55,8 @@ impl fmt::Display for Verdict {
                 if others.is_empty() { Ok(()) } else { write!(f, " and {} more", others.len()) }
             }
             Self::NoTests => f.write_str("NO VERDICT: no test was run"),
-            Self::NotBuilt(_) => f.write_str("NO VERDICT: failed without a failing test"),
+            Self::NotBuilt(_) => f.write_str("NO VERDICT: it does not compile"),
+            Self::Ended(_) => f.write_str("NO VERDICT: failed without a failing test"),
             Self::Survived => f.write_str("SURVIVED: all tests passed"),
         }
     }
@@ -82,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn a_compile_error_does_not_kill() {
-        assert!(matches!(verdict(false, "error[E0308]: mismatched types"), Verdict::NotBuilt(_)));
+    fn a_program_that_ends_by_itself_does_not_kill() {
+        assert!(matches!(verdict(false, "memory allocation failed"), Verdict::Ended(_)));
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! Whether each entry still fits the tree: it breaks in seconds what would break a long run.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
+
+use serde::Deserialize;
+
+use super::{
+    entry::Fault,
+    killer::{Killer, Target},
+    sources::{Place, Sources},
+};
+use crate::{Failure, Outcome, command::cargo, project};
+
+/// The sources of all crates that have faults, by name.
+pub(super) struct Crates(BTreeMap<String, Sources>);
+
+impl Crates {
+    /// Reads the crates of these faults.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read.
+    pub(super) fn of(faults: &[Fault]) -> Outcome<Self> {
+        let mut crates = BTreeMap::new();
+        for fault in faults {
+            if !crates.contains_key(&fault.package) {
+                let folder = project::root().join(&fault.package).join("src");
+                crates.insert(fault.package.clone(), Sources::read(&folder)?);
+            }
+        }
+        Ok(Self(crates))
+    }
+
+    /// Where each edit of a fault is made, or what is to be mended.
+    pub(super) fn places(&self, fault: &Fault) -> Result<Vec<Place<'_>>, String> {
+        let sources = self.0.get(&fault.package).ok_or("its crate was not read")?;
+        fault.edit.iter().map(|edit| sources.place(edit)).collect()
+    }
+}
+
+/// Checks that each edit finds its one place, and that the tests exist which are to notice.
+///
+/// # Errors
+///
+/// Names every entry that is to be mended, and how.
+pub(super) fn check(faults: &[Fault], crates: &Crates) -> Outcome {
+    let mut tests = Tests::of_workspace()?;
+    let mut stale = Vec::new();
+    for fault in faults {
+        let place = crates.places(fault).map(drop);
+        for problem in [place, tests.check(&fault.killed_by)?].into_iter().filter_map(Result::err) {
+            stale.push(format!("{}: `{}`: {problem}", fault.file.display(), fault.name));
+        }
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let text = stale.join("\n\n");
+    Err(Failure::new(format!("{text}\n\n{} of {} faults are stale", stale.len(), faults.len())))
+}
+
+/// The test binaries of the workspace, and the sources of those that were asked for.
+struct Tests {
+    folders: BTreeMap<Target, PathBuf>,
+    sources: HashMap<PathBuf, Sources>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    targets: Vec<Built>,
+}
+
+#[derive(Deserialize)]
+struct Built {
+    name: String,
+    kind: Vec<String>,
+    src_path: PathBuf,
+}
+
+impl Tests {
+    fn of_workspace() -> Outcome<Self> {
+        let output = cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"])
+            .output()
+            .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+        let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|error| {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            Failure::new(format!("cannot read the metadata of the workspace: {error}\n{errors}"))
+        })?;
+        let mut folders = BTreeMap::new();
+        for package in metadata.packages {
+            for target in package.targets {
+                let is_a = |kind: &str| target.kind.iter().any(|known| known == kind);
+                let test = match () {
+                    () if is_a("test") => Some(target.name),
+                    () if is_a("lib") || is_a("proc-macro") => None,
+                    () => continue,
+                };
+                let folder = target.src_path.parent().unwrap_or(&target.src_path).to_owned();
+                folders.insert(Target { package: package.name.clone(), test }, folder);
+            }
+        }
+        Ok(Self { folders, sources: HashMap::new() })
+    }
+
+    /// Whether the binary exists, and has what the names of its tests are chosen by.
+    fn check(&mut self, killer: &Killer) -> Outcome<Result<(), String>> {
+        let Some(folder) = self.folders.get(&killer.target) else {
+            return Ok(Err(format!("there is no test binary `{}`", killer.target)));
+        };
+        if !self.sources.contains_key(folder) {
+            self.sources.insert(folder.clone(), Sources::read(folder)?);
+        }
+        let mut names = killer.filter.iter().flat_map(|filter| filter.split("::"));
+        let sources = self.sources.get(folder);
+        let unknown = names.find(|name| !sources.is_some_and(|sources| sources.mention(name)));
+        Ok(match unknown {
+            Some(name) => {
+                Err(format!("`{}` has no module or test with `{name}` in its name", killer.target))
+            }
+            None => Ok(()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::entry;
+
+    /// `cargo test --package xtask every_fault` says in a second what a change has made stale.
+    #[test]
+    fn every_fault_finds_its_place_and_its_tests() {
+        let faults = entry::read().unwrap();
+        let crates = Crates::of(&faults).unwrap();
+        if let Err(failure) = check(&faults, &crates) {
+            panic!("{failure}");
+        }
+    }
+}

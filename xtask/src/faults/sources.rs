@@ -1,0 +1,289 @@
+//! The sources of a crate, and where in them the text of an edit stands.
+
+use std::{
+    cell::OnceCell,
+    cmp::Ordering,
+    ffi::OsStr,
+    fmt::Write as _,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    entry::Edit,
+    items::{Item, Kind, items},
+    squeezed::Squeezed,
+};
+use crate::{Failure, Outcome, project};
+
+/// Every source file of a crate.
+pub(super) struct Sources(Vec<Source>);
+
+/// A source file.
+pub(super) struct Source {
+    /// From the root of the workspace.
+    pub(super) file: PathBuf,
+    pub(super) text: String,
+    squeezed: OnceCell<Squeezed>,
+}
+
+/// Where the text of an edit stands.
+#[derive(Clone)]
+pub(super) struct Place<'a> {
+    pub(super) source: &'a Source,
+    pub(super) range: Range<usize>,
+    /// The path of the innermost item around it.
+    item: String,
+    /// The body of the outermost function around it, if it runs and has all of the text.
+    pub(super) body: Option<Range<usize>>,
+}
+
+impl Sources {
+    /// Reads the files below a folder.
+    ///
+    /// # Errors
+    ///
+    /// One cannot be read.
+    pub(super) fn read(folder: &Path) -> Outcome<Self> {
+        let mut sources = Vec::new();
+        read_folder(folder, &mut sources)?;
+        Ok(Self(sources))
+    }
+
+    /// The one place of the text of an edit, or what is to be mended in the entry.
+    pub(super) fn place(&self, edit: &Edit) -> Result<Place<'_>, String> {
+        let (find, replace) = (Squeezed::of(&edit.find), Squeezed::of(&edit.replace));
+        if find.text().is_empty() || find.text() == replace.text() {
+            return Err("`find` is empty, or equal to `replace`".to_owned());
+        }
+        if find.text().ends_with(',') {
+            return Err("leave out the comma at the end of `find`: wrapping moves it".to_owned());
+        }
+        let mut places: Vec<Place<'_>> =
+            self.0.iter().flat_map(|source| source.places(&find)).collect();
+        let (there, elsewhere): (Vec<_>, Vec<_>) =
+            places.drain(..).partition(|place| is_named(&place.item, &edit.item));
+        match (there.as_slice(), elsewhere.as_slice()) {
+            ([place], _) => Ok(place.clone()),
+            ([], []) => Err(self.nearest(edit, &find)),
+            ([], elsewhere) => Err(format!(
+                "`find` no longer stands in `{}`; mend `in`, since it stands in{}",
+                edit.item,
+                listed(elsewhere)
+            )),
+            (several, _) => Err(format!(
+                "`find` stands {} times in `{}`; add what stands beside it:{}",
+                several.len(),
+                edit.item,
+                listed(several)
+            )),
+        }
+    }
+
+    /// What is most like a text that stands nowhere: in items of the name, if there are any.
+    fn nearest(&self, edit: &Edit, find: &Squeezed) -> String {
+        let items = || {
+            self.0
+                .iter()
+                .flat_map(|source| source.items().into_iter().map(move |item| (source, item)))
+        };
+        let named: Vec<(&Source, Range<usize>)> = items()
+            .filter(|(_, item)| is_named(&item.path, &edit.item))
+            .map(|(source, item)| (source, item.range))
+            .collect();
+        let mut text = "`find` stands nowhere in the crate".to_owned();
+        let searched = if named.is_empty() {
+            let _infallible = write!(text, ", and no item is called `{}`", edit.item);
+            self.0.iter().map(|source| (source, 0..source.text.len())).collect()
+        } else {
+            named
+        };
+        let lines = edit.find.trim().lines().count();
+        let windows = searched.into_iter().flat_map(|(source, range)| source.windows(range, lines));
+        let similarity = |(_, window): &(String, &str)| {
+            strsim::sorensen_dice(Squeezed::of(window).text(), find.text())
+        };
+        let best = windows
+            .map(|window| (similarity(&window), window))
+            .max_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        if let Some((_, (place, window))) = best {
+            let _infallible = write!(text, "; nearest is {place}:\n{window}");
+        }
+        text
+    }
+
+    /// Whether a name occurs in a source file, or is that of a file or a folder.
+    pub(super) fn mention(&self, name: &str) -> bool {
+        self.0.iter().any(|source| {
+            let mut parts = source.file.iter().map(|part| part.to_string_lossy());
+            parts.any(|part| part.contains(name)) || source.text.contains(name)
+        })
+    }
+}
+
+fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Outcome {
+    let entries = fs::read_dir(folder).map_err(Failure::with_path("read", folder))?;
+    for entry in entries {
+        let path = entry.map_err(Failure::with_path("read", folder))?.path();
+        if path.is_dir() {
+            read_folder(&path, sources)?;
+        } else if path.extension() == Some(OsStr::new("rs")) {
+            let text = fs::read_to_string(&path).map_err(Failure::with_path("read", &path))?;
+            let file = path.strip_prefix(project::root()).unwrap_or(&path).to_owned();
+            sources.push(Source { file, text, squeezed: OnceCell::new() });
+        }
+    }
+    Ok(())
+}
+
+impl Source {
+    fn places<'a>(&'a self, find: &Squeezed) -> Vec<Place<'a>> {
+        let ranges = self.squeezed.get_or_init(|| Squeezed::of(&self.text)).find(find);
+        // Most files have none, and reading their items takes time.
+        let items = if ranges.is_empty() { Vec::new() } else { self.items() };
+        let place = |range: Range<usize>| {
+            let around: Vec<&Item> =
+                items.iter().filter(|item| covers(&item.range, &range)).collect();
+            let body = around.iter().find_map(|item| match &item.kind {
+                Kind::Function(body) => Some(covers(body, &range).then(|| body.clone())),
+                Kind::Constant => Some(None),
+                Kind::Other => None,
+            });
+            let item = around.last().map_or_else(String::new, |item| item.path.clone());
+            Place { source: self, range, item, body: body.flatten() }
+        };
+        ranges.into_iter().map(place).collect()
+    }
+
+    /// A part of the text.
+    pub(super) fn part(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// None of a file that is no Rust: the compiler says so better.
+    fn items(&self) -> Vec<Item> {
+        items(&self.text).unwrap_or_default()
+    }
+
+    /// Each so many lines of a part of the file, with where they stand.
+    fn windows(&self, part: Range<usize>, lines: usize) -> Vec<(String, &str)> {
+        let text = self.part(part.clone());
+        let starts: Vec<usize> =
+            [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let ends = starts.iter().skip(lines).map(|start| start - 1).chain([text.len()]);
+        starts
+            .iter()
+            .zip(ends)
+            .filter_map(|(start, end)| {
+                Some((self.line(part.start + start), text.get(*start..end)?))
+            })
+            .collect()
+    }
+
+    /// `file:line`, as editors open it.
+    fn line(&self, offset: usize) -> String {
+        let line = self.part(0..offset).matches('\n').count() + 1;
+        format!("{}:{line}", self.file.display())
+    }
+}
+
+fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Whether a path is the one that an entry names, or ends with it.
+fn is_named(path: &str, name: &str) -> bool {
+    path == name
+        || (!name.is_empty() && path.strip_suffix(name).is_some_and(|rest| rest.ends_with("::")))
+}
+
+fn listed(places: &[Place<'_>]) -> String {
+    places.iter().fold(String::new(), |mut text, place| {
+        let _infallible =
+            write!(text, "\n  `{}` at {}", place.item, place.source.line(place.range.start));
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SET: &str = "
+impl OriginSet {
+    pub fn covers(&self, host: &str) -> bool {
+        self.names.contains(host)
+            && !host.is_empty()
+    }
+    const fn is_small(&self) -> bool {
+        self.len < 8
+    }
+}
+";
+    const LIST: &str = "
+fn covers(list: &[u8]) -> bool {
+    !list.is_empty() && list.len() < 8 && list.len() < 8
+}
+";
+
+    fn place(item: &str, find: &str) -> Result<(String, Option<String>), String> {
+        let source = |(file, text): (&str, &str)| Source {
+            file: file.into(),
+            text: text.to_owned(),
+            squeezed: OnceCell::new(),
+        };
+        let sources = Sources([("a/set.rs", SET), ("a/list.rs", LIST)].map(source).into());
+        let edit =
+            Edit { item: item.to_owned(), find: find.to_owned(), replace: "changed".to_owned() };
+        let place = sources.place(&edit)?;
+        let part = |range| place.source.part(range).to_owned();
+        Ok((part(place.range.clone()), place.body.clone().map(part)))
+    }
+
+    #[test]
+    fn a_text_has_its_place_in_whatever_file_its_item_is() {
+        let (text, body) = place("OriginSet::covers", "contains(host) && !host").unwrap();
+        assert_eq!(text, "contains(host)\n            && !host");
+        assert!(body.unwrap().ends_with("!host.is_empty()\n    "));
+        assert_eq!(place("covers", "!list.is_empty()").unwrap().0, "!list.is_empty()");
+    }
+
+    #[test]
+    fn what_the_compiler_may_run_and_a_signature_have_no_body() {
+        assert_eq!(place("OriginSet::is_small", "self.len < 8").unwrap().1, None);
+        assert_eq!(place("OriginSet::covers", "host: &str").unwrap().1, None);
+    }
+
+    #[test]
+    fn a_text_that_stands_in_another_item_is_found_there() {
+        let mend = place("Other::covers", "self.len < 8").unwrap_err();
+        assert!(mend.ends_with("stands in\n  `OriginSet::is_small` at a/set.rs:8"), "{mend}");
+    }
+
+    #[test]
+    fn a_text_that_stands_twice_needs_what_stands_beside_it() {
+        let mend = place("covers", "list.len() < 8").unwrap_err();
+        assert!(mend.starts_with("`find` stands 2 times in `covers`"), "{mend}");
+    }
+
+    #[test]
+    fn for_a_text_that_is_gone_the_lines_are_named_that_are_most_like_it() {
+        let mend = place("OriginSet::covers", "self.known.contains(host)").unwrap_err();
+        assert!(
+            mend.ends_with("nearest is a/set.rs:4:\n        self.names.contains(host)"),
+            "{mend}"
+        );
+        let mend = place("Gone::is_tiny", "self.len < 9").unwrap_err();
+        assert!(
+            mend.contains("no item is called `Gone::is_tiny`; nearest is a/set.rs:8"),
+            "{mend}"
+        );
+    }
+
+    #[test]
+    fn an_edit_changes_something_and_ends_with_no_comma() {
+        assert!(place("covers", "changed").unwrap_err().contains("equal to `replace`"));
+        assert!(place("covers", "list,").unwrap_err().starts_with("leave out the comma"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Many faults in one build, each switched on by a variable where the program runs.
+//!
+//! Every function that faults change gets a body for each of them beside its own. A build takes
+//! longer than a test by far, and this needs one build instead of one for each fault. What the
+//! compiler runs (constants, functions that may be one, macros) and what it checks (types,
+//! signatures) can hold no switch: such faults are tried alone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    ops::{Range, RangeInclusive},
+    path::{Path, PathBuf},
+};
+
+use super::{build::BuildError, placed::Placed, sources::Source};
+use crate::{Failure, Outcome, project};
+
+/// The name of the fault that is switched on.
+pub(super) const VARIABLE: &str = "POLICY_SEEDED_FAULT";
+
+/// What the switches ask, in the root of each crate.
+const IS_ON: &str = r#"
+/// Whether this fault is switched on.
+pub(crate) fn seeded_fault(name: &str) -> bool {
+    static ON: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    ON.get_or_init(|| std::env::var("POLICY_SEEDED_FAULT").ok()).as_deref() == Some(name)
+}
+"#;
+
+/// Whether a fault changes bodies of functions that run, and nothing else.
+pub(super) fn is_switchable(placed: &Placed<'_>) -> bool {
+    placed.places.iter().all(|place| place.body.is_some())
+}
+
+/// Files with many faults in them.
+#[derive(Default)]
+pub(super) struct Switched {
+    pub(super) files: BTreeMap<PathBuf, String>,
+    lines: BTreeMap<PathBuf, Vec<Lines>>,
+}
+
+/// Lines that are there for certain faults. The inner ones of a file come behind the outer ones.
+struct Lines {
+    range: RangeInclusive<usize>,
+    faults: Vec<String>,
+}
+
+/// The body of a function, and the faults that change it.
+struct Body<'a> {
+    source: &'a Source,
+    range: Range<usize>,
+    faults: Vec<&'a Placed<'a>>,
+}
+
+impl Switched {
+    /// Puts faults that are switchable into the files that they change.
+    ///
+    /// # Errors
+    ///
+    /// The root of a crate cannot be read.
+    pub(super) fn of(faults: &[Placed<'_>]) -> Outcome<Self> {
+        let mut files: BTreeMap<&Path, BTreeMap<usize, Body<'_>>> = BTreeMap::new();
+        for placed in faults {
+            for place in &placed.places {
+                let Some(range) = place.body.clone() else { continue };
+                let bodies = files.entry(&place.source.file).or_default();
+                let body = bodies.entry(range.start).or_insert_with(|| Body {
+                    source: place.source,
+                    range,
+                    faults: Vec::new(),
+                });
+                if !body.faults.iter().any(|known| known.fault.name == placed.fault.name) {
+                    body.faults.push(placed);
+                }
+            }
+        }
+        let mut switched = Self::default();
+        for (file, bodies) in files {
+            switched.add(file, &bodies.into_values().collect::<Vec<_>>());
+        }
+        let packages: BTreeSet<&String> =
+            faults.iter().map(|placed| &placed.fault.package).collect();
+        for package in packages {
+            switched.add_switch(package)?;
+        }
+        Ok(switched)
+    }
+
+    fn add_switch(&mut self, package: &str) -> Outcome {
+        let root = Path::new(package).join("src/lib.rs");
+        let text = match self.files.remove(&root) {
+            Some(text) => text,
+            None => {
+                let path = project::root().join(&root);
+                fs::read_to_string(&path).map_err(Failure::with_path("read", &path))?
+            }
+        };
+        self.files.insert(root, text + IS_ON);
+        Ok(())
+    }
+
+    fn add(&mut self, file: &Path, bodies: &[Body<'_>]) {
+        let Some(source) = bodies.first().map(|body| body.source) else { return };
+        let (mut text, mut lines, mut from) = (String::new(), Vec::new(), 0);
+        for body in bodies {
+            text.push_str(source.part(from..body.range.start));
+            let all = body.faults.iter().map(|placed| placed.fault.name.clone()).collect();
+            let (start, outer) = (line(&text), lines.len());
+            for placed in &body.faults {
+                let name = &placed.fault.name;
+                let start = line(&text);
+                let changed = placed.changed(source, body.range.clone());
+                text.push_str(&format!(" if crate::seeded_fault({name:?}) {{{changed}}} else "));
+                lines.push(Lines { range: start..=line(&text), faults: vec![name.clone()] });
+            }
+            text.push_str(&format!("{{{}}} ", source.part(body.range.clone())));
+            lines.insert(outer, Lines { range: start..=line(&text), faults: all });
+            from = body.range.end;
+        }
+        text.push_str(source.part(from..source.text.len()));
+        self.files.insert(file.to_owned(), text);
+        self.lines.insert(file.to_owned(), lines);
+    }
+
+    /// The faults because of which something does not compile.
+    pub(super) fn blamed(&self, error: &BuildError) -> BTreeSet<&str> {
+        let points = error.errors.iter();
+        let faults = points
+            .filter_map(|lines| lines.iter().find_map(|(file, line)| self.faults_of(file, *line)));
+        faults.flatten().map(String::as_str).collect()
+    }
+
+    fn faults_of(&self, file: &Path, line: usize) -> Option<&[String]> {
+        let mut lines = self.lines.get(file)?.iter().rev();
+        lines.find(|lines| lines.range.contains(&line)).map(|lines| lines.faults.as_slice())
+    }
+}
+
+/// The number of the last line.
+fn line(text: &str) -> usize {
+    text.matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{check::Crates, entry};
+
+    #[test]
+    fn each_fault_has_a_body_that_its_name_switches_on() {
+        let faults = entry::read().unwrap();
+        let crates = Crates::of(&faults).unwrap();
+        let placed = |fault| Placed { fault, places: crates.places(fault).unwrap() };
+        let mut all: Vec<Placed<'_>> = faults.iter().map(placed).collect();
+        all.retain(is_switchable);
+        let switched = Switched::of(&all).unwrap();
+        for placed in &all {
+            let name = &placed.fault.name;
+            let switch = format!("if crate::seeded_fault({name:?}) {{");
+            let (file, text) =
+                switched.files.iter().find(|(_, text)| text.contains(&switch)).unwrap();
+            let error = BuildError {
+                errors: vec![vec![(file.clone(), line(text.split(&switch).next().unwrap()))]],
+                text: String::new(),
+            };
+            assert!(switched.blamed(&error).contains(&**name), "{name}");
+            let replaced = placed.fault.edit[0].replace.trim();
+            assert!(text.contains(replaced), "{name}");
+        }
+        for package in ["policy-core", "policy-server"] {
+            assert!(switched.files[&Path::new(package).join("src/lib.rs")].ends_with(IS_ON));
+        }
+    }
+}
