@@ -75,3 +75,4 @@ pub mod vary;
 pub use catalogue::{Event, Level, Refusal, Rule, Severity};
 pub use const_text::ConstText;
 pub use grammar::is_token;
+pub use validator::{PolicyPart, Violation};

@@ -1,30 +1,146 @@
-//! How the rules about what somebody wrote are asked: one entry at a time, so that the compiler can
-//! ask them of constants, and everybody else gets every violation at once.
+//! How the rules of every facet are asked: one entry at a time, so that the compiler can ask them of
+//! constants, and everybody else gets every violation at once.
 
-/// Gives a spec its two ways of being asked. It has `slots(part)`, which says how many questions a
-/// part has, and `violation(part, index)`, which answers one, both `const`; and a third function for
-/// whom constants do not count: `violation` again, or one that remarks on more.
+use core::fmt::Debug;
+
+use crate::{
+    catalogue::{Rule, Severity},
+    const_text::ConstText,
+    grammar::eq,
+};
+
+/// The parts of a policy, by the names that they have in its attribute.
+pub trait PolicyPart: Copy + Debug + PartialEq + 'static {
+    /// The name of the attribute.
+    const POLICY: &'static str;
+    /// Every part, in the order in which violations are reported.
+    const ALL: &'static [Self];
+
+    /// The name as it is written.
+    fn name(self) -> &'static str;
+}
+
+/// One entry of a policy that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation<'a, P> {
+    /// The rule.
+    pub rule: Rule,
+    /// The part of the policy.
+    pub part: P,
+    /// Which entry of that part, from 0.
+    pub index: usize,
+    /// The entry itself; empty where a part is missing or is no text.
+    pub value: &'a str,
+}
+
+impl<P> Violation<'_, P> {
+    /// Whether the rule refuses the policy.
+    pub const fn is_error(&self) -> bool {
+        matches!(self.rule.severity(), Severity::Error)
+    }
+
+    /// The violation in words: `cors policy: origins #2 `null`: ..`. A part that is the policy as a
+    /// whole is not named twice.
+    pub(crate) const fn words(&self, policy: &str, part: &str, is_list: bool) -> ConstText {
+        let mut text = ConstText::new(policy).text(" policy");
+        if !eq(policy.as_bytes(), part.as_bytes()) {
+            text = text.text(": ").text(part);
+        }
+        if is_list && !self.value.is_empty() {
+            text = text.text(" #").number(self.index + 1);
+        }
+        if !self.value.is_empty() {
+            text = text.text(" `").text(self.value).text("`");
+        }
+        text.rule(self.rule)
+    }
+}
+
+/// Defines `Part`, the parts of one policy: `Name = "as it is written"`, with `[..]` behind a list.
+macro_rules! parts {
+    (
+        $(#[$about:meta])*
+        $policy:literal {
+            $($(#[$doc:meta])* $part:ident = $name:literal $([$list:tt])?,)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Part {
+            $($(#[$doc])* $part,)*
+        }
+
+        impl Part {
+            /// Every part, in the order in which violations are reported.
+            pub const ALL: &'static [Self] = &[$(Self::$part),*];
+
+            /// The name as it is written.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$part => $name,)*
+                }
+            }
+
+            const fn is_list(self) -> bool {
+                match self {
+                    $(Self::$part => $crate::validator::parts!(@is_list $($list)?),)*
+                }
+            }
+        }
+
+        impl $crate::PolicyPart for Part {
+            const POLICY: &'static str = $policy;
+            const ALL: &'static [Self] = Self::ALL;
+
+            fn name(self) -> &'static str {
+                self.name()
+            }
+        }
+
+        /// One entry of the policy that breaks a rule.
+        pub type Violation<'a> = $crate::Violation<'a, Part>;
+
+        impl Violation<'_> {
+            /// The violation in words, for a const panic: policy, part, value, message, code and,
+            /// on a line of its own, the fix.
+            pub const fn text(&self) -> $crate::ConstText {
+                self.words($policy, self.part.name(), self.part.is_list())
+            }
+        }
+    };
+    (@is_list ..) => { true };
+    (@is_list) => { false };
+}
+
+/// Gives a spec its two ways of being asked. It has three `const` functions: `slots(part)`, which
+/// says how many questions a part has, `check(part, index)`, which answers one, and
+/// `value(part, index)`, which is the entry in question. A second check after `; then` is about
+/// what constants are not asked.
 macro_rules! validator {
-    ($spec:ident, $violation:ident) => {
+    ($spec:ident $(; then $more:ident)?) => {
         impl<'a> $spec<'a> {
             /// Every violation, errors and warnings, in the order of the parts.
             pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
                 let spec = *self;
-                Part::ALL.into_iter().flat_map(move |part| {
-                    (0..spec.slots(part)).filter_map(move |index| spec.$violation(part, index))
+                Part::ALL.iter().flat_map(move |&part| {
+                    (0..spec.slots(part)).filter_map(move |index| {
+                        let rule = spec.check(part, index);
+                        $(let rule = rule.or_else(|| spec.$more(part, index));)?
+                        Some(spec.violation(part, index, rule?))
+                    })
                 })
             }
 
             /// The first error, as constants can be asked for it.
             pub const fn first_error(&self) -> Option<Violation<'a>> {
-                let mut parts: &[Part] = &Part::ALL;
+                let mut parts = Part::ALL;
                 while let [part, tail @ ..] = parts {
                     let mut index = 0;
                     while index < self.slots(*part) {
-                        if let Some(violation) = self.violation(*part, index)
-                            && matches!(violation.rule.severity(), $crate::Severity::Error)
+                        if let Some(rule) = self.check(*part, index)
+                            && matches!(rule.severity(), $crate::Severity::Error)
                         {
-                            return Some(violation);
+                            return Some(self.violation(*part, index, rule));
                         }
                         index += 1;
                     }
@@ -32,8 +148,13 @@ macro_rules! validator {
                 }
                 None
             }
+
+            const fn violation(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
+                Violation { rule, part, index, value: self.value(part, index) }
+            }
         }
     };
 }
 
+pub(crate) use parts;
 pub(crate) use validator;

@@ -19,7 +19,7 @@ use exchange::Policy;
 use http::HeaderValue;
 use policy_core::{
     Rule,
-    cors::{Cors, CorsConfig, Field, Grant, PolicyErrors},
+    cors::{Cors, CorsConfig, Grant, Part, PolicyErrors},
     gate::Single,
     origin::OriginSet,
 };
@@ -106,7 +106,7 @@ fn list(value: &Value) -> Vec<&str> {
 /// The violations in the words of the cases.
 fn reasons(errors: &PolicyErrors) -> Vec<String> {
     let one = |error: &policy_core::cors::PolicyError| {
-        let field = if error.field() == Field::Within { Field::Origins } else { error.field() };
+        let field = if error.part() == Part::Within { Part::Origins } else { error.part() };
         format!("{}:{}", field.name(), reason(error.rule()))
     };
     errors.errors().iter().map(one).collect()

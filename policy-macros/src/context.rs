@@ -1,18 +1,25 @@
 //! What the attributes and the arguments of a handler say, where one attribute has to agree with
 //! the others.
 
-use proc_macro2::Span;
-use quote::format_ident;
-use syn::{Ident, LitStr, Type, ext::IdentExt};
+use policy_core::{
+    auth::AuthSpec,
+    route::{Authentication, RouteFacts},
+};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Ident, Type, ext::IdentExt};
 
-use crate::attributes::Attributes;
+use crate::{
+    attributes::{Attributes, auth},
+    parse::PolicyArgs,
+};
 
 /// Everything that stands on one handler, read.
 pub(crate) struct Context<'a> {
     /// The name of the handler.
     pub(crate) handler: &'a Ident,
-    /// Method and path of each route.
-    pub(crate) routes: &'a [(String, LitStr)],
+    /// Each method of the handler once.
+    pub(crate) methods: Vec<&'a str>,
     pub(crate) attributes: &'a Attributes,
     /// The type of an argument that is a `Principal`.
     pub(crate) principal: Option<&'a Type>,
@@ -20,16 +27,32 @@ pub(crate) struct Context<'a> {
     pub(crate) takes_session: bool,
 }
 
-impl<'a> Context<'a> {
-    /// Each method of the handler once.
-    pub(crate) fn methods(&self) -> Vec<&'a str> {
-        let mut methods = Vec::new();
-        for (method, _) in self.routes {
-            if !methods.contains(&method.as_str()) {
-                methods.push(method);
+impl Context<'_> {
+    /// What the rules of several policies ask about the handler.
+    pub(crate) fn facts(&self) -> RouteFacts<'_> {
+        let Attributes { auth, cors, jsonp, .. } = self.attributes;
+        let words = auth.as_ref().map_or(AuthSpec::NOTHING, auth::Args::words);
+        let is_granted = matches!(cors, Some(PolicyArgs::Inline(_) | PolicyArgs::Shared(_)));
+        let auth = AuthSpec { takes_session: self.takes_session, ..words };
+        RouteFacts::of(&auth, &self.methods, is_granted || jsonp.is_some())
+    }
+
+    /// The same, as an expression.
+    pub(crate) fn emit_facts(&self) -> TokenStream {
+        let RouteFacts { methods, authentication, takes_session, is_shared } = self.facts();
+        let authentication = match authentication {
+            Authentication::Unknown => quote!(Unknown),
+            Authentication::Public => quote!(Public),
+            Authentication::Asked => quote!(Asked),
+        };
+        quote! {
+            __policy::policy_core::route::RouteFacts {
+                methods: &[#(#methods),*],
+                authentication: __policy::policy_core::route::Authentication::#authentication,
+                takes_session: #takes_session,
+                is_shared: #is_shared,
             }
         }
-        methods
     }
 
     /// The name of a constant about this handler, which the compiler shows with what is wrong.

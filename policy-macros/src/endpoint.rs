@@ -58,9 +58,15 @@ impl<'a> Endpoint<'a> {
     }
 
     fn context(&self) -> Context<'_> {
+        let mut methods = Vec::new();
+        for (method, _) in &self.routes {
+            if !methods.contains(&method.as_str()) {
+                methods.push(method);
+            }
+        }
         Context {
             handler: &self.sig.ident,
-            routes: &self.routes,
+            methods,
             attributes: &self.attributes,
             principal: self.arguments.principal(),
             takes_session: self.arguments.takes_session(),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use http::HeaderValue;
 
+use super::is_scope;
 use crate::catalogue::{Refusal, Rule};
 
 /// The `WWW-Authenticate` of a route that takes bearer tokens, for each reason to refuse
@@ -70,11 +71,11 @@ impl Challenges {
     /// A realm or scope that has no place between quotes.
     pub fn new(realm: &str, scopes: &[&str]) -> Result<Self, ChallengeError> {
         if !(1..=256).contains(&realm.len())
-            || !realm.bytes().all(|byte| byte == b' ' || is_scope_byte(byte))
+            || !realm.split(' ').all(|word| word.is_empty() || is_scope(word))
         {
             return Err(ChallengeError::Realm);
         }
-        if !scopes.iter().all(|scope| !scope.is_empty() && scope.bytes().all(is_scope_byte)) {
+        if !scopes.iter().copied().all(is_scope) {
             return Err(ChallengeError::Scope);
         }
         let challenge = |behind: &str| {
@@ -115,11 +116,6 @@ impl Challenges {
 
 fn described(error: &str, description: &str) -> String {
     format!(", error=\"{error}\", error_description=\"{description}\"")
-}
-
-/// `NQCHAR` (RFC 6749 appendix A).
-fn is_scope_byte(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')
 }
 
 #[cfg(test)]

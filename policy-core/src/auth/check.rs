@@ -1,28 +1,13 @@
-//! The rules about callers: one validator for attributes, constants and the start.
-//!
-//! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
-//! constants, and everybody else gets every violation at once.
+//! The rules about callers, for attributes, constants and the start.
 
 use super::spec::{AuthSpec, Part, Violation};
 use crate::{catalogue::Rule, grammar::entry, validator::validator};
 
-validator!(AuthSpec, violation_or_remark);
+validator!(AuthSpec; then check_repeated);
 
 impl<'a> AuthSpec<'a> {
-    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        match self.check(part, index) {
-            Some(rule) => Some(self.broken(part, index, rule)),
-            None => None,
-        }
-    }
-
-    fn violation_or_remark(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        let remark = || Some(self.broken(part, index, self.check_repeated(part, index)?));
-        self.violation(part, index).or_else(remark)
-    }
-
-    const fn broken(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
-        Violation { rule, part, index, value: entry(self.entries(part), index) }
+    const fn value(&self, part: Part, index: usize) -> &'a str {
+        entry(self.entries(part), index)
     }
 
     /// How many questions a part has: one for each entry of a list, and one for all else.
@@ -47,7 +32,7 @@ impl<'a> AuthSpec<'a> {
             Part::Scheme => None,
             Part::Scopes => match self.scopes {
                 Some([]) => Some(Rule::RequirementEmpty),
-                Some(list) if !is_scope(entry(list, index).as_bytes()) => Some(Rule::ScopeInvalid),
+                Some(list) if !is_scope(entry(list, index)) => Some(Rule::ScopeInvalid),
                 _ => None,
             },
             Part::Roles => match self.roles {
@@ -68,7 +53,7 @@ impl<'a> AuthSpec<'a> {
     }
 
     const fn check_callers(&self) -> Option<Rule> {
-        let asks = self.takes_standard() || self.scheme;
+        let asks = self.names_credential();
         let demands = self.scopes.is_some() || self.roles.is_some() || self.fresh.is_some();
         if self.public && (asks || demands || self.optional) {
             Some(Rule::PublicNotAlone)
@@ -87,7 +72,7 @@ impl<'a> AuthSpec<'a> {
             Some(reason) if reason.trim_ascii().is_empty() => Some(Rule::ExemptWithoutReason),
             _ if !self.csrf || self.is_ambient() || self.takes_session => None,
             _ if self.public => Some(Rule::CsrfWithoutSession),
-            _ if self.takes_standard() || self.scheme => Some(Rule::NothingToForge),
+            _ if self.names_credential() => Some(Rule::NothingToForge),
             _ => None,
         }
     }
@@ -106,6 +91,11 @@ impl<'a> AuthSpec<'a> {
     fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
         let (before, rest) = self.entries(part).split_at_checked(index)?;
         before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
+    }
+
+    /// Whether a caller is asked for credentials of any kind.
+    pub(crate) const fn names_credential(&self) -> bool {
+        self.takes_standard() || self.scheme
     }
 
     const fn takes_standard(&self) -> bool {
@@ -143,9 +133,16 @@ pub fn seconds_of(text: &str) -> Result<u32, Rule> {
     Ok(number.parse().unwrap_or(u32::MAX).saturating_mul(unit))
 }
 
-/// RFC 6749 3.3: a `scope-token`.
-const fn is_scope(text: &[u8]) -> bool {
-    let mut rest = text;
+/// Whether a text is a `scope-token` (RFC 6749 3.3).
+///
+/// ```
+/// use policy_core::auth::is_scope;
+///
+/// assert!(is_scope("orders:read"));
+/// assert!(!is_scope("") && !is_scope("orders read") && !is_scope("\"orders\""));
+/// ```
+pub const fn is_scope(text: &str) -> bool {
+    let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {
         if !matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E) {
             return false;

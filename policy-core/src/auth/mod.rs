@@ -8,7 +8,7 @@ mod spec;
 
 use std::fmt;
 
-pub use check::seconds_of;
+pub use check::{is_scope, seconds_of};
 pub use spec::{AuthSpec, Part, Violation};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! What a route says about its callers, before anybody checked it.
 
 use super::{AuthPolicy, OwnScheme};
-use crate::{catalogue::Rule, const_text::ConstText, csrf::CsrfPolicy};
+use crate::{csrf::CsrfPolicy, validator::parts};
 
 /// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
 /// `#[cors]` and the arguments of its handler have to agree with them.
@@ -90,76 +90,25 @@ impl AuthSpec<'static> {
     }
 }
 
-/// A part of what a route says about its callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The words of `#[auth]` that say who may call.
-    Callers,
-    /// `scheme`
-    Scheme,
-    /// `scopes`
-    Scopes,
-    /// `roles`
-    Roles,
-    /// `fresh`
-    Fresh,
-    /// `#[csrf]`
-    Csrf,
-    /// `#[cors]`, where it has to agree with `#[auth]`
-    Cors,
-    /// The handler's argument
-    Principal,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 8] = [
-        Self::Callers,
-        Self::Scheme,
-        Self::Scopes,
-        Self::Roles,
-        Self::Fresh,
-        Self::Csrf,
-        Self::Cors,
-        Self::Principal,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Callers => "auth",
-            Self::Scheme => "scheme",
-            Self::Scopes => "scopes",
-            Self::Roles => "roles",
-            Self::Fresh => "fresh",
-            Self::Csrf => "csrf",
-            Self::Cors => "cors",
-            Self::Principal => "Principal",
-        }
-    }
-}
-
-/// One entry of what a route says about its callers that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation<'a> {
-    /// The rule.
-    pub rule: Rule,
-    /// The part.
-    pub part: Part,
-    /// Which entry of that part, from 0.
-    pub index: usize,
-    /// The entry itself; empty where the part is no list.
-    pub value: &'a str,
-}
-
-impl Violation<'_> {
-    /// The violation in words, for a const panic.
-    pub const fn text(&self) -> ConstText {
-        let mut text = ConstText::new(self.part.name());
-        if !self.value.is_empty() {
-            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
-        }
-        text.rule(self.rule)
+parts! {
+    /// A part of what a route says about its callers.
+    "auth" {
+        /// The words of `#[auth]` that say who may call.
+        Callers = "auth",
+        /// `scheme`
+        Scheme = "scheme",
+        /// `scopes`
+        Scopes = "scopes"[..],
+        /// `roles`
+        Roles = "roles"[..],
+        /// `fresh`
+        Fresh = "fresh",
+        /// `#[csrf]`
+        Csrf = "csrf",
+        /// `#[cors]`, where it has to agree with `#[auth]`
+        Cors = "cors",
+        /// The handler's argument
+        Principal = "Principal",
     }
 }
 

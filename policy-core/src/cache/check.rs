@@ -1,7 +1,4 @@
-//! The rules about caching: one validator for attributes, constants and the start.
-//!
-//! As the rules of CORS, they ask about one entry at a time, so that the compiler can run them on
-//! constants, and everybody else gets every violation at once.
+//! The rules about caching, for attributes, constants and the start.
 
 use super::spec::{Audience, CacheSpec, LONGEST_AGE, Part, Violation};
 use crate::{
@@ -11,23 +8,11 @@ use crate::{
     validator::validator,
 };
 
-validator!(CacheSpec, violation_or_remark);
+validator!(CacheSpec; then check_repeated);
 
 impl<'a> CacheSpec<'a> {
-    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        match self.check(part, index) {
-            Some(rule) => Some(self.broken(part, index, rule)),
-            None => None,
-        }
-    }
-
-    fn violation_or_remark(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        let remark = || Some(self.broken(part, index, self.check_repeated(part, index)?));
-        self.violation(part, index).or_else(remark)
-    }
-
-    const fn broken(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
-        Violation { rule, part, index, value: entry(self.entries(part), index) }
+    const fn value(&self, part: Part, index: usize) -> &'a str {
+        entry(self.entries(part), index)
     }
 
     /// How many questions a part has: one for each entry of a list, and one for all else.
@@ -41,7 +26,7 @@ impl<'a> CacheSpec<'a> {
     const fn entries(&self, part: Part) -> &'a [&'a str] {
         match part {
             Part::Vary => self.vary,
-            Part::Methods => self.methods,
+            Part::Methods => self.route.methods,
             _ => &[],
         }
     }
@@ -69,21 +54,23 @@ impl<'a> CacheSpec<'a> {
             }
             Part::Immutable => None,
             Part::Vary => check_vary(entry(self.vary, index)),
-            Part::Methods => self.check_method(entry(self.methods, index)),
+            Part::Methods => self.check_method(entry(self.route.methods, index)),
         }
     }
 
     /// RFC 9111 3.5: three directives let a shared cache keep what was asked for with
     /// credentials. (`must_revalidate` does not next to `private`.)
     const fn check_shared(&self, opens: bool) -> Option<Rule> {
-        if opens && self.is_personal { Some(Rule::CachePersonal) } else { None }
+        if opens && self.route.is_personal() { Some(Rule::CachePersonal) } else { None }
     }
 
     const fn check_max_age(&self) -> Option<Rule> {
         let is_unsaid = matches!(self.audience, Audience::Unstated);
         match self.max_age {
             Some(age) if !is_age(age) => Some(Rule::CacheAge),
-            Some(_) if self.is_personal && is_unsaid && !self.no_cache && !self.no_store => {
+            Some(_)
+                if self.route.is_personal() && is_unsaid && !self.no_cache && !self.no_store =>
+            {
                 Some(Rule::CacheAudienceUnsaid)
             }
             _ => None,
@@ -169,12 +156,15 @@ const fn check_vary(name: &str) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::RouteFacts;
 
     const NOTHING: CacheSpec<'static> = CacheSpec::NOTHING;
     const MINUTE: CacheSpec<'static> = CacheSpec { max_age: Some(60), ..NOTHING };
     const PUBLIC: CacheSpec<'static> = CacheSpec { audience: Audience::Public, ..MINUTE };
     const PRIVATE: CacheSpec<'static> = CacheSpec { audience: Audience::Private, ..MINUTE };
     const NO_STORE: CacheSpec<'static> = CacheSpec { no_store: true, ..NOTHING };
+
+    const PERSONAL: RouteFacts<'static> = RouteFacts { takes_session: true, ..RouteFacts::UNKNOWN };
 
     fn rules(spec: CacheSpec<'_>) -> Vec<(Part, Rule)> {
         spec.violations().map(|found| (found.part, found.rule)).collect()
@@ -256,7 +246,7 @@ mod tests {
 
     #[test]
     fn answers_of_one_person_are_not_shared() {
-        let personal = |spec| rules(CacheSpec { is_personal: true, ..spec });
+        let personal = |spec| rules(CacheSpec { route: PERSONAL, ..spec });
         assert_eq!(personal(PUBLIC), [(Part::Public, Rule::CachePersonal)]);
         assert_eq!(personal(MINUTE), [(Part::MaxAge, Rule::CacheAudienceUnsaid)]);
         let shared = CacheSpec { s_maxage: Some(60), max_age: None, ..MINUTE };
@@ -277,7 +267,7 @@ mod tests {
     #[test]
     fn methods_are_those_of_which_caches_keep_answers() {
         fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(Part, Rule)> {
-            rules(CacheSpec { methods, ..spec })
+            rules(CacheSpec { route: RouteFacts { methods, ..RouteFacts::UNKNOWN }, ..spec })
         }
         for spec in [PUBLIC, PRIVATE] {
             assert_eq!(of(spec, &["GET", "HEAD", "POST", "PATCH"]), []);
@@ -289,7 +279,8 @@ mod tests {
         let ageless = CacheSpec { max_age: None, ..PUBLIC };
         let found = of(ageless, &["GET", "POST", "PATCH"]);
         assert_eq!(found, [(Part::Methods, Rule::CacheMethodAge); 2]);
-        let violation = CacheSpec { methods: &["GET", "POST"], ..ageless }.first_error();
+        let route = RouteFacts { methods: &["GET", "POST"], ..RouteFacts::UNKNOWN };
+        let violation = CacheSpec { route, ..ageless }.first_error();
         assert_eq!(violation.map(|found| (found.index, found.value)), Some((1, "POST")));
     }
 

@@ -1,6 +1,6 @@
 //! What a caching policy says, before anybody checked it.
 
-use crate::{catalogue::Rule, const_text::ConstText};
+use crate::{route::RouteFacts, validator::parts};
 
 /// Who may keep an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,11 +40,8 @@ pub struct CacheSpec<'a> {
     pub immutable: bool,
     /// The request fields that the answer depends on.
     pub vary: &'a [&'a str],
-    /// The methods of the route; empty where they are not known.
-    pub methods: &'a [&'a str],
-    /// Whether the answer may depend on who asks: the route asks for credentials, or its handler
-    /// takes a session.
-    pub is_personal: bool,
+    /// The route.
+    pub route: RouteFacts<'a>,
 }
 
 impl CacheSpec<'static> {
@@ -61,103 +58,41 @@ impl CacheSpec<'static> {
         must_revalidate: false,
         immutable: false,
         vary: &[],
-        methods: &[],
-        is_personal: false,
+        route: RouteFacts::UNKNOWN,
     };
 }
 
 /// The longest age in seconds, which every cache understands (RFC 9111 1.2.2).
 pub(super) const LONGEST_AGE: u32 = 0x7FFF_FFFF;
 
-/// A part of a caching policy, or what it has to agree with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The policy as a whole
-    Whole,
-    /// `no_store`
-    NoStore,
-    /// `no_cache`
-    NoCache,
-    /// `private`
-    Private,
-    /// `public`
-    Public,
-    /// `max_age`
-    MaxAge,
-    /// `s_maxage`
-    SMaxage,
-    /// `stale_while_revalidate`
-    StaleWhileRevalidate,
-    /// `stale_if_error`
-    StaleIfError,
-    /// `must_revalidate`
-    MustRevalidate,
-    /// `immutable`
-    Immutable,
-    /// `vary`
-    Vary,
-    /// The methods of the route
-    Methods,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 13] = [
-        Self::Whole,
-        Self::NoStore,
-        Self::NoCache,
-        Self::Private,
-        Self::Public,
-        Self::MaxAge,
-        Self::SMaxage,
-        Self::StaleWhileRevalidate,
-        Self::StaleIfError,
-        Self::MustRevalidate,
-        Self::Immutable,
-        Self::Vary,
-        Self::Methods,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Whole => "cache",
-            Self::NoStore => "no_store",
-            Self::NoCache => "no_cache",
-            Self::Private => "private",
-            Self::Public => "public",
-            Self::MaxAge => "max_age",
-            Self::SMaxage => "s_maxage",
-            Self::StaleWhileRevalidate => "stale_while_revalidate",
-            Self::StaleIfError => "stale_if_error",
-            Self::MustRevalidate => "must_revalidate",
-            Self::Immutable => "immutable",
-            Self::Vary => "vary",
-            Self::Methods => "method",
-        }
-    }
-}
-
-/// A part of a caching policy that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation<'a> {
-    /// The rule.
-    pub rule: Rule,
-    /// The part.
-    pub part: Part,
-    /// Which entry of that part, from 0.
-    pub index: usize,
-    /// The entry itself; empty where the part is no list.
-    pub value: &'a str,
-}
-
-impl Violation<'_> {
-    /// The violation in words, for a const panic.
-    pub const fn text(&self) -> ConstText {
-        let mut text = ConstText::new("caching policy: ").text(self.part.name());
-        if !self.value.is_empty() {
-            text = text.text(" #").number(self.index + 1).text(" `").text(self.value).text("`");
-        }
-        text.rule(self.rule)
+parts! {
+    /// A part of a caching policy, or what it has to agree with.
+    "cache" {
+        /// The policy as a whole
+        Whole = "cache",
+        /// `no_store`
+        NoStore = "no_store",
+        /// `no_cache`
+        NoCache = "no_cache",
+        /// `private`
+        Private = "private",
+        /// `public`
+        Public = "public",
+        /// `max_age`
+        MaxAge = "max_age",
+        /// `s_maxage`
+        SMaxage = "s_maxage",
+        /// `stale_while_revalidate`
+        StaleWhileRevalidate = "stale_while_revalidate",
+        /// `stale_if_error`
+        StaleIfError = "stale_if_error",
+        /// `must_revalidate`
+        MustRevalidate = "must_revalidate",
+        /// `immutable`
+        Immutable = "immutable",
+        /// `vary`
+        Vary = "vary"[..],
+        /// The methods of the route
+        Methods = "method"[..],
     }
 }

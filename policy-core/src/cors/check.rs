@@ -1,71 +1,39 @@
-//! The rules: one validator for attributes, constants, configuration files and run-time lists.
-//!
-//! It asks about one entry at a time, so that the compiler can run it on constants (where
-//! nothing can be collected) and everybody else gets every violation at once.
+//! The rules about CORS, for attributes, constants, configuration files and run-time lists.
 
 use super::{
     names,
-    spec::{CorsSpec, Field, Origins},
-    violation::Violation,
+    spec::{CorsSpec, Origins, Part, Violation},
 };
 use crate::{
-    catalogue::{Rule, Severity},
+    catalogue::Rule,
     grammar::{entry, eq, is_token, names_contain},
     origin::{OriginPattern, Port, covers_public_suffix},
+    validator::validator,
 };
 
+validator!(CorsSpec; then check_lists);
+
 impl<'a> CorsSpec<'a> {
-    /// Every violation, errors and warnings, in the order of the spec. The public-suffix list is
-    /// asked here and not in [`first_error`](Self::first_error), and so is what only warns.
-    pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
-        let spec = *self;
-        Field::ALL.into_iter().flat_map(move |field| {
-            (0..spec.slots(field)).filter_map(move |index| {
-                let rule =
-                    spec.check(field, index).or_else(|| spec.check_at_leisure(field, index))?;
-                Some(spec.violation(field, index, rule))
-            })
-        })
-    }
-
-    /// The first error, as constants can be asked for it.
-    pub const fn first_error(&self) -> Option<Violation<'a>> {
-        let mut fields: &[Field] = &Field::ALL;
-        while let [field, tail @ ..] = fields {
-            let mut index = 0;
-            while index < self.slots(*field) {
-                if let Some(rule) = self.check(*field, index)
-                    && matches!(rule.severity(), Severity::Error)
-                {
-                    return Some(self.violation(*field, index, rule));
-                }
-                index += 1;
-            }
-            fields = tail;
-        }
-        None
-    }
-
-    const fn violation(&self, field: Field, index: usize, rule: Rule) -> Violation<'a> {
-        Violation { rule, field, index, value: entry(self.entries(field), index) }
+    const fn value(&self, part: Part, index: usize) -> &'a str {
+        entry(self.entries(part), index)
     }
 
     /// How many questions a part has: one for each entry, and one for a list as a whole.
-    const fn slots(&self, field: Field) -> usize {
-        match (field, self.origins) {
-            (Field::MaxAge, _) => 1,
-            (Field::Origins, Origins::Listed([])) => 1,
-            (Field::Within, Origins::AtRunTime { within: None | Some([]), .. }) => 1,
-            _ => self.entries(field).len(),
+    const fn slots(&self, part: Part) -> usize {
+        match (part, self.origins) {
+            (Part::MaxAge, _) => 1,
+            (Part::Origins, Origins::Listed([])) => 1,
+            (Part::Within, Origins::AtRunTime { within: None | Some([]), .. }) => 1,
+            _ => self.entries(part).len(),
         }
     }
 
-    const fn check(&self, field: Field, index: usize) -> Option<Rule> {
-        let list = self.entries(field);
-        match field {
-            Field::MaxAge => self.check_max_age(),
-            Field::Origins if list.is_empty() => Some(Rule::OriginsMissing),
-            Field::Within => match self.origins {
+    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+        let list = self.entries(part);
+        match part {
+            Part::MaxAge => self.check_max_age(),
+            Part::Origins if list.is_empty() => Some(Rule::OriginsMissing),
+            Part::Within => match self.origins {
                 Origins::AtRunTime { within: None, .. } if self.credentials => {
                     Some(Rule::BoundMissing)
                 }
@@ -73,10 +41,10 @@ impl<'a> CorsSpec<'a> {
                 _ if list.is_empty() => None,
                 _ => self.check_origin(list, index),
             },
-            Field::Origins => self.check_origin(list, index),
-            Field::Methods => self.check_method(entry(list, index)),
-            Field::Headers => self.check_header(entry(list, index)),
-            Field::Expose => self.check_expose(entry(list, index)),
+            Part::Origins => self.check_origin(list, index),
+            Part::Methods => self.check_method(entry(list, index)),
+            Part::Headers => self.check_header(entry(list, index)),
+            Part::Expose => self.check_expose(entry(list, index)),
         }
     }
 
@@ -105,11 +73,11 @@ impl<'a> CorsSpec<'a> {
 
     /// The rules about origins that constants are not asked: the public-suffix list is no
     /// constant, and the compiler takes long to compare every origin with every other.
-    fn check_at_leisure(&self, field: Field, index: usize) -> Option<Rule> {
-        if !matches!(field, Field::Origins | Field::Within) {
+    fn check_lists(&self, part: Part, index: usize) -> Option<Rule> {
+        if !matches!(part, Part::Origins | Part::Within) {
             return None;
         }
-        let list = self.entries(field);
+        let list = self.entries(part);
         let pattern = OriginPattern::parse(entry(list, index)).ok()?;
         if self.credentials && !self.dangerous_public_suffix && covers_public_suffix(&pattern) {
             return Some(Rule::PublicSuffixWithCredentials);

@@ -3,7 +3,7 @@
 
 use std::{error::Error, fmt};
 
-use super::{spec::Field, violation::Violation};
+use super::{Part, Violation};
 use crate::catalogue::{Rule, Severity};
 
 /// One entry of a policy that breaks a rule, with where it was found.
@@ -11,19 +11,19 @@ use crate::catalogue::{Rule, Severity};
 pub struct PolicyError {
     place: String,
     rule: Rule,
-    field: Field,
+    part: Part,
     value: String,
 }
 
 impl PolicyError {
     /// An error about `value` in a part of the policy of `place`, such as `GET /orders/{id}`.
-    pub fn new(place: &str, rule: Rule, field: Field, value: &str) -> Self {
-        Self { place: place.to_owned(), rule, field, value: value.to_owned() }
+    pub fn new(place: &str, rule: Rule, part: Part, value: &str) -> Self {
+        Self { place: place.to_owned(), rule, part, value: value.to_owned() }
     }
 
     /// The error that a violation is in the policy of `place`.
     pub(super) fn at(place: &str, found: &Violation<'_>) -> Self {
-        Self::new(place, found.rule, found.field, found.value)
+        Self::new(place, found.rule, found.part, found.value)
     }
 
     /// The same error at `place`, if it does not know its place.
@@ -49,8 +49,8 @@ impl PolicyError {
     }
 
     /// The part of the policy.
-    pub fn field(&self) -> Field {
-        self.field
+    pub fn part(&self) -> Part {
+        self.part
     }
 
     /// The offending entry.
@@ -61,8 +61,8 @@ impl PolicyError {
 
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, rule, field, value } = self;
-        write!(f, "{place}: {}", field.name())?;
+        let Self { place, rule, part, value } = self;
+        write!(f, "{place}: {}", part.name())?;
         if !value.is_empty() {
             // Values may come from files and environments: nothing in them may forge a line.
             write!(f, " `{}`", value.escape_debug())?;

@@ -19,7 +19,6 @@ mod preflight;
 #[cfg(feature = "engine")]
 mod shared;
 mod spec;
-mod violation;
 
 #[cfg(feature = "engine")]
 pub use actual::{Grant, finish_without_cors};
@@ -33,5 +32,4 @@ pub use policy::{CorsPolicy, CorsPolicyBuilder};
 pub use preflight::Preflight;
 #[cfg(feature = "engine")]
 pub use shared::{OriginLists, SharedOrigins};
-pub use spec::{CorsSpec, Field, Origins};
-pub use violation::Violation;
+pub use spec::{CorsSpec, Origins, Part, Violation};

@@ -1,9 +1,6 @@
 //! Policies that live in constants.
 
-use super::{
-    spec::{CorsSpec, Origins},
-    violation::Violation,
-};
+use super::spec::{CorsSpec, Origins, Violation};
 
 /// A CORS policy that passed every rule: a value to share between routes.
 ///

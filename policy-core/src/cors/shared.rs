@@ -10,7 +10,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::{
     errors::{PolicyError, PolicyErrors},
-    spec::{CorsSpec, Field, Origins},
+    spec::{CorsSpec, Origins, Part},
 };
 use crate::{
     catalogue::{Rule, Severity},
@@ -66,12 +66,7 @@ impl SharedOrigins {
                 }
                 Err(rule) => {
                     let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
-                    errors.push(PolicyError::new(
-                        PolicyError::UNPLACED,
-                        rule,
-                        Field::Origins,
-                        text,
-                    ));
+                    errors.push(PolicyError::new(PolicyError::UNPLACED, rule, Part::Origins, text));
                 }
             }
         }
@@ -122,7 +117,7 @@ impl Use {
         let rule = broken
             .map(|found| found.rule)
             .or_else(|| outside().then_some(Rule::OriginOutsideBound))?;
-        Some(PolicyError::new(&self.place, rule, Field::Origins, text))
+        Some(PolicyError::new(&self.place, rule, Part::Origins, text))
     }
 }
 
@@ -166,7 +161,7 @@ impl OriginLists {
         within: Option<OriginSet>,
     ) -> Result<SharedOrigins, PolicyErrors> {
         let Some(list) = self.0.get(name) else {
-            let missing = PolicyError::new(place, Rule::OriginListMissing, Field::Origins, name);
+            let missing = PolicyError::new(place, Rule::OriginListMissing, Part::Origins, name);
             return Err(PolicyErrors::from_iter([missing]));
         };
         list.add_use(Use {

@@ -1,5 +1,7 @@
 //! What a CORS policy says, before anybody checked it.
 
+use crate::validator::parts;
+
 /// Where the origins of a policy come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origins<'a> {
@@ -14,38 +16,21 @@ pub enum Origins<'a> {
     },
 }
 
-/// A part of a CORS policy, by the name it has in the attribute and in configuration files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
-    /// `origins`
-    Origins,
-    /// `within`, the bound of run-time origins
-    Within,
-    /// `methods`
-    Methods,
-    /// `headers`
-    Headers,
-    /// `expose`
-    Expose,
-    /// `max_age`
-    MaxAge,
-}
-
-impl Field {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 6] =
-        [Self::Origins, Self::Within, Self::Methods, Self::Headers, Self::Expose, Self::MaxAge];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Origins => "origins",
-            Self::Within => "within",
-            Self::Methods => "methods",
-            Self::Headers => "headers",
-            Self::Expose => "expose",
-            Self::MaxAge => "max_age",
-        }
+parts! {
+    /// A part of a CORS policy, by the name it has in the attribute and in configuration files.
+    "cors" {
+        /// `origins`
+        Origins = "origins"[..],
+        /// `within`, the bound of run-time origins
+        Within = "within"[..],
+        /// `methods`
+        Methods = "methods"[..],
+        /// `headers`
+        Headers = "headers"[..],
+        /// `expose`
+        Expose = "expose"[..],
+        /// `max_age`
+        MaxAge = "max_age",
     }
 }
 
@@ -89,16 +74,16 @@ impl<'a> CorsSpec<'a> {
     }
 
     /// The entries of a part; `MaxAge` has one that is no text.
-    pub(super) const fn entries(&self, field: Field) -> &'a [&'a str] {
-        match (field, self.origins) {
-            (Field::Origins, Origins::Listed(list)) => list,
-            (Field::Within, Origins::AtRunTime { within: Some(list), .. }) => list,
-            (Field::Methods, _) => match self.methods {
+    pub(super) const fn entries(&self, part: Part) -> &'a [&'a str] {
+        match (part, self.origins) {
+            (Part::Origins, Origins::Listed(list)) => list,
+            (Part::Within, Origins::AtRunTime { within: Some(list), .. }) => list,
+            (Part::Methods, _) => match self.methods {
                 Some(list) => list,
                 None => &[],
             },
-            (Field::Headers, _) => self.headers,
-            (Field::Expose, _) => self.expose,
+            (Part::Headers, _) => self.headers,
+            (Part::Expose, _) => self.expose,
             _ => &[],
         }
     }

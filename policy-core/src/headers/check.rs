@@ -1,10 +1,9 @@
-//! The rules: one validator for attributes and constants.
+//! The rules about security fields, for attributes, constants and the start.
 
 use super::{
     csp::{self, Directive, Name},
     permissions,
-    spec::{Frame, HeadersSpec, Part},
-    violation::Violation,
+    spec::{Frame, HeadersSpec, Part, Violation},
 };
 use crate::{
     catalogue::Rule,
@@ -13,16 +12,9 @@ use crate::{
     validator::validator,
 };
 
-validator!(HeadersSpec, violation);
+validator!(HeadersSpec);
 
 impl<'a> HeadersSpec<'a> {
-    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        match self.check(part, index) {
-            Some(rule) => Some(Violation { rule, part, index, value: self.value(part, index) }),
-            None => None,
-        }
-    }
-
     /// How many questions a part has.
     const fn slots(&self, part: Part) -> usize {
         match (part, self.frame) {
@@ -99,7 +91,7 @@ impl<'a> HeadersSpec<'a> {
 
     const fn check_corp(&self) -> Option<Rule> {
         match self.corp {
-            Some(corp) if self.is_shared && !eq(corp.as_bytes(), b"cross-origin") => {
+            Some(corp) if self.route.is_shared && !eq(corp.as_bytes(), b"cross-origin") => {
                 match one_of(self.corp, &CORP, Rule::CorpUnknown) {
                     None => Some(Rule::CorpOfShared),
                     unknown => unknown,
@@ -173,7 +165,12 @@ const fn text(text: Option<&str>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::headers::{HeadersPolicy, csp::Source};
+    use crate::{
+        headers::{HeadersPolicy, csp::Source},
+        route::RouteFacts,
+    };
+
+    const SHARED: RouteFacts<'static> = RouteFacts { is_shared: true, ..RouteFacts::UNKNOWN };
 
     fn rules(spec: HeadersSpec<'_>) -> Vec<(Rule, String)> {
         let found = spec.violations().map(|found| (found.rule, found.value.to_owned()));
@@ -294,7 +291,7 @@ mod tests {
                 coop: Some(value),
                 coep: Some(value),
                 corp: Some(value),
-                is_shared: true,
+                route: SHARED,
                 ..nothing
             };
             let found: Vec<_> = spec.violations().map(|found| found.rule).collect();
@@ -313,7 +310,8 @@ mod tests {
             ("cross-origin", true, None),
             ("same-origin", false, None),
         ] {
-            let spec = HeadersSpec { corp: Some(corp), is_shared, ..HeadersSpec::NOTHING };
+            let route = RouteFacts { is_shared, ..RouteFacts::UNKNOWN };
+            let spec = HeadersSpec { corp: Some(corp), route, ..HeadersSpec::NOTHING };
             assert_eq!(spec.first_error().map(|found| found.rule), rule, "{corp} {is_shared}");
         }
     }

@@ -10,12 +10,10 @@ mod nonce;
 mod permissions;
 mod policy;
 mod spec;
-mod violation;
 
 #[cfg(feature = "engine")]
 pub use compiled::SecurityHeaders;
 #[cfg(feature = "engine")]
 pub use nonce::Nonce;
 pub use policy::{HeadersPolicy, HeadersPolicyBuilder};
-pub use spec::{Frame, HeadersSpec, Part};
-pub use violation::Violation;
+pub use spec::{Frame, HeadersSpec, Part, Violation};

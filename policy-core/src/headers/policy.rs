@@ -2,8 +2,7 @@
 
 use super::{
     csp::{Directive, Name, Source},
-    spec::{Frame, HeadersSpec},
-    violation::Violation,
+    spec::{Frame, HeadersSpec, Violation},
 };
 
 /// The security fields of an answer, which passed every rule.

@@ -1,6 +1,7 @@
 //! What a policy about security fields says, before anybody checked it.
 
 use super::csp::Directive;
+use crate::{route::RouteFacts, validator::parts};
 
 /// Who may show a page in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,60 +16,29 @@ pub enum Frame<'a> {
     Listed(&'a [&'a str]),
 }
 
-/// A part of a policy, by the name it has in the attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// `csp`
-    Csp,
-    /// `frame`
-    Frame,
-    /// `referrer`
-    Referrer,
-    /// `permissions`
-    Permissions,
-    /// `coop`
-    Coop,
-    /// `coep`
-    Coep,
-    /// `corp`
-    Corp,
-    /// `hsts`
-    Hsts,
-    /// `include_subdomains`
-    IncludeSubdomains,
-    /// `preload`
-    Preload,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 10] = [
-        Self::Csp,
-        Self::Frame,
-        Self::Referrer,
-        Self::Permissions,
-        Self::Coop,
-        Self::Coep,
-        Self::Corp,
-        Self::Hsts,
-        Self::IncludeSubdomains,
-        Self::Preload,
-    ];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Csp => "csp",
-            Self::Frame => "frame",
-            Self::Referrer => "referrer",
-            Self::Permissions => "permissions",
-            Self::Coop => "coop",
-            Self::Coep => "coep",
-            Self::Corp => "corp",
-            Self::Hsts => "hsts",
-            Self::IncludeSubdomains => "include_subdomains",
-            Self::Preload => "preload",
-        }
+parts! {
+    /// A part of a policy, by the name it has in the attribute.
+    "headers" {
+        /// `csp`
+        Csp = "csp",
+        /// `frame`
+        Frame = "frame",
+        /// `referrer`
+        Referrer = "referrer",
+        /// `permissions`
+        Permissions = "permissions"[..],
+        /// `coop`
+        Coop = "coop",
+        /// `coep`
+        Coep = "coep",
+        /// `corp`
+        Corp = "corp",
+        /// `hsts`
+        Hsts = "hsts",
+        /// `include_subdomains`
+        IncludeSubdomains = "include_subdomains",
+        /// `preload`
+        Preload = "preload",
     }
 }
 
@@ -98,8 +68,8 @@ pub struct HeadersSpec<'a> {
     pub preload: bool,
     /// Answers that are no pages have the fields of pages, too.
     pub every_answer: bool,
-    /// Whether pages of other origins may read the route, by CORS or JSONP.
-    pub is_shared: bool,
+    /// The route.
+    pub route: RouteFacts<'a>,
 }
 
 impl HeadersSpec<'static> {
@@ -116,6 +86,6 @@ impl HeadersSpec<'static> {
         include_subdomains: false,
         preload: false,
         every_answer: false,
-        is_shared: false,
+        route: RouteFacts::UNKNOWN,
     };
 }

@@ -1,42 +1,47 @@
-//! The rules about scripts: one validator for attributes, constants and the start.
+//! The rules about scripts, for attributes, constants and the start.
 
 use super::spec::{JsonpSpec, Part, Violation};
 use crate::{
     catalogue::Rule,
-    grammar::{contains, eq},
+    grammar::{contains, entry, eq},
     validator::validator,
 };
 
-validator!(JsonpSpec, violation);
+validator!(JsonpSpec);
 
 impl<'a> JsonpSpec<'a> {
     /// How many questions a part has.
     const fn slots(&self, part: Part) -> usize {
         match part {
-            Part::Methods => self.methods.len(),
+            Part::Methods => self.route.methods.len(),
             _ => 1,
         }
     }
 
-    const fn violation(&self, part: Part, index: usize) -> Option<Violation<'a>> {
-        let (rule, value) = match part {
-            Part::Callback if self.callback.is_empty() => (Rule::JsonpParameterMissing, ""),
-            Part::Callback if !is_unreserved(self.callback) => {
-                (Rule::JsonpParameterName, self.callback)
+    const fn value(&self, part: Part, index: usize) -> &'a str {
+        match part {
+            Part::Callback => self.callback,
+            Part::Methods => entry(self.route.methods, index),
+            Part::Callers | Part::Session | Part::Csrf => "",
+        }
+    }
+
+    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+        let asks_caller = self.route.asks_caller();
+        match part {
+            Part::Callback if self.callback.is_empty() => Some(Rule::JsonpParameterMissing),
+            Part::Callback if !is_unreserved(self.callback) => Some(Rule::JsonpParameterName),
+            Part::Methods if !is_of_scripts(entry(self.route.methods, index)) => {
+                Some(Rule::JsonpMethod)
             }
-            Part::Methods => match self.methods.split_at(index) {
-                (_, [method, ..]) if !is_of_scripts(method) => (Rule::JsonpMethod, *method),
-                _ => return None,
-            },
-            Part::Callers if self.asks_who_calls => (Rule::JsonpNotPublic, ""),
+            Part::Callers if asks_caller => Some(Rule::JsonpNotPublic),
             // Of a route that asks who calls, that is what has been said.
-            Part::Session if self.takes_session && !self.asks_who_calls => {
-                (Rule::JsonpWithSession, "")
+            Part::Session if self.route.takes_session && !asks_caller => {
+                Some(Rule::JsonpWithSession)
             }
-            Part::Csrf if self.csrf => (Rule::JsonpWithCsrf, ""),
-            Part::Callback | Part::Callers | Part::Session | Part::Csrf => return None,
-        };
-        Some(Violation { rule, part, index, value })
+            Part::Csrf if self.csrf => Some(Rule::JsonpWithCsrf),
+            Part::Callback | Part::Methods | Part::Callers | Part::Session | Part::Csrf => None,
+        }
     }
 }
 
@@ -60,10 +65,18 @@ const fn is_unreserved(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonp::{Grammar, JsonpPolicy};
+    use crate::{
+        jsonp::{Grammar, JsonpPolicy},
+        route::{Authentication, RouteFacts},
+    };
 
+    const ROUTE: RouteFacts<'static> = RouteFacts {
+        methods: &["GET", "HEAD"],
+        authentication: Authentication::Public,
+        ..RouteFacts::UNKNOWN
+    };
     const FINE: JsonpSpec<'static> =
-        JsonpSpec { callback: "callback", methods: &["GET", "HEAD"], ..JsonpSpec::NOTHING };
+        JsonpSpec { callback: "callback", route: ROUTE, ..JsonpSpec::NOTHING };
 
     fn rules(spec: JsonpSpec<'_>) -> Vec<(Rule, usize)> {
         spec.violations().map(|found| (found.rule, found.index)).collect()
@@ -84,18 +97,21 @@ mod tests {
     fn a_script_is_got() {
         assert_eq!(rules(FINE), []);
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "QUERY", "get"] {
-            let found = rules(JsonpSpec { methods: &["GET", method], ..FINE });
+            let route = RouteFacts { methods: &["GET", method], ..ROUTE };
+            let found = rules(JsonpSpec { route, ..FINE });
             assert_eq!(found, [(Rule::JsonpMethod, 1)], "{method}");
         }
     }
 
     #[test]
     fn a_script_is_for_everybody() {
-        let asks = JsonpSpec { asks_who_calls: true, ..FINE };
-        assert_eq!(rules(asks), [(Rule::JsonpNotPublic, 0)]);
-        let session = JsonpSpec { takes_session: true, ..FINE };
-        assert_eq!(rules(session), [(Rule::JsonpWithSession, 0)]);
-        assert_eq!(rules(JsonpSpec { takes_session: true, ..asks }), rules(asks));
+        let of = |authentication, takes_session| {
+            let route = RouteFacts { authentication, takes_session, ..ROUTE };
+            rules(JsonpSpec { route, ..FINE })
+        };
+        assert_eq!(of(Authentication::Asked, false), [(Rule::JsonpNotPublic, 0)]);
+        assert_eq!(of(Authentication::Public, true), [(Rule::JsonpWithSession, 0)]);
+        assert_eq!(of(Authentication::Asked, true), [(Rule::JsonpNotPublic, 0)]);
         assert_eq!(rules(JsonpSpec { csrf: true, ..FINE }), [(Rule::JsonpWithCsrf, 0)]);
     }
 
@@ -104,13 +120,15 @@ mod tests {
         let mut errors = 0;
         for flags in 0..1 << 5 {
             let has = |flag: u32| flags & (1 << flag) != 0;
-            let spec = JsonpSpec {
-                callback: if has(0) { "a b" } else { FINE.callback },
-                methods: if has(1) { &["GET", "POST", "PUT"] } else { FINE.methods },
-                asks_who_calls: has(2),
+            let asked = if has(2) { Authentication::Asked } else { Authentication::Public };
+            let route = RouteFacts {
+                methods: if has(1) { &["GET", "POST", "PUT"] } else { ROUTE.methods },
+                authentication: asked,
                 takes_session: has(3),
-                csrf: has(4),
+                ..ROUTE
             };
+            let callback = if has(0) { "a b" } else { FINE.callback };
+            let spec = JsonpSpec { callback, route, csrf: has(4) };
             assert_eq!(spec.first_error(), spec.violations().next());
             errors += usize::from(spec.first_error().is_some());
         }
@@ -123,6 +141,6 @@ mod tests {
         assert_eq!(JsonpSpec::of(&policy("cb")).first_error(), None);
         let violation = JsonpSpec::of(&policy("c b")).first_error().unwrap();
         let text = violation.text();
-        assert!(text.as_str().starts_with("JSONP policy: callback `c b`: "), "{}", text.as_str());
+        assert!(text.as_str().starts_with("jsonp policy: callback `c b`: "), "{}", text.as_str());
     }
 }

@@ -80,12 +80,12 @@ impl Limits {
     }
 
     /// Every violation of the rules about limits, in the order of the parts.
-    pub fn violations(self) -> impl Iterator<Item = Violation> {
+    pub fn violations(self) -> impl Iterator<Item = Violation<'static>> {
         LimitSpec::of(self).violations()
     }
 
     /// The first error, as constants can be asked for it.
-    pub const fn first_error(self) -> Option<Violation> {
+    pub const fn first_error(self) -> Option<Violation<'static>> {
         LimitSpec::of(self).first_error()
     }
 }

@@ -4,98 +4,60 @@ use core::time::Duration;
 
 use super::{Limits, RateKey};
 use crate::{
-    catalogue::{Rule, Severity},
-    const_text::ConstText,
+    catalogue::Rule,
+    route::RouteFacts,
+    validator::{parts, validator},
 };
 
 /// What a route says about limits, unchecked, and what it has to agree with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitSpec {
+pub struct LimitSpec<'a> {
     /// The limits.
     pub limits: Limits,
-    /// Whether the route asks nobody who they are.
-    pub is_public: bool,
+    /// The route.
+    pub route: RouteFacts<'a>,
 }
 
-/// A part of what a route says about limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// `body`
-    Body,
-    /// `timeout`
-    Timeout,
-    /// `rate`
-    Rate,
-    /// `concurrency`
-    Concurrency,
-}
-
-impl Part {
-    /// Every part, in the order in which violations are reported.
-    pub const ALL: [Self; 4] = [Self::Body, Self::Timeout, Self::Rate, Self::Concurrency];
-
-    /// The name as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Body => "body",
-            Self::Timeout => "timeout",
-            Self::Rate => "rate",
-            Self::Concurrency => "concurrency",
-        }
-    }
-}
-
-/// A limit that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The rule.
-    pub rule: Rule,
-    /// The part.
-    pub part: Part,
-}
-
-impl Violation {
-    /// The violation in words, for a const panic.
-    pub const fn text(&self) -> ConstText {
-        ConstText::new(self.part.name()).rule(self.rule)
+parts! {
+    /// A part of what a route says about limits.
+    "limit" {
+        /// `body`
+        Body = "body",
+        /// `timeout`
+        Timeout = "timeout",
+        /// `rate`
+        Rate = "rate",
+        /// `concurrency`
+        Concurrency = "concurrency",
     }
 }
 
 /// A day: what takes longer is a task to start and to ask about, not an answer to wait for.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
-impl LimitSpec {
+validator!(LimitSpec);
+
+impl LimitSpec<'static> {
     /// A spec that says nothing.
     pub const NOTHING: Self = Self::of(Limits::NONE);
 
     /// These limits, on a route that nothing is known of.
     pub const fn of(limits: Limits) -> Self {
-        Self { limits, is_public: false }
+        Self { limits, route: RouteFacts::UNKNOWN }
+    }
+}
+
+impl<'a> LimitSpec<'a> {
+    const fn slots(&self, _part: Part) -> usize {
+        1
     }
 
-    /// Every violation, errors and warnings, in the order of the parts.
-    pub fn violations(&self) -> impl Iterator<Item = Violation> + use<> {
-        let spec = *self;
-        Part::ALL
-            .into_iter()
-            .filter_map(move |part| Some(Violation { rule: spec.check(part)?, part }))
+    /// No limit is a text.
+    const fn value(&self, _part: Part, _index: usize) -> &'a str {
+        ""
     }
 
-    /// The first error, as constants can be asked for it.
-    pub const fn first_error(&self) -> Option<Violation> {
-        let mut parts: &[Part] = &Part::ALL;
-        while let [part, tail @ ..] = parts {
-            if let Some(rule) = self.check(*part)
-                && matches!(rule.severity(), Severity::Error)
-            {
-                return Some(Violation { rule, part: *part });
-            }
-            parts = tail;
-        }
-        None
-    }
-
-    const fn check(&self, part: Part) -> Option<Rule> {
+    const fn check(&self, part: Part, _index: usize) -> Option<Rule> {
         let Limits { body, timeout, rate, concurrency } = self.limits;
         match (part, body, timeout, rate, concurrency) {
             (Part::Body, Some(0), ..) => Some(Rule::LimitBodyOutOfBounds),
@@ -108,7 +70,7 @@ impl LimitSpec {
                 Some(Rule::LimitRateOutOfBounds)
             }
             (Part::Rate, _, _, Some(rate), _)
-                if self.is_public && matches!(rate.by, RateKey::Principal) =>
+                if self.route.is_public() && matches!(rate.by, RateKey::Principal) =>
             {
                 Some(Rule::LimitRateOfNobody)
             }
@@ -121,9 +83,13 @@ impl LimitSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Rate;
+    use crate::{limits::Rate, route::Authentication};
 
-    fn rules(spec: LimitSpec) -> Vec<(Part, Rule)> {
+    fn on(limits: Limits, authentication: Authentication) -> LimitSpec<'static> {
+        LimitSpec { limits, route: RouteFacts { authentication, ..RouteFacts::UNKNOWN } }
+    }
+
+    fn rules(spec: LimitSpec<'_>) -> Vec<(Part, Rule)> {
         spec.violations().map(|found| (found.part, found.rule)).collect()
     }
 
@@ -153,12 +119,14 @@ mod tests {
 
     #[test]
     fn a_principal_is_counted_where_one_is_asked_for() {
-        for (rate, is_public, wrong) in [
-            (Rate::per_second(1), true, false),
-            (Rate::per_second(1).by_principal(), true, true),
-            (Rate::per_second(1).by_principal(), false, false),
+        let by_principal = Rate::per_second(1).by_principal();
+        for (rate, authentication, wrong) in [
+            (Rate::per_second(1), Authentication::Public, false),
+            (by_principal, Authentication::Public, true),
+            (by_principal, Authentication::Asked, false),
+            (by_principal, Authentication::Unknown, false),
         ] {
-            let found = rules(LimitSpec { limits: Limits::NONE.rate(rate), is_public });
+            let found = rules(on(Limits::NONE.rate(rate), authentication));
             let want = [(Part::Rate, Rule::LimitRateOfNobody)];
             assert_eq!(found, if wrong { &want[..] } else { &[] });
         }
@@ -174,7 +142,7 @@ mod tests {
                 rate: has(2).then(|| Rate::per_second(u32::from(has(4))).by_principal()),
                 concurrency: has(3).then_some(0),
             };
-            let spec = LimitSpec { limits, is_public: true };
+            let spec = on(limits, Authentication::Public);
             assert_eq!(spec.first_error(), spec.violations().next());
             assert_eq!(spec.violations().count(), (flags & 15).count_ones() as usize);
             assert_eq!(limits.first_error(), limits.violations().next());

@@ -7,6 +7,7 @@ use http::{
 use policy_core::{
     Rule,
     cache::{CachePolicy, CacheSpec, Exchange, Happened, Part, finish},
+    route::{Authentication, RouteFacts},
 };
 use serde_json::Value;
 
@@ -14,6 +15,9 @@ use crate::{section, text};
 
 /// What the cases with a contradiction declare.
 const DECLARED: CachePolicy = CachePolicy::public().max_age(60).build();
+
+const PERSONAL: RouteFacts<'static> =
+    RouteFacts { authentication: Authentication::Asked, ..RouteFacts::UNKNOWN };
 
 #[test]
 fn every_answer_is_stored_as_expected() {
@@ -30,7 +34,7 @@ fn every_answer_is_stored_as_expected() {
             // Where no macro looked, the engine does not let it through either.
             assert_eq!(control, "private, no-cache", "{case}");
             assert_eq!(text(input, "declared"), DECLARED.to_string());
-            let violations = CacheSpec { is_personal: true, ..*DECLARED.spec() }.violations();
+            let violations = CacheSpec { route: PERSONAL, ..*DECLARED.spec() }.violations();
             let rules: Vec<_> = violations.map(|found| (found.rule, found.part)).collect();
             assert_eq!(rules, [(Rule::CachePersonal, Part::Public)], "{case}");
             contradictions += 1;

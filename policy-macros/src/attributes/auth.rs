@@ -72,15 +72,9 @@ impl Attribute for Args {
         let (scopes, roles) = (texts(self.scopes.as_ref()), texts(self.roles.as_ref()));
         let (scopes, roles) = (strs(&scopes), strs(&roles));
         let spec = AuthSpec {
-            public: self.takes("public"),
-            session: self.takes("session"),
-            token: self.takes("token"),
-            ticket: self.takes("ticket"),
-            scheme: self.scheme.is_some(),
-            // The compiler knows. Until it is asked, such a route agrees with everything.
-            ambient: false,
+            // Whether a scheme is ambient the compiler knows. Until it is asked, such a route
+            // agrees with everything.
             csrf: csrf.is_some() && self.scheme.is_none(),
-            optional: self.optional,
             scopes: self.scopes.as_ref().map(|_| &*scopes),
             roles: self.roles.as_ref().map(|_| &*roles),
             fresh: fresh.as_ref().and_then(|(_, seconds)| seconds.ok()),
@@ -88,6 +82,7 @@ impl Attribute for Args {
             without_credentials: is_without_credentials(context),
             principal: context.principal.is_some(),
             takes_session: context.takes_session,
+            ..self.words()
         };
         for Violation { rule, part, index, value } in spec.violations() {
             let value = match (part, &fresh) {
@@ -123,19 +118,21 @@ impl Attribute for Args {
 }
 
 impl Args {
-    pub(super) fn takes(&self, caller: &str) -> bool {
+    fn takes(&self, caller: &str) -> bool {
         self.callers.iter().any(|word| word == caller)
     }
 
-    /// Whether it names a credential, beside `public` or not.
-    pub(super) fn names_credential(&self) -> bool {
-        self.scheme.is_some() || self.callers.iter().any(|caller| caller != "public")
-    }
-
-    /// Whether it names a credential and is not `public`. One that names nobody has been refused
-    /// for that.
-    pub(super) fn asks_who_calls(&self) -> bool {
-        !self.takes("public") && self.names_credential()
+    /// What its words say about who may call.
+    pub(crate) fn words(&self) -> AuthSpec<'static> {
+        AuthSpec {
+            public: self.takes("public"),
+            session: self.takes("session"),
+            token: self.takes("token"),
+            ticket: self.takes("ticket"),
+            scheme: self.scheme.is_some(),
+            optional: self.optional,
+            ..AuthSpec::NOTHING
+        }
     }
 
     /// The first word that says who may call.

@@ -5,7 +5,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident};
 
-use super::{Attribute, auth};
+use super::Attribute;
 use crate::{
     collect::ParsedAttribute,
     context::Context,
@@ -102,8 +102,7 @@ impl Attribute for Args {
             must_revalidate: inline.has("must_revalidate"),
             immutable: inline.has("immutable"),
             vary: &strs(&vary),
-            methods: &context.methods(),
-            is_personal: is_personal(context),
+            route: context.facts(),
         };
         for Violation { rule, part, index, value } in spec.violations() {
             diagnostics.rule(inline.tokens_of(part, index), rule, value);
@@ -127,22 +126,11 @@ impl Attribute for Args {
 /// the rest of the handler.
 fn checked(name: &Ident, expr: &Expr, context: &Context<'_>) -> TokenStream {
     let cache = quote!(__policy::policy_core::cache);
-    let (methods, is_personal) = (context.methods(), is_personal(context));
-    let spec = quote! {
-        (#cache::CacheSpec {
-            methods: &[#(#methods),*],
-            is_personal: #is_personal,
-            ..*#name.spec()
-        })
-    };
+    let route = context.emit_facts();
+    let spec = quote!((#cache::CacheSpec { route: #route, ..*#name.spec() }));
     let failure = panic_at(&expr.to_token_stream());
     let agreement = const_assertion(&context.constant("cache_agreement"), &spec, &failure);
     quote!(const #name: #cache::CachePolicy = #expr; #agreement)
-}
-
-fn is_personal(context: &Context<'_>) -> bool {
-    let asks = context.attributes.auth.as_ref().is_some_and(auth::Args::names_credential);
-    asks || context.takes_session
 }
 
 impl InlineCache {

@@ -1,6 +1,6 @@
 //! `#[cors]`: `origins = [..], credentials, ..`, a shared policy, or `none`.
 
-use policy_core::cors::{CorsSpec, Field, Origins, Violation};
+use policy_core::cors::{CorsSpec, Origins, Part, Violation};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, Lit};
@@ -204,17 +204,17 @@ impl InlineCors {
 
     /// The `*` of a policy, which cannot have credentials; else the attribute, which lacks them.
     pub(super) fn tokens_of_credentials(&self) -> TokenStream {
-        let literals = self.list(Field::Origins).and_then(List::literals).unwrap_or_default();
+        let literals = self.list(Part::Origins).and_then(List::literals).unwrap_or_default();
         let star = literals.into_iter().find(|origin| origin.value() == "*");
         star.map_or_else(|| self.tokens.clone(), ToTokens::to_token_stream)
     }
 
     /// Reports every violation among the literals, each on its own token.
     fn check(&self, diagnostics: &mut Diagnostics) {
-        let texts_of = |field| texts(self.list(field));
-        let (origins, within) = (texts_of(Field::Origins), texts_of(Field::Within));
-        let (methods, headers) = (texts_of(Field::Methods), texts_of(Field::Headers));
-        let expose = texts_of(Field::Expose);
+        let texts_of = |part| texts(self.list(part));
+        let (origins, within) = (texts_of(Part::Origins), texts_of(Part::Within));
+        let (methods, headers) = (texts_of(Part::Methods), texts_of(Part::Headers));
+        let expose = texts_of(Part::Expose);
         let (origins, within, methods) = (strs(&origins), strs(&within), strs(&methods));
         let spec = CorsSpec {
             origins: match &self.origins {
@@ -231,47 +231,47 @@ impl InlineCors {
             dangerous_insecure_origins: self.has("dangerous_insecure_origins"),
             dangerous_public_suffix: self.has("dangerous_public_suffix"),
         };
-        for Violation { rule, field, index, value } in spec.violations() {
-            if self.is_visible(field) {
-                diagnostics.rule(self.tokens_of(field, index), rule, value);
+        for Violation { rule, part, index, value } in spec.violations() {
+            if self.is_visible(part) {
+                diagnostics.rule(self.tokens_of(part, index), rule, value);
             }
         }
     }
 
     /// The list that a part is.
-    fn list(&self, field: Field) -> Option<&List> {
-        match (field, &self.origins) {
-            (Field::Origins, Some(OriginsArg::Listed(list))) => Some(list),
-            (Field::Within, Some(OriginsArg::AtRunTime { within, .. })) => within.as_ref(),
-            (Field::Methods, _) => self.methods.as_ref(),
-            (Field::Headers, _) => self.headers.as_ref(),
-            (Field::Expose, _) => self.expose.as_ref(),
+    fn list(&self, part: Part) -> Option<&List> {
+        match (part, &self.origins) {
+            (Part::Origins, Some(OriginsArg::Listed(list))) => Some(list),
+            (Part::Within, Some(OriginsArg::AtRunTime { within, .. })) => within.as_ref(),
+            (Part::Methods, _) => self.methods.as_ref(),
+            (Part::Headers, _) => self.headers.as_ref(),
+            (Part::Expose, _) => self.expose.as_ref(),
             _ => None,
         }
     }
 
     /// Whether everything that a part says can be seen: each part is judged by itself and the
     /// flags, so one that cannot be seen does not keep the others from being judged.
-    fn is_visible(&self, field: Field) -> bool {
-        match (field, &self.origins) {
-            (Field::Origins, Some(OriginsArg::Unreadable)) => false,
-            (Field::MaxAge, _) => {
+    fn is_visible(&self, part: Part) -> bool {
+        match (part, &self.origins) {
+            (Part::Origins, Some(OriginsArg::Unreadable)) => false,
+            (Part::MaxAge, _) => {
                 self.max_age.as_ref().is_none_or(|seconds| number_of(seconds).is_some())
             }
-            _ => self.list(field).is_none_or(|list| list.literals().is_some()),
+            _ => self.list(part).is_none_or(|list| list.literals().is_some()),
         }
     }
 
     fn is_all_visible(&self) -> bool {
-        Field::ALL.into_iter().all(|field| self.is_visible(field))
+        Part::ALL.iter().all(|&part| self.is_visible(part))
     }
 
     /// The tokens of an entry, or of the smallest thing around it that exists.
-    fn tokens_of(&self, field: Field, index: usize) -> TokenStream {
-        if let (Field::MaxAge, Some(seconds)) = (field, &self.max_age) {
+    fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
+        if let (Part::MaxAge, Some(seconds)) = (part, &self.max_age) {
             return seconds.to_token_stream();
         }
-        match (self.list(field), &self.origins) {
+        match (self.list(part), &self.origins) {
             (Some(list), _) => list.tokens_of(index),
             (None, Some(OriginsArg::AtRunTime { call, .. })) => call.clone(),
             _ => self.tokens.clone(),
@@ -347,13 +347,13 @@ impl InlineCors {
     fn failure(&self) -> TokenStream {
         let otherwise = panic_at(&self.tokens);
         let mut arms = TokenStream::new();
-        for field in Field::ALL.into_iter().filter(|field| !self.is_visible(*field)) {
-            let variant = format_ident!("{field:?}");
-            let path = quote!(__policy::policy_core::cors::Field::#variant);
-            arms.extend(panic_arms(&path, self.list(field), |index| self.tokens_of(field, index)));
+        for &part in Part::ALL.iter().filter(|&&part| !self.is_visible(part)) {
+            let variant = format_ident!("{part:?}");
+            let path = quote!(__policy::policy_core::cors::Part::#variant);
+            arms.extend(panic_arms(&path, self.list(part), |index| self.tokens_of(part, index)));
         }
         quote! {
-            match (__policy_violation.field, __policy_violation.index) {
+            match (__policy_violation.part, __policy_violation.index) {
                 #arms
                 _ => #otherwise,
             }

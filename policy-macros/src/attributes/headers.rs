@@ -127,7 +127,7 @@ impl Attribute for Args {
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         if let Some(inline) = self.inline() {
-            inline.check(is_shared(context), diagnostics);
+            inline.check(context, diagnostics);
         }
     }
 
@@ -143,22 +143,16 @@ impl Attribute for Args {
     }
 }
 
-/// CORS and JSONP let pages of others have the answers.
-fn is_shared(context: &Context<'_>) -> bool {
-    let by_cors =
-        matches!(&context.attributes.cors, Some(PolicyArgs::Inline(_) | PolicyArgs::Shared(_)));
-    by_cors || context.attributes.jsonp.is_some()
-}
-
 /// The policy behind a name, which is checked itself; and where it has to agree with something, a
 /// constant whose evaluation asks about that.
 fn checked(expr: &Expr, context: &Context<'_>) -> TokenStream {
     let headers = quote!(__policy::policy_core::headers);
     let policy = quote!(const __POLICY_HEADERS: #headers::HeadersPolicy = #expr;);
-    if !is_shared(context) {
+    if !context.facts().is_shared {
         return policy;
     }
-    let spec = quote!((#headers::HeadersSpec { is_shared: true, ..*__POLICY_HEADERS.spec() }));
+    let route = context.emit_facts();
+    let spec = quote!((#headers::HeadersSpec { route: #route, ..*__POLICY_HEADERS.spec() }));
     let failure = panic_at(&expr.to_token_stream());
     let agreement = const_assertion(&context.constant("headers_policy"), &spec, &failure);
     quote!(#policy #agreement)
@@ -173,7 +167,7 @@ impl InlineHeaders {
         self.texts.iter().find(|(name, _)| name == part).map(|(_, text)| text)
     }
 
-    fn check(&self, is_shared: bool, diagnostics: &mut Diagnostics) {
+    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         let text = |part: Part| self.text(part.name()).map(LitStr::value);
         let csp_text = text(Part::Csp);
         let parsed = csp_text.as_deref().map(csp::parse);
@@ -207,7 +201,7 @@ impl InlineHeaders {
             include_subdomains: self.has("include_subdomains"),
             preload: self.has("preload"),
             every_answer: self.has("every_answer"),
-            is_shared,
+            route: context.facts(),
         };
         for Violation { rule, part, index, value } in spec.violations() {
             diagnostics.rule(self.tokens_of(part, index), rule, value);

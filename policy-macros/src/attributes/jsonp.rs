@@ -69,13 +69,10 @@ impl Attribute for Args {
         let callback = inline.and_then(|inline| inline.callback.as_ref()).map(LitStr::value);
         // What cannot be seen agrees with everything: of a constant the compiler asks it.
         let is_unseen = inline.is_none_or(|inline| inline.is_broken && callback.is_none());
-        let attributes = context.attributes;
         let spec = JsonpSpec {
             callback: callback.as_deref().unwrap_or_default(),
-            methods: &context.methods(),
-            asks_who_calls: attributes.auth.as_ref().is_some_and(auth::Args::asks_who_calls),
-            takes_session: context.takes_session,
-            csrf: attributes.csrf.is_some(),
+            route: context.facts(),
+            csrf: context.attributes.csrf.is_some(),
         };
         for Violation { rule, part, value, .. } in spec.violations() {
             if part != Part::Callback || !is_unseen {

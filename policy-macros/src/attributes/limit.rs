@@ -92,7 +92,7 @@ impl Attribute for Args {
             diagnostics.rule(tokens, rule, &value);
         };
         let limits = inline.limits(&mut report);
-        for found in (LimitSpec { limits, is_public: is_public(context) }).violations() {
+        for found in (LimitSpec { limits, route: context.facts() }).violations() {
             report(found.part, found.rule);
         }
     }
@@ -114,14 +114,10 @@ impl Attribute for Args {
 /// The value of a constant of the user's, which the compiler checks while it evaluates another.
 fn checked(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
     let limits = quote!(__policy::policy_core::limits);
-    let is_public = is_public(context);
-    let spec = quote!((#limits::LimitSpec { limits: __POLICY_LIMITS, is_public: #is_public }));
+    let route = context.emit_facts();
+    let spec = quote!((#limits::LimitSpec { limits: __POLICY_LIMITS, route: #route }));
     let assertion = const_assertion(&context.constant("limit_policy"), &spec, &panic_at(shared));
     quote!(const __POLICY_LIMITS: #limits::Limits = #shared; #assertion)
-}
-
-fn is_public(context: &Context<'_>) -> bool {
-    context.attributes.auth.as_ref().is_some_and(|auth| auth.takes("public"))
 }
 
 impl InlineLimits {

@@ -79,8 +79,12 @@ const _: () = {
     use ::policy_server::__private as __policy;
     const cache_policy_of_assets: __policy::policy_core::cache::CachePolicy = shop::ASSETS;
     const cache_agreement_of_assets: () = match (__policy::policy_core::cache::CacheSpec {
-        methods: &["GET"],
-        is_personal: true,
+        route: __policy::policy_core::route::RouteFacts {
+            methods: &["GET"],
+            authentication: __policy::policy_core::route::Authentication::Asked,
+            takes_session: false,
+            is_shared: false,
+        },
         ..*cache_policy_of_assets.spec()
     })
         .first_error()

@@ -141,7 +141,12 @@ const _: () = {
     const __POLICY_LIMITS: __policy::policy_core::limits::Limits = UPLOADS;
     const limit_policy_of_shared: () = match (__policy::policy_core::limits::LimitSpec {
         limits: __POLICY_LIMITS,
-        is_public: false,
+        route: __policy::policy_core::route::RouteFacts {
+            methods: &["POST"],
+            authentication: __policy::policy_core::route::Authentication::Asked,
+            takes_session: false,
+            is_shared: false,
+        },
     })
         .first_error()
     {

@@ -44,23 +44,23 @@ const _: () = {
     const cors_policy_of_create: () = match __POLICY_CORS {
         ::core::result::Result::Ok(_) => {}
         ::core::result::Result::Err(__policy_violation) => {
-            match (__policy_violation.field, __policy_violation.index) {
-                (__policy::policy_core::cors::Field::Within, _) => {
+            match (__policy_violation.part, __policy_violation.index) {
+                (__policy::policy_core::cors::Part::Within, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Field::Methods, _) => {
+                (__policy::policy_core::cors::Part::Methods, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Field::Headers, 0usize) => {
+                (__policy::policy_core::cors::Part::Headers, 0usize) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Field::Headers, 1usize) => {
+                (__policy::policy_core::cors::Part::Headers, 1usize) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Field::Headers, _) => {
+                (__policy::policy_core::cors::Part::Headers, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Field::MaxAge, _) => {
+                (__policy::policy_core::cors::Part::MaxAge, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
                 _ => ::core::panic!("{}", __policy_violation.text().as_str()),

@@ -127,7 +127,12 @@ const _: () = {
     const cors_policy_of_shared: __policy::policy_core::cors::CorsPolicy = PARTNERS;
     const __POLICY_HEADERS: __policy::policy_core::headers::HeadersPolicy = crate::PAGES;
     const headers_policy_of_shared: () = match (__policy::policy_core::headers::HeadersSpec {
-        is_shared: true,
+        route: __policy::policy_core::route::RouteFacts {
+            methods: &["GET"],
+            authentication: __policy::policy_core::route::Authentication::Public,
+            takes_session: false,
+            is_shared: true,
+        },
         ..*__POLICY_HEADERS.spec()
     })
         .first_error()

@@ -5,18 +5,18 @@ use std::{any::Any, sync::Arc};
 use http::Method;
 use policy_core::{
     Rule,
-    auth::{self, AuthPolicy, Requirement},
+    auth::{AuthPolicy, AuthSpec, Requirement},
     cache::CachePolicy,
-    cors::{Field, OriginLists},
+    cors::{self, OriginLists},
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     path::PathTemplate,
-    route::{Facet, RoutePolicy, check_method},
+    route::{Authentication, Facet, RouteFacts, RoutePolicy, check_method},
 };
 
 use super::{
-    route_policy::{Callers, Rates, Stated},
+    route_policy::{Rates, Stated},
     violations_of_callers,
 };
 use crate::{
@@ -99,7 +99,8 @@ impl<'a> Assembler<'a> {
             self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
         }
         self.problems.extend(named.lists.unused().map(|name| {
-            StartProblem::new(Rule::OriginListUnused, "app", name).of_part(Field::Origins.name())
+            StartProblem::new(Rule::OriginListUnused, "app", name)
+                .of_part(cors::Part::Origins.name())
         }));
         (self.router, self.routes, self.problems)
     }
@@ -178,17 +179,13 @@ impl<'a> Assembler<'a> {
             &place,
             Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits },
         );
-        let callers = Callers {
-            methods: description.routes.iter().map(|(method, _)| *method).collect(),
-            is_personal: auth != AuthPolicy::Public || description.takes_session,
-        };
-        let (rules, level) = self.rules(&place, [&own, scope], &callers, jsonp);
+        let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
+        let spec =
+            AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
+        let facts = RouteFacts::of(&spec, &methods, false);
+        let (rules, level) = self.rules(&place, [&own, scope], facts, jsonp);
         let guard = self.guard(&place, &description);
-        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
-        let told = |auth::Violation { rule, part, value, .. }| {
-            (rule, if value.is_empty() { part.name() } else { value })
-        };
-        self.errors(&place, violations.map(told));
+        self.errors(&place, violations_of_callers(&auth, &csrf, rules.cors.as_deref()));
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
@@ -218,6 +215,7 @@ impl<'a> Assembler<'a> {
                 methods,
                 rules: Arc::clone(&rules),
                 level,
+                authentication: facts.authentication,
                 guard: guard.clone(),
                 target: Target::Handler(call),
                 is_probe: false,
@@ -282,8 +280,7 @@ impl<'a> Assembler<'a> {
             if callers.scheme.is_none() && !self.known.tokens {
                 self.rule(place, Rule::TokensMissing, "CONNECT");
             }
-            let violations = violations_of_callers(&auth, &csrf, None);
-            self.errors(place, violations.map(|found| (found.rule, found.value)));
+            self.errors(place, violations_of_callers(&auth, &csrf, None));
             match RouteGuard::new(auth, csrf, scheme) {
                 Ok(checked) => guard = checked,
                 Err(error) => {
@@ -306,9 +303,9 @@ impl<'a> Assembler<'a> {
         let Mounted { kind, prefix, methods, defaults } = mounted;
         let place = format!("{kind} {prefix}");
         let own = self.level(&place, defaults);
-        let callers =
-            Callers { methods: methods.iter().map(Method::as_str).collect(), is_personal: false };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        let names: Vec<_> = methods.iter().map(Method::as_str).collect();
+        let facts = RouteFacts { methods: &names, ..RouteFacts::PUBLIC };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], facts, None);
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
@@ -332,6 +329,7 @@ impl<'a> Assembler<'a> {
             methods,
             rules,
             level,
+            authentication: Authentication::Public,
             guard: RouteGuard::public(),
             target,
             is_probe: false,
@@ -345,8 +343,8 @@ impl<'a> Assembler<'a> {
         let headers = Facet::Set(HeadersPolicy::DEFAULT);
         let default = std::mem::take(&mut self.default);
         let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
-        let callers = Callers { methods: vec!["GET", "HEAD"], is_personal: false };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], &callers, None);
+        let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
+        let (rules, level) = self.rules(&place, [&own, &Stated::default()], facts, None);
         self.default = default;
         if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
             self.conflict(&place, format!("GET {path}"), error);
@@ -357,6 +355,7 @@ impl<'a> Assembler<'a> {
             methods,
             rules,
             level,
+            authentication: Authentication::Public,
             guard: RouteGuard::public(),
             target: Target::Service(probe.service(readiness)),
             is_probe: true,

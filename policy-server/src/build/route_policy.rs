@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use policy_core::{
-    Rule, Severity,
+    PolicyPart, Rule, Violation,
     cache::{Audience, CachePolicy, CacheSpec, Caching},
     cors::Cors,
     headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
     isolation::Isolation,
     jsonp::{JsonpPolicy, JsonpSpec},
     limits::{Limits, Rate, RateTable},
-    route::{Facet, Level, nearest},
+    route::{Facet, Level, RouteFacts, nearest},
 };
 
 use super::builder::Assembler;
@@ -38,13 +38,6 @@ pub(super) struct Stated {
     concurrency: Option<Arc<Concurrency>>,
 }
 
-/// What a route says about who calls it, where its other policies have to agree.
-pub(super) struct Callers<'a> {
-    pub(super) methods: Vec<&'a str>,
-    /// Whether its answers may depend on who asks.
-    pub(super) is_personal: bool,
-}
-
 /// Where the requests of an app are counted: nowhere, until a level limits their rate.
 pub(super) struct Rates {
     clock: Clock,
@@ -64,9 +57,7 @@ impl Assembler<'_> {
     /// counts as nothing.
     pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
         let Defaults { cors, cache, headers, isolation, limits } = defaults;
-        for violation in limits.violations() {
-            self.rule(place, violation.rule, violation.part.name());
-        }
+        self.errors(place, limits.violations());
         let rate = limits.rate.and_then(|rate| self.rate_limit(place, rate));
         let concurrency = limits.concurrency.map(|most| Arc::new(Concurrency::new(most)));
         let cors = match cors {
@@ -102,11 +93,11 @@ impl Assembler<'_> {
 
     /// What holds where no route is: for unknown paths, and where no path is looked for.
     pub(super) fn without_route(&mut self) -> (Arc<Rules>, Arc<Rules>) {
-        let anybody = Callers { methods: vec!["GET"], is_personal: false };
+        let anybody = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let nobody = Stated::default();
-        let (unknown, _) = self.rules("app", [&nobody, &nobody], &anybody, None);
+        let (unknown, _) = self.rules("app", [&nobody, &nobody], anybody, None);
         let unshared = Stated { cors: Facet::None, ..Stated::default() };
-        let (outside, _) = self.rules("app", [&unshared, &nobody], &anybody, None);
+        let (outside, _) = self.rules("app", [&unshared, &nobody], anybody, None);
         (unknown, outside)
     }
 
@@ -116,26 +107,22 @@ impl Assembler<'_> {
         &mut self,
         place: &str,
         [route, scope]: [&Stated; 2],
-        callers: &Callers<'_>,
+        facts: RouteFacts<'_>,
         jsonp: Option<JsonpPolicy>,
     ) -> (Arc<Rules>, Option<Level>) {
         let app = self.default.clone();
         let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
         let cors = held(levels, |stated| stated.cors.clone());
         let (cors, level) = cors.unzip();
+        let route = RouteFacts { is_shared: cors.is_some() || jsonp.is_some(), ..facts };
         let caching = held(levels, |stated| stated.cache);
-        let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, callers));
+        let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, route));
         let headers = held(levels, |stated| stated.headers);
         if let Some((policy, _)) = &headers {
-            let spec =
-                HeadersSpec { is_shared: cors.is_some() || jsonp.is_some(), ..*policy.spec() };
-            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+            self.errors(place, HeadersSpec { route, ..*policy.spec() }.violations());
         }
         if let Some(policy) = &jsonp {
-            let Callers { methods, is_personal: asks_who_calls } = callers;
-            let spec =
-                JsonpSpec { methods, asks_who_calls: *asks_who_calls, ..JsonpSpec::of(policy) };
-            self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+            self.errors(place, JsonpSpec { route, ..JsonpSpec::of(policy) }.violations());
         }
         let headers = headers.map(|(policy, _)| {
             let fields = SecurityHeaders::new(&policy);
@@ -179,24 +166,28 @@ impl Assembler<'_> {
         place: &str,
         policy: &CachePolicy,
         level: Level,
-        callers: &Callers<'_>,
+        route: RouteFacts<'_>,
     ) -> bool {
-        let Callers { methods, is_personal } = callers;
         if level != Level::Route {
-            return !is_personal && methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+            let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+            return is_read && !route.is_personal();
         }
-        let spec = CacheSpec { methods, is_personal: *is_personal, ..*policy.spec() };
-        self.errors(place, spec.violations().map(|found| (found.rule, found.value)));
+        self.errors(place, CacheSpec { route, ..*policy.spec() }.violations());
         true
     }
 
-    pub(super) fn errors<'v>(
+    /// Reports the errors among the violations of a policy.
+    pub(super) fn errors<'v, P: PolicyPart>(
         &mut self,
         place: &str,
-        violations: impl Iterator<Item = (Rule, &'v str)>,
+        violations: impl Iterator<Item = Violation<'v, P>>,
     ) {
-        for (rule, value) in violations.filter(|(rule, _)| rule.severity() == Severity::Error) {
-            self.rule(place, rule, value);
+        for Violation { rule, part, value, .. } in violations.filter(Violation::is_error) {
+            let problem = match value {
+                "" => StartProblem::without_value(rule, place),
+                value => StartProblem::new(rule, place, value),
+            };
+            self.problems.push(problem.of_part(part.name()));
         }
     }
 }

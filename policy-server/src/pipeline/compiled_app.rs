@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
-use policy_core::{auth::AuthPolicy, gate::OwnOrigin, route::Level};
+use policy_core::{
+    gate::OwnOrigin,
+    route::{Authentication, Level},
+};
 
 #[cfg(feature = "proxy")]
 use crate::gateway::proxy::Gateway;
@@ -53,6 +56,7 @@ pub(crate) struct CompiledRoute {
     pub(crate) rules: Arc<Rules>,
     /// Who said what `rules` has of CORS.
     pub(crate) level: Option<Level>,
+    pub(crate) authentication: Authentication,
     pub(crate) guard: RouteGuard,
     pub(crate) target: Target,
     /// Whether an orchestrator asks for it, by whatever name it has for this server.
@@ -77,7 +81,7 @@ impl CompiledApp {
         let route = self.routes.get(route)?;
         let extracts = route.info.description.as_ref().is_some_and(|handler| handler.extracts);
         let may_ask = extracts && self.guard.is_needed();
-        (route.guard.auth != AuthPolicy::Public || may_ask).then_some(&route.guard)
+        (route.authentication != Authentication::Public || may_ask).then_some(&route.guard)
     }
 
     pub(crate) fn routes(&self) -> &[CompiledRoute] {

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use policy_core::{
     Refusal,
+    auth::is_scope,
     secret::SecretKey,
     session::{Handle, Identity},
     time::Timestamp,
@@ -534,10 +535,4 @@ impl fmt::Debug for TokenService {
 fn unavailable(error: StoreError) -> Problem {
     log!(TokenStoreFailed, error = %printable(&error.to_string()));
     Problem::from(Refusal::TokenStoreUnavailable)
-}
-
-/// RFC 6749 3.3: a scope is printable ASCII without blanks, quotes and backslashes.
-fn is_scope(scope: &str) -> bool {
-    let is_sign = |byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~');
-    !scope.is_empty() && scope.bytes().all(is_sign)
 }

@@ -1,5 +1,9 @@
 //! The policy of one route: its facets, and how levels compose.
 
+mod facts;
+
+pub use facts::{Authentication, RouteFacts};
+
 use crate::{
     auth::AuthPolicy, cache::CachePolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy,
     grammar::is_token, headers::HeadersPolicy, isolation::Isolation, jsonp::JsonpPolicy,
