@@ -22,7 +22,7 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionId, SessionKey},
     time::Timestamp,
 };
-use policy_server::store::{Created, EmbeddedStore, SessionStore};
+use policy_server::store::{CreateSession, Created, EmbeddedStore, SessionStore};
 use redb::{Database, MultimapTableDefinition, ReadableDatabase, TableDefinition};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -72,7 +72,7 @@ async fn store(folder: &Path) -> Result<EmbeddedStore, Failure> {
     for (first, keys) in (0..).step_by(64).zip(keys.chunks(64)) {
         let answers: Vec<_> = (first..)
             .zip(keys)
-            .map(|(number, key)| store.create(key, record(number), None, NOW))
+            .map(|(number, key)| store.create(CreateSession::new(*key, record(number), NOW)))
             .collect();
         for answer in answers {
             answer.await?;
@@ -145,7 +145,7 @@ async fn logins(store: EmbeddedStore, clients: u64, time: Duration) -> Result<()
                         return Ok::<_, Failure>(((number - SESSIONS) / clients, longest));
                     }
                     let key = key(number);
-                    match store.create(&key, record(number), None, NOW).await? {
+                    match store.create(CreateSession::new(key, record(number), NOW)).await? {
                         Created::Done { .. } => longest = longest.max(begin.elapsed()),
                         other => return Err(format!("{other:?}").into()),
                     }

@@ -13,7 +13,7 @@ use policy_server::{
         time::Timestamp,
     },
     prelude::*,
-    store::{MemoryStore, SessionStore},
+    store::{CreateSession, MemoryStore, SessionStore},
 };
 
 /// What every peer verifies tokens with.
@@ -222,7 +222,7 @@ async fn filled() -> Result<MemoryStore, std::io::Error> {
             binding: [0; 32],
             data: Box::default(),
         };
-        let created = store.create(&SessionKey(key), record, None, now).await;
+        let created = store.create(CreateSession::new(SessionKey(key), record, now)).await;
         created.map_err(std::io::Error::other)?;
     }
     Ok(store)

@@ -4,10 +4,10 @@
 
 use std::env::args;
 
-use policy_server::{App, Error, Proxy, prelude::*};
+use policy_server::{App, Proxy, prelude::*};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     let arguments: Vec<String> = args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (port, upstream, is_http2) = match *words.as_slice() {
@@ -19,5 +19,6 @@ async fn main() -> Result<(), Error> {
     let proxy = if is_http2 { proxy.http2() } else { proxy };
     // As many bytes as nginx lets pass with `client_max_body_size 0`.
     let proxy = proxy.limits(Limits::NONE.body(1 << 40));
-    App::new(()).proxy(proxy).serve(format!("127.0.0.1:{port}")).await
+    App::new(()).proxy(proxy).serve(format!("127.0.0.1:{port}")).await?;
+    Ok(())
 }

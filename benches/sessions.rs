@@ -21,7 +21,7 @@ use policy_core::{
 };
 use policy_server::{
     Error,
-    store::{MemoryStore, SessionStore},
+    store::{CreateSession, MemoryStore, SessionStore},
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -74,7 +74,7 @@ fn fill(store: &MemoryStore, count: u64, is_user: bool) -> Duration {
     for number in 0..count {
         let (key, record) = (SessionKey(mixed(number)), record(number, is_user));
         let start = Instant::now();
-        let created = ready(store.create(&key, record, None, NOW));
+        let created = ready(store.create(CreateSession::new(key, record, NOW)));
         longest = longest.max(start.elapsed());
         drop(black_box(created));
     }

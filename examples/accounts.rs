@@ -204,11 +204,12 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
     let service = accounts(Path::new(&folder))?;
     // For the service alone: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
-    shop::serve_beside(service).await
+    shop::serve_beside(service).await?;
+    Ok(())
 }
 
 /// What the handlers share.

@@ -212,9 +212,10 @@ fn catalogue(state: Shop) -> App<Shop> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     // For the catalogue alone: `catalogue(Shop::default()).serve("127.0.0.1:8080").await`.
-    partner::serve_beside(catalogue(Shop::default())).await
+    partner::serve_beside(catalogue(Shop::default())).await?;
+    Ok(())
 }
 
 /// What the handlers share.

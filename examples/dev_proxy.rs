@@ -41,7 +41,7 @@ fn front_end(api: Api) -> App<Api> {
 
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     let [page_port, api_port] = ports();
     let listener = listen(api_port).await?;
     let api = Api(format!("http://{}", listener.local_addr()?));
@@ -60,7 +60,7 @@ what the browser let it see. Ctrl-C ends it.
         api.0
     );
     tokio::select! {
-        served = server.run() => served,
+        served = server.run() => Ok(served?),
         served = axum::serve(listener, api::router()) => Ok(served?),
     }
 }

@@ -72,7 +72,7 @@ fn gateway() -> App<()> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     let behind_balancer =
         App::new(()).behind(Proxies::new(PROXIES).proxy_protocol()).routes(routes![whoami]);
     tokio::try_join!(

@@ -34,7 +34,7 @@ fn tls() -> Tls {
 
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     println!(
         "
 Open https://localhost:8443/ and accept its certificate, or trust its authority first:
@@ -44,7 +44,8 @@ target/development-certificate/authority.pem. http://localhost:8080/ leads there
   curl --http1.1 --cacert target/development-certificate/authority.pem https://localhost:8443/version
 "
     );
-    app().tls(tls()).serve("127.0.0.1:8443").await
+    app().tls(tls()).serve("127.0.0.1:8443").await?;
+    Ok(())
 }
 
 // `cargo test --test proof` runs these.

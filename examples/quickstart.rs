@@ -52,11 +52,12 @@ fn api(seen: &seen::Seen) -> App<Notes> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Report> {
     let seen = seen::Seen::default();
     let api = api(&seen);
     // For the API alone: `api.serve("127.0.0.1:8080").await`.
-    pages::serve_beside(api, seen).await
+    pages::serve_beside(api, seen).await?;
+    Ok(())
 }
 
 // `cargo test --test proof` runs these.

@@ -25,8 +25,10 @@ use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
 
 use axum::{Router, routing};
 use policy_server::{
-    Body, CorsConfig, Request, SharedOrigins, StartProblem, TestClient, TestResponse, http::Method,
+    Body, CorsConfig, Request, SharedOrigins, StartProblem,
+    http::Method,
     prelude::*,
+    testing::{TestClient, TestResponse},
 };
 use tower::{service_fn, util::MapResponseLayer};
 

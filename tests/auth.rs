@@ -55,7 +55,10 @@ use std::{
 
 use policy_core::secret::SecretKey;
 use policy_server::{
-    Clock, Route, TestClient, TestRequest, TestResponse, prelude::*, tokens::Settings,
+    Clock, Route,
+    prelude::*,
+    testing::{TestClient, TestRequest, TestResponse},
+    tokens::Settings,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};

@@ -1,6 +1,9 @@
 //! Extractors and responses in annotated handlers: the library's own, axum's and axum-extra's.
 
-use policy_server::{TestClient, TestResponse, prelude::*};
+use policy_server::{
+    prelude::*,
+    testing::{TestClient, TestResponse},
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone)]

@@ -54,10 +54,11 @@ use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
 use policy_server::{
-    Body, Clock, TestClient, TestRequest, TestResponse,
+    Body, Clock,
     http::{HeaderMap, HeaderName, Method},
     prelude::*,
     response::ByteRanges,
+    testing::{TestClient, TestRequest, TestResponse},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -6,7 +6,10 @@ use axum::{
     response::IntoResponse,
     routing::{get, post},
 };
-use policy_server::{CorsPolicy, PolicyLayer, TestClient, TestResponse};
+use policy_server::{
+    CorsPolicy, PolicyLayer,
+    testing::{TestClient, TestResponse},
+};
 
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://shop.example", "https://*.partner.example"])

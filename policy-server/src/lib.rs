@@ -14,8 +14,9 @@
 //! }
 //!
 //! #[tokio::main]
-//! async fn main() -> Result<(), Error> {
-//!     App::new(()).routes(routes![user]).serve("127.0.0.1:8080").await
+//! async fn main() -> Result<(), Report> {
+//!     App::new(()).routes(routes![user]).serve("127.0.0.1:8080").await?;
+//!     Ok(())
 //! }
 //! ```
 //!
@@ -47,8 +48,8 @@
 //!   how a start fails. [`response`] has what is said beside an answer.
 //! - [`operation`] is how to run an app: probes, logs, runtimes, limits.
 //! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
-//! - [`TestClient`] sends requests to an app in a test. The module `testing`, of the feature of
-//!   that name, has browsers for tests.
+//! - The module `testing`, of the feature of that name, is for tests: a client without sockets, a
+//!   browser, the laws of `policy_tests!`, stores that fail.
 //! - `Tls`, of the feature `tls`, is HTTPS: certificates, their renewal, the redirect beside it.
 //! - [`policy_core`] is the engine.
 //!
@@ -162,7 +163,6 @@ mod route;
 mod run;
 mod server;
 pub mod store;
-mod test_client;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -196,8 +196,9 @@ pub use axum_core::{
     response::{IntoResponse, Response},
 };
 pub use base::{
-    clock::{Clock, Random},
+    clock::{Clock, Random, RandomError},
     error::{Error, StartProblem},
+    exit::Report,
     problem::{Invalid, Problem},
 };
 pub use client::trusted_proxies::Proxies;
@@ -215,7 +216,6 @@ pub use policy_core::{
     session::Identity,
 };
 pub use server::Server;
-pub use test_client::{TestClient, TestRequest, TestResponse};
 
 #[doc = include_str!("../docs/operation.md")]
 pub mod operation {}
@@ -235,8 +235,8 @@ pub mod session {
 pub mod prelude {
     pub use crate::{
         App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, HeadersPolicy, Identity,
-        IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Response, Scope,
-        Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
+        IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Report,
+        Response, Scope, Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
             Preconditions, Query, State, Valid, Validate,

@@ -1,9 +1,6 @@
-//! From an app to a service, a server or a test client.
+//! From an app to a service or a server.
 
-use crate::{
-    app::App, base::error::Error, build, pipeline::service::AppService, server::Server,
-    test_client::TestClient,
-};
+use crate::{app::App, base::error::Error, build, pipeline::service::AppService, server::Server};
 
 impl<S> App<S> {
     /// Checks everything, opens nothing, and makes the app a `tower::Service`. Sessions and
@@ -48,50 +45,5 @@ impl<S> App<S> {
     /// As [`serve`](Self::serve).
     pub async fn bind(self, address: impl AsRef<str>) -> Result<Server, Error> {
         Server::bind(self.parts, address.as_ref()).await
-    }
-
-    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
-    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
-    ///
-    /// ```
-    /// use policy_server::{TestClient, prelude::*};
-    ///
-    /// #[get("/")]
-    /// #[auth(public)]
-    /// async fn index() -> &'static str {
-    ///     "hello"
-    /// }
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// let inner = App::new(()).routes(routes![index]).into_service();
-    /// let router = axum::Router::new().nest_service("/app", inner);
-    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
-    /// assert_eq!(response.text(), "hello");
-    /// # });
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the app has problems, with all of them.
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-    pub fn into_service(self) -> AppService {
-        match self.build() {
-            Ok(service) => service,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// A client that calls the app without a socket. Requests name the public origin's host,
-    /// or `localhost`.
-    ///
-    /// # Panics
-    ///
-    /// As [`into_service`](Self::into_service).
-    #[track_caller]
-    pub fn test(self) -> TestClient {
-        let service = self.into_service();
-        let host = service.authority().unwrap_or("localhost").to_owned();
-        TestClient::new(service, host)
     }
 }

@@ -54,7 +54,7 @@ async fn keys_of_one_id_are_each_asked_for_their_own_issuer() {
     }
 }
 
-fn code(answer: &policy_server::TestResponse) -> String {
+fn code(answer: &policy_server::testing::TestResponse) -> String {
     answer.json::<serde_json::Value>()["code"].as_str().unwrap().to_owned()
 }
 

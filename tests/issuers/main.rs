@@ -90,7 +90,7 @@ fn app(tokens: Tokens<Settings>, clock: &Clock) -> App<()> {
 }
 
 /// An app with a public origin, and what calls it.
-struct Caller(policy_server::TestClient);
+struct Caller(policy_server::testing::TestClient);
 
 impl Caller {
     /// Of an app whose keys are all given.
@@ -101,10 +101,15 @@ impl Caller {
 
     /// Of an app in the development profile that was opened as for serving.
     fn of(service: AppService) -> Self {
-        Self(policy_server::TestClient::new(service, "localhost"))
+        Self(policy_server::testing::TestClient::new(service, "localhost"))
     }
 
-    async fn send(&self, method: &str, path: &str, token: &str) -> policy_server::TestResponse {
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+    ) -> policy_server::testing::TestResponse {
         let method = method.parse().unwrap();
         self.0.request(method, path).header("authorization", format!("Bearer {token}")).send().await
     }

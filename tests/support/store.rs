@@ -9,12 +9,13 @@ use std::{
 };
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, SessionKey},
     time::Timestamp,
 };
 use policy_server::store::{
-    Answer, Cas, Created, Family, Limit, Loaded, MemoryStore, Refreshed, Revocation,
-    RevocationBatch, SessionStore, StoreError, Summary, Ticket, TokenHash, TokenStore,
+    Answer, Cas, CreateSession, Created, Family, ListSessions, Loaded, MemoryStore, Refresh,
+    Refreshed, Revocation, RevocationBatch, RevokeUser, RotateSession, SessionStore, StoreError,
+    Summary, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -124,74 +125,40 @@ impl SessionStore for Store {
         self.ask(Kind::Read, move |memory| SessionStore::secret(memory, fresh))
     }
 
-    fn create<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Created> {
-        self.ask(Kind::Write, move |memory| memory.create(key, record, limit, now))
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        self.ask(Kind::Write, move |memory| memory.create(request))
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
         self.ask(Kind::Read, move |memory| memory.load(key, now))
     }
 
-    fn update<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        self.ask(Kind::Write, move |memory| memory.update(key, expected, data, now))
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        self.ask(Kind::Write, move |memory| memory.update(request))
     }
 
-    fn touch<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Answer<'a, bool> {
-        self.ask(Kind::Write, move |memory| memory.touch(key, idle_deadline, now))
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        self.ask(Kind::Write, move |memory| memory.touch(request))
     }
 
-    fn rotate<'a>(
-        &'a self,
-        old: &'a SessionKey,
-        new: &'a SessionKey,
-        expected: u64,
-        record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        let call = move |memory: &'a MemoryStore| {
-            memory.rotate(old, new, expected, record, grace, limit, now)
-        };
-        self.ask(Kind::Write, call)
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        self.ask(Kind::Write, move |memory| memory.rotate(request))
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
         self.ask(Kind::Write, move |memory| memory.delete(key))
     }
 
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
-        self.ask(Kind::Read, move |memory| memory.list(user, limit, now))
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        self.ask(Kind::Read, move |memory| memory.list(request))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         self.ask(Kind::Write, move |memory| memory.delete_by_handle(user, handle))
     }
 
-    fn revoke_user<'a>(
-        &'a self,
-        user: &'a str,
-        keep: Option<&'a SessionKey>,
-        now: Timestamp,
-    ) -> Answer<'a, u64> {
-        self.ask(Kind::Write, move |memory| memory.revoke_user(user, keep, now))
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+        self.ask(Kind::Write, move |memory| memory.revoke_user(request))
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
@@ -208,14 +175,8 @@ impl TokenStore for Store {
         self.ask(Kind::Write, move |memory| memory.create_family(family, token))
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed> {
-        self.ask(Kind::Write, move |memory| memory.refresh(token, successor, grace, now))
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        self.ask(Kind::Write, move |memory| memory.refresh(request))
     }
 
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {

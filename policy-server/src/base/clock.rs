@@ -112,15 +112,27 @@ impl Random {
     /// # Errors
     ///
     /// The system has no random source.
-    pub fn draw<const N: usize>(&self) -> Result<[u8; N], getrandom::Error> {
+    pub fn draw<const N: usize>(&self) -> Result<[u8; N], RandomError> {
         let mut bytes = [0; N];
         match &self.0 {
             Some(fill) => fill.lock().unwrap_or_else(PoisonError::into_inner)(&mut bytes),
-            None => getrandom::fill(&mut bytes)?,
+            None => getrandom::fill(&mut bytes).map_err(|error| RandomError(error.to_string()))?,
         }
         Ok(bytes)
     }
 }
+
+/// The system gives no random bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RandomError(String);
+
+impl fmt::Display for RandomError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no random bytes: {}", self.0)
+    }
+}
+
+impl std::error::Error for RandomError {}
 
 impl fmt::Debug for Random {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,8 +7,9 @@ use policy_core::{Rule, cors::PolicyError, token::KeyError};
 
 /// Why an app does not start, or stopped.
 ///
-/// Its `Debug` form is its `Display` form, so that `fn main() -> Result<(), Error>` prints what a
-/// person needs.
+/// Its text lists every problem with its help. A `main` returns it as a
+/// [`Report`](crate::Report), which prints that text.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The app has these problems.
@@ -137,17 +138,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Start(_) => None,
-            Self::Io(source) => Some(source),
+            // The text of the error is that of the system's already.
+            Self::Io(error) => error.source(),
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;
+pub(crate) mod exit;
 pub(crate) mod log;
 pub(crate) mod problem;
 #[cfg(any(feature = "asym", feature = "proxy"))]

@@ -32,7 +32,7 @@ use crate::{
 /// errors included; what the service wrote into the headers of CORS is removed.
 ///
 /// ```
-/// use policy_server::{PolicyLayer, TestClient, policy_core::cors::CorsPolicy};
+/// use policy_server::{PolicyLayer, policy_core::cors::CorsPolicy, testing::TestClient};
 ///
 /// const SHOP: CorsPolicy = CorsPolicy::origins(&["https://shop.example"])
 ///     .methods(&["GET", "PUT"])

@@ -164,7 +164,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::{TestResponse, handler::response::ByteRanges, prelude::*};
+    use crate::{handler::response::ByteRanges, prelude::*, testing::TestResponse};
 
     #[get("/film")]
     #[cors(origins = ["https://app.example"], expose = ["etag"])]

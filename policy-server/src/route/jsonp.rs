@@ -58,7 +58,7 @@ pub(crate) async fn script(callback: &Callback, response: Response) -> Response 
 mod tests {
     use http::HeaderMap;
 
-    use crate::{TestClient, prelude::*};
+    use crate::{prelude::*, testing::TestClient};
 
     #[get("/lamps")]
     #[jsonp(callback = "cb")]

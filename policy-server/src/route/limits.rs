@@ -152,7 +152,7 @@ mod tests {
     use http::Method;
 
     use super::*;
-    use crate::{AuthError, Scheme, SchemeRequest, TestClient, prelude::*};
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*, testing::TestClient};
 
     struct Anybody;
 

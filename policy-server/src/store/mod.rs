@@ -1,10 +1,12 @@
 //! Where sessions, refresh tokens and revocations are kept.
 
 mod answer;
+#[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "embedded")]
 mod embedded;
 mod memory;
+mod requests;
 mod session_store;
 mod token_store;
 
@@ -14,6 +16,9 @@ pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
+pub use requests::{
+    CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession, UpdateSession,
+};
 pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,

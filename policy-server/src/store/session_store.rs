@@ -7,7 +7,9 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::Answer;
+use super::{
+    Answer, CreateSession, ListSessions, RevokeUser, RotateSession, TouchSession, UpdateSession,
+};
 
 /// A store of sessions.
 ///
@@ -33,13 +35,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// Of a user with as many living sessions as `limit` says, those that began first end, or
     /// nothing is inserted. Anonymous sessions have no limit here.
-    fn create<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Created>;
+    fn create(&self, request: CreateSession) -> Answer<'_, Created>;
 
     /// The living session of this key: neither past a deadline nor of an older epoch. A session is
     /// dead from the millisecond of its deadline on.
@@ -48,23 +44,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Replaces the data of a living session whose version is still `expected`, and counts the
     /// version up. By a key that a rotation replaced and whose grace lasts it is a conflict:
     /// loading anew gives the key to go on with.
-    fn update<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas>;
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas>;
 
     /// Notes that a living session was used at `now`; neither the deadline nor `last_seen` ever
     /// moves back, and the version stays. Follows a key that a rotation replaced, as `load` does.
     /// Says whether the session lives.
-    fn touch<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Answer<'a, bool>;
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool>;
 
     /// Replaces the living session `old`, whose version is still `expected`, by `record` under
     /// the key `new`, in one step. Until `grace`, if given, `old` still loads the new session,
@@ -73,24 +58,14 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// The version goes on from `expected`. A `new` that exists is a conflict, and so is an `old`
     /// that was replaced itself and whose grace lasts. For `limit` the new session takes the place
     /// of the old one.
-    #[expect(clippy::too_many_arguments, reason = "one step, which a store decides as a whole")]
-    fn rotate<'a>(
-        &'a self,
-        old: &'a SessionKey,
-        new: &'a SessionKey,
-        expected: u64,
-        record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas>;
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas>;
 
     /// Ends a session, also by a key that a rotation replaced and whose grace lasts. Says whether
     /// it lived; of one that no `purge` has removed since its deadline a store may say that it did.
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool>;
 
     /// The living sessions of a user, the latest used first.
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>>;
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>>;
 
     /// Ends one session of a user by its public name, and none of another user. Says whether it
     /// lived, as `delete` does.
@@ -100,12 +75,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// epoch goes up, and `keep` is stamped with the new one in the same step; its version stays.
     /// A `keep` that a rotation replaced and whose grace lasts stands for its successor, and one
     /// of another user for nothing. Gives how many living ones ended.
-    fn revoke_user<'a>(
-        &'a self,
-        user: &'a str,
-        keep: Option<&'a SessionKey>,
-        now: Timestamp,
-    ) -> Answer<'a, u64>;
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64>;
 
     /// Removes up to `limit` dead sessions, and gives how many: fewer than `limit` if none are
     /// left. It works in small steps, so that no request waits for more than a millisecond; it may

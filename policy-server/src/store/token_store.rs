@@ -7,7 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::Answer;
+use super::{Answer, Refresh};
 
 /// The SHA-256 of an opaque token: what is stored in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,13 +38,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     ///   until a purge after that end.
     ///
     /// Who presents one token is expected to derive one successor from it each time.
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed>;
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed>;
 
     /// Ends the family of a token, used or not. Gives the family, if it lived.
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>>;

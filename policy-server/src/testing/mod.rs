@@ -1,7 +1,9 @@
 #![doc = include_str!("../../docs/testing.md")]
 
 mod browser;
+mod client;
 mod console;
+mod faulty_store;
 mod fetched;
 mod network;
 pub(crate) mod prove;
@@ -11,6 +13,8 @@ mod tab;
 mod upgrade;
 
 pub use browser::Browser;
+pub use client::{TestClient, TestRequest, TestResponse};
+pub use faulty_store::FaultyStore;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use policy_core::browser::{

@@ -33,7 +33,7 @@ use crate::pipeline::service::AppService;
 /// Credentials are well-formed and nobody's: add those that the app gave out.
 ///
 /// ```
-/// use policy_server::{TestClient, prelude::*, testing::strategies::any_request_for};
+/// use policy_server::{prelude::*, testing::strategies::any_request_for, testing::TestClient};
 /// use proptest::prelude::*;
 ///
 /// #[get("/orders/{id}")]
@@ -263,7 +263,7 @@ mod tests {
     use proptest::{strategy::ValueTree, test_runner::TestRunner};
 
     use super::*;
-    use crate::{TestClient, prelude::*};
+    use crate::{prelude::*, testing::TestClient};
 
     #[get("/a/{id}")]
     #[put("/a/{id}")]

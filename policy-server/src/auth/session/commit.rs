@@ -17,7 +17,7 @@ use super::{
 use crate::{
     auth::revocation_events::Ended,
     base::event::log,
-    store::{Cas, Created},
+    store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };
 
 /// How often a commit is tried before the session counts as busy.
@@ -138,7 +138,8 @@ impl RequestSession {
                 }
                 Plan::Update { expected, data, touch } => {
                     let Some(key) = key else { continue };
-                    let cas = service.store.update(&key, expected, data, now).await?;
+                    let cas =
+                        service.store.update(UpdateSession::new(key, expected, data, now)).await?;
                     if let (Cas::Done { .. }, Some(deadline)) = (&cas, touch) {
                         self.touch(Some(key), deadline).await?;
                     }
@@ -157,8 +158,11 @@ impl RequestSession {
                     let record = draft.record(&id, service.draw_handle()?);
                     let (new, limit) = (id.key(), service.limit.filter(|_| draft.is_login()));
                     let stored = record.clone();
-                    let rotated =
-                        service.store.rotate(key, &new, expected, stored, grace, limit, now);
+                    let rotated = service.store.rotate(
+                        RotateSession::new(*key, new, expected, stored, now)
+                            .grace(grace)
+                            .limit(limit),
+                    );
                     match rotated.await? {
                         Cas::Done { evicted, .. } => {
                             let replaced = (old.handle != record.handle).then_some(old.handle);
@@ -189,7 +193,11 @@ impl RequestSession {
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
         let (key, now) = (id.key(), service.clock.now());
-        match service.store.create(&key, record.clone(), limit, now).await? {
+        match service
+            .store
+            .create(CreateSession::new(key, record.clone(), now).limit(limit))
+            .await?
+        {
             Created::Done { evicted } => {
                 self.publish(evicted);
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
@@ -208,7 +216,10 @@ impl RequestSession {
         deadline: policy_core::time::Timestamp,
     ) -> Result<(), CommitError> {
         if let Some(key) = key {
-            self.service.store.touch(&key, deadline, self.service.clock.now()).await?;
+            self.service
+                .store
+                .touch(TouchSession::new(key, deadline, self.service.clock.now()))
+                .await?;
         }
         Ok(())
     }

@@ -5,7 +5,10 @@ use std::fmt;
 use axum_core::response::{IntoResponse, Response};
 use policy_core::{Refusal, session::DataError};
 
-use crate::{base::problem::Problem, store::StoreError};
+use crate::{
+    base::{clock::RandomError, problem::Problem},
+    store::StoreError,
+};
 
 /// Why a handler cannot do something to its session.
 ///
@@ -95,7 +98,7 @@ pub(crate) enum CommitError {
     /// The values cannot be stored.
     Data(DataError),
     /// The system has no random source.
-    Random(getrandom::Error),
+    Random(RandomError),
 }
 
 impl CommitError {
@@ -138,8 +141,8 @@ impl From<DataError> for CommitError {
     }
 }
 
-impl From<getrandom::Error> for CommitError {
-    fn from(error: getrandom::Error) -> Self {
+impl From<RandomError> for CommitError {
+    fn from(error: RandomError) -> Self {
         Self::Random(error)
     }
 }

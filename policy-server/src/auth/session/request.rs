@@ -17,8 +17,8 @@ use policy_core::{
 use super::{SessionError, SessionService};
 use crate::{
     auth::revocation_events::Ended,
-    base::event::log,
-    store::{Answer, Loaded, StoreError},
+    base::{clock::RandomError, event::log},
+    store::{Answer, Loaded, RevokeUser, StoreError},
 };
 
 /// The living session of a request, or nobody's.
@@ -308,7 +308,7 @@ impl RequestSession {
     }
 
     /// The id of the session that begins with this request.
-    pub(super) fn fresh_id(&self, work: &mut Work) -> Result<SessionId, getrandom::Error> {
+    pub(super) fn fresh_id(&self, work: &mut Work) -> Result<SessionId, RandomError> {
         if let Some(id) = &work.fresh {
             return Ok(id.clone());
         }
@@ -354,7 +354,10 @@ impl SessionService {
             }
             Revocation::All { user, keep } => {
                 let key = keep.as_ref().map(|(key, _)| key);
-                let ended = self.store.revoke_user(user, key, self.clock.now()).await?;
+                let ended = self
+                    .store
+                    .revoke_user(RevokeUser::new(user, self.clock.now()).keep(key.copied()))
+                    .await?;
                 let keep = keep.as_ref().map(|(_, handle)| *handle);
                 self.endings.publish(Ended::SessionsOf { user: user.clone(), keep });
                 Ok(ended)

@@ -13,8 +13,8 @@ use policy_core::{
 use super::{Sessions, Settings};
 use crate::{
     auth::revocation_events::Endings,
-    base::clock::{Clock, Random},
-    store::{Limit, SessionStore, StoreError},
+    base::clock::{Clock, Random, RandomError},
+    store::{Limit, ListSessions, SessionStore, StoreError},
 };
 
 /// The sessions of an app that started.
@@ -73,7 +73,7 @@ impl SessionService {
 
     /// Whether a session of a user lives.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
-        let living = self.store.list(user, usize::MAX, self.clock.now()).await?;
+        let living = self.store.list(ListSessions::new(user, usize::MAX, self.clock.now())).await?;
         Ok(living.iter().any(|session| session.handle == handle))
     }
 
@@ -96,11 +96,11 @@ impl SessionService {
         &self.csrf
     }
 
-    pub(super) fn draw_id(&self) -> Result<SessionId, getrandom::Error> {
+    pub(super) fn draw_id(&self) -> Result<SessionId, RandomError> {
         self.random.draw().map(SessionId::drawn)
     }
 
-    pub(super) fn draw_handle(&self) -> Result<Handle, getrandom::Error> {
+    pub(super) fn draw_handle(&self) -> Result<Handle, RandomError> {
         self.random.draw().map(Handle)
     }
 }

@@ -7,7 +7,7 @@ use policy_core::session::{Grant, Handle, Identity};
 use super::{RequestSession, SessionError, Sessions, request::Revocation};
 use crate::{
     base::event::log,
-    store::{StoreError, Summary},
+    store::{ListSessions, StoreError, Summary},
 };
 
 /// The type parameter of [`Sessions`] as an argument of a handler.
@@ -92,7 +92,11 @@ impl Sessions {
     /// The store does not answer.
     pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, SessionError> {
         let service = self.0.0.service();
-        service.store.list(user, LISTED, service.clock.now()).await.map_err(failed)
+        service
+            .store
+            .list(ListSessions::new(user, LISTED, service.clock.now()))
+            .await
+            .map_err(failed)
     }
 
     /// Ends one session of the user who is logged in, at once and for good. Says whether it

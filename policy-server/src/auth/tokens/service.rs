@@ -31,7 +31,7 @@ use crate::{
         event::log,
         problem::Problem,
     },
-    store::{Family, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
+    store::{Family, Refresh, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
 };
 
 /// How often the store is asked for revocations.
@@ -370,7 +370,8 @@ impl TokenService {
         let now = self.clock.now();
         let cuts = self.replica.cuts();
         let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
-        let outcome = self.store.refresh(hashes.0, hashes.1, self.refresh_grace, now).await;
+        let outcome =
+            self.store.refresh(Refresh::new(hashes.0, hashes.1, self.refresh_grace, now)).await;
         match outcome.map_err(unavailable)? {
             Refreshed::Done(family) | Refreshed::Again(family) => {
                 let issued = self.replica.issue_time_since(cuts, &family.identity.subject, now);

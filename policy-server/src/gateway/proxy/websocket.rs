@@ -8,10 +8,13 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::try_join;
 
-use crate::{base::clock::Random, gateway::relay::relay};
+use crate::{
+    base::clock::{Random, RandomError},
+    gateway::relay::relay,
+};
 
 /// A key for an upstream (RFC 6455 4.1), where a client of HTTP/2 has none.
-pub(super) fn key(random: &Random) -> Result<HeaderValue, getrandom::Error> {
+pub(super) fn key(random: &Random) -> Result<HeaderValue, RandomError> {
     let key = BASE64.encode(&random.draw::<16>()?);
     Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
 }

@@ -171,7 +171,7 @@ impl<R: Error> Error for ValidRejection<R> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{TestResponse, handler::extract::ValidRejection, prelude::*};
+    use crate::{handler::extract::ValidRejection, prelude::*, testing::TestResponse};
 
     #[derive(serde::Deserialize, serde::Serialize)]
     struct Order {
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    fn client() -> crate::TestClient {
+    fn client() -> crate::testing::TestClient {
         App::new(()).routes(routes![json, form, query, axum_json, result]).test()
     }
 

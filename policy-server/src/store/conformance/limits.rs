@@ -3,7 +3,7 @@
 use super::{
     NOW, SessionStore, answer, at, create_limited, handle, key, lives, opened, record, rule,
 };
-use crate::store::{Cas, Created, Limit, LimitPolicy};
+use crate::store::{Cas, CreateSession, Created, Limit, LimitPolicy, RotateSession, TouchSession};
 
 const EVICT: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::EvictOldest });
 const DENY: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::Deny });
@@ -54,7 +54,9 @@ async fn evict<S: SessionStore>(store: &S) {
 
 async fn deny<S: SessionStore>(store: &S) {
     fill(store).await;
-    let third = answer(store.create(&key(6), record(6, Some("ada")), DENY, NOW)).await;
+    let third =
+        answer(store.create(CreateSession::new(key(6), record(6, Some("ada")), NOW).limit(DENY)))
+            .await;
     rule(third == Created::LimitReached, "where the limit denies, `create` is refused at it");
     rule(!lives(store, &key(6)).await, "a refused `create` inserts nothing");
     rule(
@@ -69,16 +71,20 @@ async fn deny<S: SessionStore>(store: &S) {
 async fn rotate<S: SessionStore>(store: &S) {
     fill(store).await;
     let own = record(6, Some("ada"));
-    let result = answer(store.rotate(&key(1), &key(6), 1, own, None, DENY, NOW)).await;
+    let result =
+        answer(store.rotate(RotateSession::new(key(1), key(6), 1, own, NOW).limit(DENY))).await;
     let done = |evicted| Cas::Done { version: 2, evicted };
     rule(result == done(vec![]), "a session that is rotated makes room for itself");
     let login = record(7, Some("ada"));
-    let result = answer(store.rotate(&key(4), &key(7), 1, login.clone(), None, DENY, NOW)).await;
+    let result =
+        answer(store.rotate(RotateSession::new(key(4), key(7), 1, login.clone(), NOW).limit(DENY)))
+            .await;
     rule(result == Cas::LimitReached, "where the limit denies, `rotate` is refused at it");
     rule(lives(store, &key(4)).await, "a refused `rotate` leaves the old session");
     rule(!lives(store, &key(7)).await, "a refused `rotate` inserts nothing");
-    answer(store.touch(&key(6), at(950), at(5))).await;
-    let result = answer(store.rotate(&key(4), &key(7), 1, login, None, EVICT, NOW)).await;
+    answer(store.touch(TouchSession::new(key(6), at(950), at(5)))).await;
+    let result =
+        answer(store.rotate(RotateSession::new(key(4), key(7), 1, login, NOW).limit(EVICT))).await;
     // The rotated one says that it began before the other.
     rule(
         result == done(vec![handle(6)]),

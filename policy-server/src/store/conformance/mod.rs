@@ -36,7 +36,7 @@ use policy_core::{
 };
 use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
-use super::{Answer, Created, Limit, SessionStore, TokenStore};
+use super::{Answer, CreateSession, Created, Limit, SessionStore, TokenStore};
 
 /// Runs a store of sessions through all rules. `make` makes an empty one each time.
 ///
@@ -164,7 +164,7 @@ async fn create_limited<S: SessionStore>(
     record: Record,
     limit: Option<Limit>,
 ) -> Vec<Handle> {
-    match answer(store.create(&key, record, limit, NOW)).await {
+    match answer(store.create(CreateSession::new(key, record, NOW).limit(limit))).await {
         Created::Done { evicted } => evicted,
         other => panic!("the store breaks a rule: `create` inserts under a new key, not {other:?}"),
     }

@@ -8,7 +8,10 @@ use super::{
     Call, NOW, RACERS, ROUNDS, SessionStore, answer, at, at_once, create, handle, key, lives,
     loaded, opened, record, rule,
 };
-use crate::store::{Cas, Created, Limit, LimitPolicy};
+use crate::store::{
+    Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, RevokeUser, RotateSession,
+    TouchSession, UpdateSession,
+};
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     creations(&opened(make).await).await;
@@ -33,13 +36,15 @@ async fn creations<S: SessionStore>(store: &Arc<S>) {
         let call = |number| -> Call<Created> {
             let store = Arc::clone(store);
             let record = record(number, Some("ada"));
-            Box::pin(async move { answer(store.create(&new, record, None, NOW)).await })
+            Box::pin(
+                async move { answer(store.create(CreateSession::new(new, record, NOW))).await },
+            )
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
         let done = results.iter().filter(|result| **result != Created::KeyTaken).count();
         rule(done == 1, "of several `create` of one key, one is done");
     }
-    let listed = answer(store.list("ada", 1000, NOW)).await.len();
+    let listed = answer(store.list(ListSessions::new("ada", 1000, NOW))).await.len();
     rule(listed == ROUNDS as usize, "a `create` that is refused leaves nothing with its user");
 }
 
@@ -77,7 +82,7 @@ async fn count_up<S: SessionStore>(store: &S, key: &SessionKey) {
         };
         let count = record.data.first_chunk().copied().map_or(0, u64::from_le_bytes);
         let data = Box::from((count + 1).to_le_bytes());
-        match answer(store.update(key, record.version, data, NOW)).await {
+        match answer(store.update(UpdateSession::new(*key, record.version, data, NOW))).await {
             Cas::Done { .. } => return,
             Cas::Conflict => {}
             other => panic!("the store breaks a rule: `update` of a living session is {other:?}"),
@@ -89,21 +94,27 @@ async fn count_up<S: SessionStore>(store: &S, key: &SessionKey) {
 async fn resurrection<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [key] = keys(round);
-        answer(store.create(&key, record(round, Some("ada")), None, NOW)).await;
+        answer(store.create(CreateSession::new(key, record(round, Some("ada")), NOW))).await;
         let call = |number| -> Call<()> {
             let store = Arc::clone(store);
             Box::pin(async move {
                 match number % 4 {
                     0 => drop(answer(store.delete(&key)).await),
-                    1 => drop(answer(store.touch(&key, at(1000), at(5))).await),
-                    _ => drop(answer(store.update(&key, 1, Box::from(*b"1"), NOW)).await),
+                    1 => drop(answer(store.touch(TouchSession::new(key, at(1000), at(5)))).await),
+                    _ => drop(
+                        answer(store.update(UpdateSession::new(key, 1, Box::from(*b"1"), NOW)))
+                            .await,
+                    ),
                 }
             })
         };
         at_once((0..RACERS).map(call).collect()).await;
         rule(!lives(&**store, &key).await, "a session that is deleted among writes is dead");
     }
-    rule(answer(store.list("ada", 10, NOW)).await.is_empty(), "`list` shows no deleted session");
+    rule(
+        answer(store.list(ListSessions::new("ada", 10, NOW))).await.is_empty(),
+        "`list` shows no deleted session",
+    );
 }
 
 /// Several rotations and writes of one version.
@@ -111,23 +122,23 @@ async fn rotations<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [old, new @ ..] = keys::<8>(round);
         let user = format!("user {round}");
-        answer(store.create(&old, record(round, Some(&user)), None, NOW)).await;
+        answer(store.create(CreateSession::new(old, record(round, Some(&user)), NOW))).await;
         let mut calls: Vec<Call<bool>> = Vec::new();
         for new in new {
             let (store, record) = (Arc::clone(store), record(round, Some(&user)));
             calls.push(Box::pin(async move {
-                let result = store.rotate(&old, &new, 1, record, None, None, NOW);
+                let result = store.rotate(RotateSession::new(old, new, 1, record, NOW));
                 matches!(answer(result).await, Cas::Done { .. })
             }));
         }
         let writer = Arc::clone(store);
         calls.push(Box::pin(async move {
-            let result = writer.update(&old, 1, Box::from(*b"1"), NOW);
+            let result = writer.update(UpdateSession::new(old, 1, Box::from(*b"1"), NOW));
             matches!(answer(result).await, Cas::Done { .. })
         }));
         let done = at_once(calls).await.into_iter().filter(|done| *done).count();
         rule(done == 1, "of several `rotate` and `update` of one version, one is done");
-        let listed = answer(store.list(&user, 10, NOW)).await.len();
+        let listed = answer(store.list(ListSessions::new(&user, 10, NOW))).await.len();
         rule(listed == 1, "several `rotate` of one session leave one session");
     }
 }
@@ -135,12 +146,16 @@ async fn rotations<S: SessionStore>(store: &Arc<S>) {
 async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [old, new] = keys(round);
-        answer(store.create(&old, record(round, Some("ada")), None, NOW)).await;
+        answer(store.create(CreateSession::new(old, record(round, Some("ada")), NOW))).await;
         let (rotating, deleting) = (Arc::clone(store), Arc::clone(store));
         let record = record(round, Some("ada"));
         let calls: Vec<Call<()>> = vec![
             Box::pin(async move {
-                answer(rotating.rotate(&old, &new, 1, record, Some(at(10)), None, NOW)).await;
+                answer(
+                    rotating
+                        .rotate(RotateSession::new(old, new, 1, record, NOW).grace(Some(at(10)))),
+                )
+                .await;
             }),
             Box::pin(async move {
                 rule(answer(deleting.delete(&old)).await, "within the grace `delete` finds all");
@@ -161,10 +176,12 @@ async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
         let (store, limit) = (Arc::clone(&store), Limit { sessions: MOST, policy });
         let record = record(number, Some("ada"));
         let key = key(number);
-        Box::pin(async move { answer(store.create(&key, record, Some(limit), NOW)).await })
+        Box::pin(async move {
+            answer(store.create(CreateSession::new(key, record, NOW).limit(Some(limit)))).await
+        })
     };
     let results = at_once((1..=RACERS).map(call).collect()).await;
-    let listed = answer(store.list("ada", 100, NOW)).await;
+    let listed = answer(store.list(ListSessions::new("ada", 100, NOW))).await;
     rule(listed.len() == MOST as usize, "a limit holds for logins at the same moment");
     let mut evicted = HashSet::new();
     let mut refused = 0;
@@ -190,17 +207,17 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [kept, new @ ..] = keys::<8>(round);
         let user = format!("user {round}");
-        answer(store.create(&kept, record(round, Some(&user)), None, NOW)).await;
+        answer(store.create(CreateSession::new(kept, record(round, Some(&user)), NOW))).await;
         let mut calls: Vec<Call<()>> = Vec::new();
         for new in new {
             let (store, record) = (Arc::clone(store), record(round, Some(&user)));
             calls.push(Box::pin(async move {
-                answer(store.create(&new, record, None, NOW)).await;
+                answer(store.create(CreateSession::new(new, record, NOW))).await;
             }));
         }
         let (revoking, of) = (Arc::clone(store), user.clone());
         calls.push(Box::pin(async move {
-            answer(revoking.revoke_user(&of, Some(&kept), NOW)).await;
+            answer(revoking.revoke_user(RevokeUser::new(&of, NOW).keep(Some(kept)))).await;
         }));
         at_once(calls).await;
         let epoch = loaded(&**store, &kept, NOW).await.map(|record| record.epoch);
@@ -215,9 +232,9 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
                 );
             }
         }
-        let listed = answer(store.list(&user, 100, NOW)).await.len();
+        let listed = answer(store.list(ListSessions::new(&user, 100, NOW))).await.len();
         rule(listed == living, "`list` shows what lives, also after calls at the same moment");
-        answer(store.revoke_user(&user, None, NOW)).await;
+        answer(store.revoke_user(RevokeUser::new(&user, NOW))).await;
         for key in [kept].into_iter().chain(new) {
             rule(!lives(&**store, &key).await, "`revoke_user` finds sessions of any moment");
         }
@@ -230,18 +247,22 @@ async fn rotation_and_revocation<S: SessionStore>(store: &Arc<S>) {
         let [kept, first, second, new, newer] = keys(round);
         let user = format!("user {round}");
         for key in [kept, first, second] {
-            answer(store.create(&key, record(round, Some(&user)), None, NOW)).await;
+            answer(store.create(CreateSession::new(key, record(round, Some(&user)), NOW))).await;
         }
         let mut calls: Vec<Call<()>> = Vec::new();
         for (old, new) in [(first, new), (second, newer)] {
             let (store, record) = (Arc::clone(store), record(round, Some(&user)));
             calls.push(Box::pin(async move {
-                answer(store.rotate(&old, &new, 1, record, Some(at(10)), None, NOW)).await;
+                answer(
+                    store.rotate(RotateSession::new(old, new, 1, record, NOW).grace(Some(at(10)))),
+                )
+                .await;
             }));
         }
         let (revoking, of) = (Arc::clone(store), user.clone());
         calls.push(Box::pin(async move {
-            let ended = answer(revoking.revoke_user(&of, Some(&kept), NOW)).await;
+            let ended =
+                answer(revoking.revoke_user(RevokeUser::new(&of, NOW).keep(Some(kept)))).await;
             rule(ended == 2, "`revoke_user` counts a session that is rotated once");
         }));
         at_once(calls).await;

@@ -3,7 +3,9 @@
 use policy_core::{session::SessionKey, time::Timestamp};
 
 use super::{NOW, SessionStore, answer, at, create, key, lives, loaded, opened, record, rule};
-use crate::store::Cas;
+use crate::store::{
+    Cas, CreateSession, ListSessions, RevokeUser, RotateSession, TouchSession, UpdateSession,
+};
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     step(&*opened(make).await).await;
@@ -22,7 +24,7 @@ async fn rotate<S: SessionStore>(
     grace: Option<Timestamp>,
 ) -> Cas {
     let record = record(50, Some("ada"));
-    answer(store.rotate(old, new, expected, record, grace, None, NOW)).await
+    answer(store.rotate(RotateSession::new(*old, *new, expected, record, NOW).grace(grace))).await
 }
 
 fn done(version: u64) -> Cas {
@@ -31,7 +33,7 @@ fn done(version: u64) -> Cas {
 
 async fn step<S: SessionStore>(store: &S) {
     let anonymous = create(store, 1, record(1, None)).await;
-    answer(store.update(&anonymous, 1, Box::from(*b"1"), NOW)).await;
+    answer(store.update(UpdateSession::new(anonymous, 1, Box::from(*b"1"), NOW))).await;
     let result = rotate(store, &anonymous, &key(2), 2, None).await;
     rule(result == done(3), "`rotate` of the expected version is done, and counts the version up");
     rule(!lives(store, &anonymous).await, "without grace the replaced key is dead at once");
@@ -42,19 +44,19 @@ async fn step<S: SessionStore>(store: &S) {
     (expected.version, expected.epoch) = (3, found.record.epoch);
     rule(*found.record == expected, "`rotate` inserts the record as it is given");
     rule(found.successor.is_none(), "the new key of a rotation has no successor");
-    let listed = answer(store.list("ada", 10, NOW)).await.len();
+    let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await.len();
     rule(listed == 1, "`rotate` of an anonymous session to a user adds it to the user's");
 
     rule(rotate(store, &key(2), &key(3), 3, None).await == done(4), "`rotate` can be repeated");
-    let listed = answer(store.list("ada", 10, NOW)).await.len();
+    let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await.len();
     rule(listed == 1, "`rotate` within a user leaves one session of the two");
     let anew = record(51, Some("bob"));
-    answer(store.rotate(&key(3), &key(4), 4, anew, None, None, NOW)).await;
+    answer(store.rotate(RotateSession::new(key(3), key(4), 4, anew, NOW))).await;
     rule(
-        answer(store.list("ada", 10, NOW)).await.is_empty(),
+        answer(store.list(ListSessions::new("ada", 10, NOW))).await.is_empty(),
         "`rotate` to another user takes the session from the first",
     );
-    let listed = answer(store.list("bob", 10, NOW)).await.len();
+    let listed = answer(store.list(ListSessions::new("bob", 10, NOW))).await.len();
     rule(listed == 1, "`rotate` to another user gives the session to the second");
 }
 
@@ -97,7 +99,8 @@ async fn replaced_key<S: SessionStore>(store: &S) {
     rotate(store, &old, &key(2), 1, Some(at(10))).await;
     let before = loaded(store, &key(2), NOW).await;
     for version in [1, 2] {
-        let update = answer(store.update(&old, version, Box::from(*b"1"), NOW)).await;
+        let update =
+            answer(store.update(UpdateSession::new(old, version, Box::from(*b"1"), NOW))).await;
         rule(
             update == Cas::Conflict,
             "within the grace `update` by a replaced key is a `Conflict`",
@@ -109,15 +112,15 @@ async fn replaced_key<S: SessionStore>(store: &S) {
         );
     }
     rule(loaded(store, &key(2), NOW).await == before, "a `Conflict` changes nothing");
-    let taken = answer(store.create(&old, record(4, None), None, NOW)).await;
+    let taken = answer(store.create(CreateSession::new(old, record(4, None), NOW))).await;
     rule(taken == crate::store::Created::KeyTaken, "`create` refuses a key that was replaced");
     rule(
-        answer(store.touch(&old, at(1000), at(5))).await,
+        answer(store.touch(TouchSession::new(old, at(1000), at(5)))).await,
         "within the grace `touch` by a replaced key says that the session lives",
     );
     let touched = loaded(store, &key(2), NOW).await.map(|record| record.idle_deadline);
     rule(touched == Some(at(1000)), "`touch` by a replaced key touches the new session");
-    let ended = answer(store.revoke_user("ada", Some(&old), NOW)).await;
+    let ended = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(old)))).await;
     rule(ended == 0 && lives(store, &key(2)).await, "`revoke_user` keeps by a replaced key too");
     rule(answer(store.delete(&old)).await, "`delete` by a replaced key ends the new session");
     rule(!lives(store, &key(2)).await, "`delete` by a replaced key ends the new session");

@@ -5,7 +5,10 @@ use policy_core::session::SessionKey;
 use super::{
     NOW, SessionStore, answer, at, create, handle, key, lives, loaded, opened, record, rule,
 };
-use crate::store::{Cas, Created};
+use crate::store::{
+    Cas, CreateSession, Created, ListSessions, RevokeUser, RotateSession, TouchSession,
+    UpdateSession,
+};
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     secret(&*opened(make).await).await;
@@ -39,7 +42,7 @@ async fn create_and_load<S: SessionStore>(store: &S) {
         rule(*found.record == expected, "a session loads as it was created");
 
         let other = record(9, Some("bob"));
-        let again = answer(store.create(&key, other, None, NOW)).await;
+        let again = answer(store.create(CreateSession::new(key, other, NOW))).await;
         rule(again == Created::KeyTaken, "`create` refuses a key that exists");
         let kept = loaded(store, &key, NOW).await;
         rule(kept == Some(expected), "a refused `create` changes nothing");
@@ -55,12 +58,12 @@ async fn deadlines<S: SessionStore>(store: &S) {
         rule(loaded(store, &key, at(end - 1)).await.is_some(), "a session lives to its deadline");
         rule(loaded(store, &key, at(end)).await.is_none(), "at its deadline a session is dead");
         let data = Box::from(*b"1");
-        let late = answer(store.update(&key, 1, data, at(end))).await;
+        let late = answer(store.update(UpdateSession::new(key, 1, data, at(end)))).await;
         rule(late == Cas::Gone, "`update` of an expired session is `Gone`");
-        let touched = answer(store.touch(&key, at(5000), at(end))).await;
+        let touched = answer(store.touch(TouchSession::new(key, at(5000), at(end)))).await;
         rule(!touched, "`touch` does not bring an expired session back");
         let new = SessionKey(key.0.map(|byte| !byte));
-        let rotation = store.rotate(&key, &new, 1, record(3, None), None, None, at(end));
+        let rotation = store.rotate(RotateSession::new(key, new, 1, record(3, None), at(end)));
         rule(answer(rotation).await == Cas::Gone, "`rotate` of an expired session is `Gone`");
         rule(!lives(store, &new).await, "a `rotate` that is refused inserts nothing");
         rule(loaded(store, &key, at(end)).await.is_none(), "a dead session stays dead");
@@ -68,16 +71,16 @@ async fn deadlines<S: SessionStore>(store: &S) {
 }
 
 async fn update<S: SessionStore>(store: &S) {
-    let unknown = answer(store.update(&key(7), 1, Box::from(*b"1"), NOW)).await;
+    let unknown = answer(store.update(UpdateSession::new(key(7), 1, Box::from(*b"1"), NOW))).await;
     rule(unknown == Cas::Gone, "`update` of a key that does not exist is `Gone`");
     rule(!lives(store, &key(7)).await, "`update` never inserts");
 
     let key = create(store, 1, record(1, Some("ada"))).await;
     let before = loaded(store, &key, NOW).await;
-    let first = answer(store.update(&key, 1, Box::from(*b"first"), NOW)).await;
+    let first = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"first"), NOW))).await;
     let done = Cas::Done { version: 2, evicted: vec![] };
     rule(first == done, "`update` of the expected version is done, and counts the version up");
-    let stale = answer(store.update(&key, 1, Box::from(*b"stale"), NOW)).await;
+    let stale = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"stale"), NOW))).await;
     rule(stale == Cas::Conflict, "`update` of another version is a `Conflict`");
     let expected = before.map(|mut record| {
         record.version = 2;
@@ -89,12 +92,18 @@ async fn update<S: SessionStore>(store: &S) {
 }
 
 async fn touch<S: SessionStore>(store: &S) {
-    rule(!answer(store.touch(&key(7), at(2000), NOW)).await, "`touch` says if nothing lives");
+    rule(
+        !answer(store.touch(TouchSession::new(key(7), at(2000), NOW))).await,
+        "`touch` says if nothing lives",
+    );
     rule(!lives(store, &key(7)).await, "`touch` never inserts");
 
     let key = create(store, 1, record(1, Some("ada"))).await;
     let before = loaded(store, &key, NOW).await;
-    rule(answer(store.touch(&key, at(1000), at(100))).await, "`touch` says that a session lives");
+    rule(
+        answer(store.touch(TouchSession::new(key, at(1000), at(100)))).await,
+        "`touch` says that a session lives",
+    );
     let expected = before.map(|mut record| {
         record.idle_deadline = at(1000);
         record.last_seen = at(100);
@@ -102,7 +111,10 @@ async fn touch<S: SessionStore>(store: &S) {
     });
     let touched = loaded(store, &key, NOW).await;
     rule(touched == expected, "`touch` changes the idle deadline and `last_seen`, no version");
-    rule(answer(store.touch(&key, at(950), at(50))).await, "`touch` says that a session lives");
+    rule(
+        answer(store.touch(TouchSession::new(key, at(950), at(50)))).await,
+        "`touch` says that a session lives",
+    );
     let touched = loaded(store, &key, NOW).await;
     rule(touched == expected, "`touch` moves no deadline and no `last_seen` back");
 }
@@ -113,17 +125,23 @@ async fn delete<S: SessionStore>(store: &S) {
     rule(answer(store.delete(&key)).await, "`delete` says that the session lived");
     rule(!lives(store, &key).await, "a deleted session is dead");
     rule(!answer(store.delete(&key)).await, "`delete` says if nothing lived");
-    let late = answer(store.update(&key, 1, Box::from(*b"1"), NOW)).await;
+    let late = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"1"), NOW))).await;
     rule(late == Cas::Gone, "`update` of a deleted session is `Gone`");
-    rule(!answer(store.touch(&key, at(2000), NOW)).await, "`touch` of a deleted session fails");
+    rule(
+        !answer(store.touch(TouchSession::new(key, at(2000), NOW))).await,
+        "`touch` of a deleted session fails",
+    );
     rule(!lives(store, &key).await, "a dead session never lives again");
     rule(lives(store, &other).await, "`delete` ends one session");
-    let listed = answer(store.list("ada", 10, NOW)).await;
+    let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await;
     rule(listed.len() == 1, "`list` does not show deleted sessions");
 }
 
 async fn list<S: SessionStore>(store: &S) {
-    rule(answer(store.list("ada", 10, NOW)).await.is_empty(), "`list` of nobody is empty");
+    rule(
+        answer(store.list(ListSessions::new("ada", 10, NOW))).await.is_empty(),
+        "`list` of nobody is empty",
+    );
     for number in 1..=4 {
         create(store, number, record(number, Some("ada"))).await;
     }
@@ -133,10 +151,10 @@ async fn list<S: SessionStore>(store: &S) {
     ending.absolute_deadline = at(200);
     create(store, 7, ending).await;
     for (number, seconds) in [(3, 10), (1, 30), (4, 20)] {
-        answer(store.touch(&key(number), at(900), at(seconds))).await;
+        answer(store.touch(TouchSession::new(key(number), at(900), at(seconds)))).await;
     }
-    answer(store.update(&key(1), 1, Box::from(*b"data"), NOW)).await;
-    let listed = answer(store.list("ada", 10, at(200))).await;
+    answer(store.update(UpdateSession::new(key(1), 1, Box::from(*b"data"), NOW))).await;
+    let listed = answer(store.list(ListSessions::new("ada", 10, at(200)))).await;
     let handles: Vec<_> = listed.iter().map(|one| one.handle).collect();
     rule(
         handles == [1, 4, 3, 2].map(handle),
@@ -149,7 +167,7 @@ async fn list<S: SessionStore>(store: &S) {
             "`list` gives the times",
         );
     }
-    let two = answer(store.list("ada", 2, at(200))).await;
+    let two = answer(store.list(ListSessions::new("ada", 2, at(200)))).await;
     rule(two.as_slice() == listed.get(..2).unwrap_or_default(), "`list` keeps to its limit");
 }
 
@@ -175,7 +193,10 @@ async fn delete_by_handle<S: SessionStore>(store: &S) {
 }
 
 async fn revoke_user<S: SessionStore>(store: &S) {
-    rule(answer(store.revoke_user("ada", None, NOW)).await == 0, "`revoke_user` of nobody ends 0");
+    rule(
+        answer(store.revoke_user(RevokeUser::new("ada", NOW))).await == 0,
+        "`revoke_user` of nobody ends 0",
+    );
     let keep = create(store, 1, record(1, Some("ada"))).await;
     let ended = [2, 3].map(|number| (number, record(number, Some("ada"))));
     for (number, record) in ended {
@@ -187,14 +208,15 @@ async fn revoke_user<S: SessionStore>(store: &S) {
     create(store, 5, short).await;
     let (before, of_bob) = (loaded(store, &keep, NOW).await, loaded(store, &bob, NOW).await);
 
-    let count = answer(store.revoke_user("ada", Some(&keep), NOW)).await;
+    let count = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(keep)))).await;
     rule(count == 2, "`revoke_user` counts the living sessions that it ended");
     for number in [2, 3] {
         rule(!lives(store, &key(number)).await, "`revoke_user` ends all sessions of the user");
-        let late = answer(store.update(&key(number), 1, Box::from(*b"1"), NOW)).await;
+        let late =
+            answer(store.update(UpdateSession::new(key(number), 1, Box::from(*b"1"), NOW))).await;
         rule(late == Cas::Gone, "`update` of a revoked session is `Gone`");
         rule(
-            !answer(store.touch(&key(number), at(2000), NOW)).await,
+            !answer(store.touch(TouchSession::new(key(number), at(2000), NOW))).await,
             "`touch` of a revoked session fails",
         );
     }
@@ -207,14 +229,14 @@ async fn revoke_user<S: SessionStore>(store: &S) {
     let version = kept.as_ref().map(|kept| kept.version);
     rule(version == Some(1), "`revoke_user` leaves the version of the kept session");
     rule(loaded(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
-    let listed = answer(store.list("ada", 10, NOW)).await;
+    let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await;
     rule(listed.len() == 1, "`list` does not show revoked sessions");
 
     let new = create(store, 6, record(6, Some("ada"))).await;
     let epoch = loaded(store, &new, NOW).await.map(|record| record.epoch);
     rule(epoch.is_some(), "a session that is created after `revoke_user` lives");
     rule(epoch == kept.map(|kept| kept.epoch), "`create` stamps the epoch of the user");
-    let count = answer(store.revoke_user("ada", Some(&bob), NOW)).await;
+    let count = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(bob)))).await;
     rule(count == 2, "`revoke_user` keeps no session of another user");
     rule(!lives(store, &keep).await, "a session that was kept once is not kept for ever");
     rule(loaded(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
@@ -228,7 +250,7 @@ async fn purge<S: SessionStore>(store: &S) {
     }
     let living = create(store, 7, record(7, Some("ada"))).await;
     // Its deadline was to be the same.
-    answer(store.touch(&key(6), at(2000), NOW)).await;
+    answer(store.touch(TouchSession::new(key(6), at(2000), NOW))).await;
     rule(answer(store.purge(at(9), 100)).await == 0, "`purge` removes no living session");
     let some = answer(store.purge(at(10), 2)).await;
     rule(some <= 2, "`purge` keeps to its limit");
@@ -239,7 +261,7 @@ async fn purge<S: SessionStore>(store: &S) {
         rule(loaded(store, &key, at(10)).await.is_some(), "`purge` removes no living session");
     }
     rule(
-        answer(store.list("ada", 10, at(10))).await.len() == 2,
+        answer(store.list(ListSessions::new("ada", 10, at(10)))).await.len() == 2,
         "`purge` leaves the list in order",
     );
 }

@@ -11,8 +11,9 @@ use std::{
 
 use super::*;
 use crate::store::{
-    Cas, Created, Family, Limit, Loaded, MemoryStore, Refreshed, Revocation, RevocationBatch,
-    Summary, Ticket, TokenHash,
+    Cas, CreateSession, Created, Family, ListSessions, Loaded, MemoryStore, Refresh, Refreshed,
+    Revocation, RevocationBatch, RevokeUser, RotateSession, Summary, Ticket, TokenHash,
+    TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,24 +84,19 @@ impl SessionStore for Broken {
         SessionStore::secret(&self.store, fresh)
     }
 
-    fn create<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Created> {
-        self.records.lock().unwrap().insert(*key, record.clone());
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        let CreateSession { key, record, limit, now } = request.clone();
+        self.records.lock().unwrap().insert(key, record.clone());
         let user = record.user().map(str::to_owned);
         if let (Fault::LimitIsNotAtomic, Some(limit), Some(user)) = (self.fault, limit, user) {
             return Answer::later(async move {
-                let listed = self.store.list(&user, 100, now).await?;
+                let listed = self.store.list(ListSessions::new(&user, 100, now)).await?;
                 self.meet();
                 let limit = (listed.len() >= limit.sessions as usize).then_some(limit);
-                self.store.create(key, record, limit, now).await
+                self.store.create(request.limit(limit)).await
             });
         }
-        self.store.create(key, record, limit, now)
+        self.store.create(request)
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
@@ -118,73 +114,50 @@ impl SessionStore for Broken {
         })
     }
 
-    fn update<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        let UpdateSession { key, expected, data, now } = request;
         Answer::later(async move {
             if self.has(Fault::UpdateIsNotAtomic)
-                && let Some(loaded) = self.store.load(key, now).await?
+                && let Some(loaded) = self.store.load(&key, now).await?
                 && loaded.record.version == expected
             {
                 self.meet();
-                let version = self.store.load(key, now).await?.map_or(0, |now| now.record.version);
-                return self.store.update(key, version, data, now).await;
+                let version = self.store.load(&key, now).await?.map_or(0, |now| now.record.version);
+                return self.store.update(UpdateSession::new(key, version, data, now)).await;
             }
-            let result = self.store.update(key, expected, data, now).await?;
+            let result = self.store.update(UpdateSession::new(key, expected, data, now)).await?;
             if self.has(Fault::UpdateInserts) && result == Cas::Gone {
-                let record = self.records.lock().unwrap().get(key).cloned();
+                let record = self.records.lock().unwrap().get(&key).cloned();
                 let record = record.unwrap_or_else(|| super::record(1000, None));
-                self.store.create(key, record, None, now).await?;
+                self.store.create(CreateSession::new(key, record, now)).await?;
             }
             Ok(result)
         })
     }
 
-    fn touch<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Answer<'a, bool> {
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
         if self.has(Fault::TouchMovesBack) {
-            self.touched.lock().unwrap().insert(*key, idle_deadline);
+            self.touched.lock().unwrap().insert(request.key, request.idle_deadline);
         }
-        self.store.touch(key, idle_deadline, now)
+        self.store.touch(request)
     }
 
-    fn rotate<'a>(
-        &'a self,
-        old: &'a SessionKey,
-        new: &'a SessionKey,
-        expected: u64,
-        record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        let RotateSession { old, new, expected, record, grace, limit, now } = request.clone();
         if self.has(Fault::RotateIsNotAtomic) && grace.is_none() && limit.is_none() {
             return Answer::later(async move {
                 let version = |loaded: Loaded| (loaded.successor, loaded.record.version);
-                match self.store.load(old, now).await?.map(version) {
+                match self.store.load(&old, now).await?.map(version) {
                     Some((None, version)) if version == expected => {}
-                    _ => {
-                        return self
-                            .store
-                            .rotate(old, new, expected, record, None, None, now)
-                            .await;
-                    }
+                    _ => return self.store.rotate(request).await,
                 }
                 self.meet();
-                self.store.create(new, record, None, now).await?;
-                self.store.delete(old).await?;
+                self.store.create(CreateSession::new(new, record, now)).await?;
+                self.store.delete(&old).await?;
                 Ok(Cas::Done { version: expected + 1, evicted: vec![] })
             });
         }
-        self.store.rotate(old, new, expected, record, grace, limit, now)
+        self.store.rotate(request)
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
@@ -194,8 +167,8 @@ impl SessionStore for Broken {
         self.store.delete(key)
     }
 
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
-        self.store.list(user, limit, now)
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        self.store.list(request)
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
@@ -207,23 +180,19 @@ impl SessionStore for Broken {
         })
     }
 
-    fn revoke_user<'a>(
-        &'a self,
-        user: &'a str,
-        keep: Option<&'a SessionKey>,
-        now: Timestamp,
-    ) -> Answer<'a, u64> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+        let RevokeUser { user, keep, now } = request;
         Answer::later(async move {
             match self.fault {
                 // Ends what is listed, one after the other.
                 Fault::EpochStays => {
                     let kept = match keep {
-                        Some(keep) => self.store.load(keep, now).await?,
+                        Some(keep) => self.store.load(&keep, now).await?,
                         None => None,
                     };
                     let kept = kept.map(|kept| kept.record.handle);
                     let mut ended = 0;
-                    for one in self.store.list(user, 100, now).await? {
+                    for one in self.store.list(ListSessions::new(user, 100, now)).await? {
                         if Some(one.handle) != kept {
                             ended +=
                                 u64::from(self.store.delete_by_handle(user, one.handle).await?);
@@ -232,7 +201,7 @@ impl SessionStore for Broken {
                     Ok(ended)
                 }
                 Fault::RevocationMisses if keep.is_none() => Ok(0),
-                _ => self.store.revoke_user(user, keep, now).await,
+                _ => self.store.revoke_user(request).await,
             }
         })
     }
@@ -253,15 +222,10 @@ impl TokenStore for Broken {
         self.store.create_family(family, token)
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        let Refresh { token, now, .. } = request;
         Answer::later(async move {
-            let result = self.store.refresh(token, successor, grace, now).await?;
+            let result = self.store.refresh(request).await?;
             let family = self.families.lock().unwrap().get(&token).cloned();
             Ok(match (self.fault, result, family) {
                 (Fault::RefreshIsNotAtomic, Refreshed::Again(family), _) => Refreshed::Done(family),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use policy_core::{session::Identity, time::Timestamp};
 
 use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, key, rule};
-use crate::store::{Family, Refreshed, TokenHash};
+use crate::store::{Family, Refresh, Refreshed, TokenHash};
 
 /// How long a used token is given its successor again.
 const GRACE: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ fn family(number: u8, user: &str) -> Family {
 
 /// Exchanges a token for the next number.
 async fn refresh<S: TokenStore>(store: &S, token: u32, now: Timestamp) -> Refreshed {
-    answer(store.refresh(hash(token), hash(token + 1), GRACE, now)).await
+    answer(store.refresh(Refresh::new(hash(token), hash(token + 1), GRACE, now))).await
 }
 
 async fn secret<S: TokenStore>(store: &S) {

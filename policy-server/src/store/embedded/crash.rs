@@ -20,8 +20,9 @@ use super::{
     tests::{NOW, record},
 };
 use crate::store::{
-    Answer, Family, Limit, LimitPolicy, Revocation, SessionStore, StoreError, Ticket, TokenHash,
-    TokenStore,
+    Answer, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh, Revocation,
+    RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
+    TouchSession, UpdateSession,
 };
 
 /// Which of the writes behind the last sync are on the disk after the crash: the system writes
@@ -209,39 +210,42 @@ fn of<'a, T: Send + Unpin + 'a>(answer: Answer<'a, T>) -> Answer<'a, ()> {
 fn script() -> Vec<Vec<Operation>> {
     vec![
         vec![|s| of(SessionStore::secret(s, [1; 32])), |s| of(TokenStore::secret(s, [2; 32]))],
-        vec![|s| of(s.create(&A, record(Some("ada"), 1), None, NOW))],
+        vec![|s| of(s.create(CreateSession::new(A, record(Some("ada"), 1), NOW)))],
         vec![
-            |s| of(s.create(&B, record(Some("ada"), 2), None, NOW.after(SECOND))),
-            |s| of(s.create(&C, record(None, 3), None, NOW)),
+            |s| of(s.create(CreateSession::new(B, record(Some("ada"), 2), NOW.after(SECOND)))),
+            |s| of(s.create(CreateSession::new(C, record(None, 3), NOW))),
             |s| of(s.create_family(family(1, "ada"), hash(1))),
             |s| of(s.put_ticket(hash(100), ticket("ada"))),
         ],
-        vec![|s| of(s.touch(&A, NOW.after(16 * MINUTE), NOW.after(MINUTE)))],
-        vec![|s| of(s.update(&A, 1, b"{\"cart\":1}".as_slice().into(), NOW))],
+        vec![|s| of(s.touch(TouchSession::new(A, NOW.after(16 * MINUTE), NOW.after(MINUTE))))],
+        vec![|s| of(s.update(UpdateSession::new(A, 1, b"{\"cart\":1}".as_slice().into(), NOW)))],
         // A login in an anonymous session.
-        vec![|s| of(s.rotate(&C, &D, 1, record(Some("bo"), 3), None, None, NOW))],
+        vec![|s| of(s.rotate(RotateSession::new(C, D, 1, record(Some("bo"), 3), NOW)))],
         // A renewal.
         vec![|s| {
-            of(s.rotate(&A, &E, 2, record(Some("ada"), 1), Some(NOW.after(SECOND)), None, NOW))
+            of(s.rotate(
+                RotateSession::new(A, E, 2, record(Some("ada"), 1), NOW)
+                    .grace(Some(NOW.after(SECOND))),
+            ))
         }],
         vec![
-            |s| of(s.refresh(hash(1), hash(2), 10 * SECOND, NOW)),
+            |s| of(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW))),
             |s| of(s.take_ticket(hash(100), NOW)),
             |s| of(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
         ],
-        vec![|s| of(s.touch(&D, NOW.after(17 * MINUTE), NOW.after(MINUTE)))],
+        vec![|s| of(s.touch(TouchSession::new(D, NOW.after(17 * MINUTE), NOW.after(MINUTE))))],
         // A logout by the replaced key.
         vec![|s| of(s.delete(&A))],
         vec![|s| {
             let limit = Limit { sessions: 1, policy: LimitPolicy::EvictOldest };
-            of(s.create(&F, record(Some("ada"), 6), Some(limit), NOW))
+            of(s.create(CreateSession::new(F, record(Some("ada"), 6), NOW).limit(Some(limit))))
         }],
         vec![|s| of(SessionStore::purge(s, NOW.after(2 * SECOND), 10))],
         // Reuse.
-        vec![|s| of(s.refresh(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE)))],
+        vec![|s| of(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE))))],
         vec![
-            |s| of(s.create(&G, record(Some("bo"), 7), None, NOW)),
-            |s| of(s.revoke_user("bo", Some(&G), NOW)),
+            |s| of(s.create(CreateSession::new(G, record(Some("bo"), 7), NOW))),
+            |s| of(s.revoke_user(RevokeUser::new("bo", NOW).keep(Some(G)))),
             |s| of(s.create_family(family(2, "bo"), hash(10))),
             |s| of(s.end_families("bo")),
             |s| of(s.revoke(Revocation::User { user: "bo".into(), before: 1_800_000_000 })),
@@ -263,20 +267,25 @@ async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
         seen.push(format!("{session:?}"));
     }
     for user in ["ada", "bo"] {
-        let mut handles: Vec<_> =
-            store.list(user, 10, NOW).await?.iter().map(|one| one.handle).collect();
+        let mut handles: Vec<_> = store
+            .list(ListSessions::new(user, 10, NOW))
+            .await?
+            .iter()
+            .map(|one| one.handle)
+            .collect();
         handles.sort();
         seen.push(format!("{user}: {handles:?}"));
         // The epoch shows in what is created next.
         let key = SessionKey([user.len() as u8 + 100; 32]);
-        store.create(&key, record(Some(user), 9), None, NOW).await?;
+        store.create(CreateSession::new(key, record(Some(user), 9), NOW)).await?;
         let epoch = store.load(&key, NOW).await?.map(|loaded| loaded.record.epoch);
         seen.push(format!("{epoch:?}"));
     }
     seen.push(format!("{:?}", store.revocations(0).await?));
     seen.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
     for token in [1, 2, 10] {
-        let refreshed = store.refresh(hash(token), hash(token + 100), SECOND, NOW).await?;
+        let refreshed =
+            store.refresh(Refresh::new(hash(token), hash(token + 100), SECOND, NOW)).await?;
         seen.push(format!("{refreshed:?}"));
     }
     seen.push(format!("{:?}", SessionStore::secret(store, [8; 32]).await?));
@@ -352,9 +361,9 @@ async fn what_was_answered_holds_after_a_crash_at_any_write() {
 async fn a_use_that_was_noted_is_on_the_disk_after_a_clean_end() {
     let disk = Disk::new(vec![], usize::MAX);
     let store = open(disk.clone()).unwrap();
-    store.create(&A, record(Some("ada"), 1), None, NOW).await.unwrap();
+    store.create(CreateSession::new(A, record(Some("ada"), 1), NOW)).await.unwrap();
     let late = Timestamp::MAX;
-    assert!(store.touch(&A, late, NOW.after(MINUTE)).await.unwrap());
+    assert!(store.touch(TouchSession::new(A, late, NOW.after(MINUTE))).await.unwrap());
     drop(store);
     let store = open(Disk::new(disk.after_crash(Survive::None), usize::MAX)).unwrap();
     let loaded = store.load(&A, NOW).await.unwrap().unwrap();

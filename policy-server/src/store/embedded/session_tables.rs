@@ -14,7 +14,10 @@ use super::{
     deadlines::{Deadlines, Purged},
     writer::Effect,
 };
-use crate::store::{Cas, Created, Limit, LimitPolicy};
+use crate::store::{
+    Cas, CreateSession, Created, Limit, LimitPolicy, RevokeUser, RotateSession, TouchSession,
+    UpdateSession,
+};
 
 pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("sessions");
 
@@ -109,14 +112,9 @@ impl<'t> SessionTables<'t> {
         })
     }
 
-    pub(super) fn create(
-        &mut self,
-        key: &SessionKey,
-        mut record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Result<Created, redb::Error> {
-        if self.is_known(key)? {
+    pub(super) fn create(&mut self, request: CreateSession) -> Result<Created, redb::Error> {
+        let CreateSession { key, mut record, limit, now } = request;
+        if self.is_known(&key)? {
             return Ok(Created::KeyTaken);
         }
         let Some(evicted) = self.make_room(record.user(), None, limit, now)? else {
@@ -124,35 +122,26 @@ impl<'t> SessionTables<'t> {
         };
         record.epoch = self.epoch(record.user())?;
         record.version = 1;
-        self.insert(key, &record)?;
+        self.insert(&key, &record)?;
         Ok(Created::Done { evicted })
     }
 
-    pub(super) fn update(
-        &mut self,
-        key: &SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Result<Cas, redb::Error> {
-        let mut record = match self.expect(key, expected, now)? {
+    pub(super) fn update(&mut self, request: UpdateSession) -> Result<Cas, redb::Error> {
+        let UpdateSession { key, expected, data, now } = request;
+        let mut record = match self.expect(&key, expected, now)? {
             Ok(record) => record,
             Err(refused) => return Ok(refused),
         };
         record.version += 1;
         record.data = data;
-        self.replace(key, &record)?;
+        self.replace(&key, &record)?;
         self.effect = Effect::Durable;
         Ok(Cas::Done { version: record.version, evicted: vec![] })
     }
 
-    pub(super) fn touch(
-        &mut self,
-        key: &SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Result<bool, redb::Error> {
-        let key = self.current(key, Some(now))?;
+    pub(super) fn touch(&mut self, request: TouchSession) -> Result<bool, redb::Error> {
+        let TouchSession { key, idle_deadline, now } = request;
+        let key = self.current(&key, Some(now))?;
         let Some(mut record) = living(&self.sessions, &key, now)? else {
             return Ok(false);
         };
@@ -164,34 +153,25 @@ impl<'t> SessionTables<'t> {
         Ok(true)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one step")]
-    pub(super) fn rotate(
-        &mut self,
-        old: &SessionKey,
-        new: &SessionKey,
-        expected: u64,
-        mut record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Result<Cas, redb::Error> {
-        let current = match self.expect(old, expected, now)? {
+    pub(super) fn rotate(&mut self, request: RotateSession) -> Result<Cas, redb::Error> {
+        let RotateSession { old, new, expected, mut record, grace, limit, now } = request;
+        let current = match self.expect(&old, expected, now)? {
             Ok(record) => record,
             Err(refused) => return Ok(refused),
         };
         // A new key that exists is drawn once more, as after any other conflict.
-        if self.is_known(new)? {
+        if self.is_known(&new)? {
             return Ok(Cas::Conflict);
         }
-        let Some(evicted) = self.make_room(record.user(), Some(old), limit, now)? else {
+        let Some(evicted) = self.make_room(record.user(), Some(&old), limit, now)? else {
             return Ok(Cas::LimitReached);
         };
-        self.remove(old, &current)?;
+        self.remove(&old, &current)?;
         record.epoch = self.epoch(record.user())?;
         record.version = expected + 1;
-        self.insert(new, &record)?;
+        self.insert(&new, &record)?;
         if let Some(grace) = grace.filter(|grace| now < *grace) {
-            let row = Successor { key: *new, grace }.encode();
+            let row = Successor { key: new, grace }.encode();
             self.successors.insert(&old.0, row.as_slice())?;
             self.deadlines.add(grace, SUCCESSOR, &old.0)?;
         }
@@ -229,16 +209,12 @@ impl<'t> SessionTables<'t> {
         Ok(false)
     }
 
-    pub(super) fn revoke_user(
-        &mut self,
-        user: &str,
-        keep: Option<&SessionKey>,
-        now: Timestamp,
-    ) -> Result<u64, redb::Error> {
+    pub(super) fn revoke_user(&mut self, request: RevokeUser<'_>) -> Result<u64, redb::Error> {
+        let RevokeUser { user, keep, now } = request;
         let epoch = self.epoch(Some(user))? + 1;
         self.epochs.insert(user, epoch)?;
         self.effect = Effect::Durable;
-        let keep = keep.map(|keep| self.current(keep, Some(now))).transpose()?;
+        let keep = keep.map(|keep| self.current(&keep, Some(now))).transpose()?;
         let mut ended = 0;
         for key in keys_of(&self.users, user)? {
             match living(&self.sessions, &key, now)? {

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, SessionKey},
     time::Timestamp,
 };
 
@@ -11,7 +11,10 @@ use super::{
     EmbeddedStore,
     session_tables::{SESSIONS, SUCCESSORS, USERS, keys_of, living, successor},
 };
-use crate::store::{Answer, Cas, Created, Limit, Loaded, SessionStore, StoreError, Summary};
+use crate::store::{
+    Answer, Cas, CreateSession, Created, ListSessions, Loaded, RevokeUser, RotateSession,
+    SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+};
 
 impl SessionStore for EmbeddedStore {
     fn open(&self) -> Answer<'_, ()> {
@@ -22,56 +25,24 @@ impl SessionStore for EmbeddedStore {
         self.stored_secret("session_secret", fresh)
     }
 
-    fn create<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Created> {
-        let key = *key;
-        self.write(move |tables| tables.sessions()?.create(&key, record, limit, now))
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        self.write(move |tables| tables.sessions()?.create(request))
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
         Answer::ready(self.read_session(key, now))
     }
 
-    fn update<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        let key = *key;
-        self.write(move |tables| tables.sessions()?.update(&key, expected, data, now))
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        self.write(move |tables| tables.sessions()?.update(request))
     }
 
-    fn touch<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Answer<'a, bool> {
-        let key = *key;
-        self.write(move |tables| tables.sessions()?.touch(&key, idle_deadline, now))
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        self.write(move |tables| tables.sessions()?.touch(request))
     }
 
-    fn rotate<'a>(
-        &'a self,
-        old: &'a SessionKey,
-        new: &'a SessionKey,
-        expected: u64,
-        record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        let (old, new) = (*old, *new);
-        self.write(move |tables| {
-            tables.sessions()?.rotate(&old, &new, expected, record, grace, limit, now)
-        })
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        self.write(move |tables| tables.sessions()?.rotate(request))
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
@@ -79,8 +50,8 @@ impl SessionStore for EmbeddedStore {
         self.write(move |tables| tables.sessions()?.delete(&key))
     }
 
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
-        Answer::ready(self.read_list(user, limit, now))
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        Answer::ready(self.read_list(request))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
@@ -88,14 +59,12 @@ impl SessionStore for EmbeddedStore {
         self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle))
     }
 
-    fn revoke_user<'a>(
-        &'a self,
-        user: &'a str,
-        keep: Option<&'a SessionKey>,
-        now: Timestamp,
-    ) -> Answer<'a, u64> {
-        let (user, keep) = (user.to_owned(), keep.copied());
-        self.write(move |tables| tables.sessions()?.revoke_user(&user, keep.as_ref(), now))
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+        let RevokeUser { user, keep, now } = request;
+        let user = user.to_owned();
+        self.write(move |tables| {
+            tables.sessions()?.revoke_user(RevokeUser { user: &user, keep, now })
+        })
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
@@ -130,12 +99,8 @@ impl EmbeddedStore {
         })
     }
 
-    fn read_list(
-        &self,
-        user: &str,
-        limit: usize,
-        now: Timestamp,
-    ) -> Result<Vec<Summary>, StoreError> {
+    fn read_list(&self, request: ListSessions<'_>) -> Result<Vec<Summary>, StoreError> {
+        let ListSessions { user, limit, now } = request;
         self.read(|transaction| {
             let sessions = transaction.open_table(SESSIONS)?;
             let users = transaction.open_multimap_table(USERS)?;

@@ -9,7 +9,10 @@ use policy_core::{
 };
 
 use super::EmbeddedStore;
-use crate::store::{Cas, Created, SessionStore, conformance};
+use crate::store::{
+    Cas, CreateSession, Created, ListSessions, RevokeUser, SessionStore, TouchSession,
+    UpdateSession, conformance,
+};
 
 pub(super) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -97,7 +100,7 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
     let store = opened(folder.file()).await;
     let copy = store.clone();
     SessionStore::open(&copy).await.unwrap();
-    store.create(&key(1), record(Some("ada"), 1), None, NOW).await.unwrap();
+    store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
     assert!(copy.load(&key(1), NOW).await.unwrap().is_some());
     let error = refusal(folder.file()).await;
@@ -112,7 +115,7 @@ async fn a_file_whose_making_was_cut_short_is_made_anew() {
     let folder = Folder::new("unfinished");
     std::fs::write(folder.file(), vec![0; 1_000_000]).unwrap();
     let store = opened(folder.file()).await;
-    store.create(&key(1), record(None, 1), None, NOW).await.unwrap();
+    store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     drop(store);
     assert!(opened(folder.file()).await.load(&key(1), NOW).await.unwrap().is_some());
 }
@@ -173,9 +176,10 @@ async fn secrets_stay_the_same_and_are_two() {
 async fn an_operation_is_done_also_where_nobody_waits() {
     let folder = Folder::new("dropped");
     let store = opened(folder.file()).await;
-    drop(store.create(&key(1), record(Some("ada"), 1), None, NOW));
+    drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));
     // The next operation is decided after it.
-    let taken = store.create(&key(1), record(Some("ada"), 1), None, NOW).await.unwrap();
+    let taken =
+        store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     assert_eq!(taken, Created::KeyTaken);
 }
 
@@ -183,7 +187,7 @@ async fn an_operation_is_done_also_where_nobody_waits() {
 async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     let folder = Folder::new("later");
     let store = opened(folder.file()).await;
-    store.create(&key(1), record(Some("ada"), 1), None, NOW).await.unwrap();
+    store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
     let database = redb::Database::create(folder.file()).unwrap();
     let transaction = database.begin_write().unwrap();
@@ -197,14 +201,17 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
 
     let store = opened(folder.file()).await;
     assert!(store.load(&key(1), NOW).await.unwrap().is_none());
-    assert_eq!(store.update(&key(1), 1, [].into(), NOW).await.unwrap(), Cas::Gone);
+    assert_eq!(
+        store.update(UpdateSession::new(key(1), 1, [].into(), NOW)).await.unwrap(),
+        Cas::Gone
+    );
     let late = NOW.after(Duration::from_secs(7200));
     assert_eq!(SessionStore::purge(&store, late, 10).await.unwrap(), 0);
-    let taken = store.create(&key(1), record(None, 1), None, NOW).await.unwrap();
+    let taken = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     assert_eq!(taken, Created::KeyTaken);
     // But it does not outlive a revocation.
-    assert_eq!(store.revoke_user("ada", None, NOW).await.unwrap(), 0);
-    let free = store.create(&key(1), record(None, 1), None, NOW).await.unwrap();
+    assert_eq!(store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap(), 0);
+    let free = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     assert_eq!(free, Created::Done { evicted: vec![] });
 }
 
@@ -217,7 +224,8 @@ async fn a_purge_looks_at_more_than_one_batch_and_spares_what_was_used() {
             let mut key = SessionKey([0; 32]);
             key.0[..4].copy_from_slice(&number.to_le_bytes());
             let user = (number % 2 == 0).then_some("ada");
-            store.write(move |tables| tables.sessions()?.create(&key, record(user, 1), None, NOW))
+            let request = CreateSession::new(key, record(user, 1), NOW);
+            store.write(move |tables| tables.sessions()?.create(request))
         })
         .collect();
     for answer in answers {
@@ -225,12 +233,17 @@ async fn a_purge_looks_at_more_than_one_batch_and_spares_what_was_used() {
     }
     let used = SessionKey([0; 32]);
     let later = NOW.after(Duration::from_secs(60));
-    assert!(store.touch(&used, later.after(Duration::from_secs(900)), later).await.unwrap());
+    assert!(
+        store
+            .touch(TouchSession::new(used, later.after(Duration::from_secs(900)), later))
+            .await
+            .unwrap()
+    );
     let due = NOW.after(Duration::from_secs(900));
     assert_eq!(SessionStore::purge(&store, due, 500).await.unwrap(), 500);
     assert_eq!(SessionStore::purge(&store, due, 500).await.unwrap(), 199);
     assert!(store.load(&used, due).await.unwrap().is_some());
-    assert_eq!(store.list("ada", 10, due).await.unwrap().len(), 1);
+    assert_eq!(store.list(ListSessions::new("ada", 10, due)).await.unwrap().len(), 1);
     let due = due.after(Duration::from_secs(60));
     assert_eq!(SessionStore::purge(&store, due, 500).await.unwrap(), 1);
 }

@@ -1,7 +1,5 @@
 //! Refresh tokens, revocations and tickets within a write transaction.
 
-use std::time::Duration;
-
 use policy_core::time::Timestamp;
 use redb::{
     MultimapTable, MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction,
@@ -12,7 +10,7 @@ use super::{
     deadlines::{Deadlines, Purged},
     writer::Effect,
 };
-use crate::store::{Family, Refreshed, Revocation, Ticket, TokenHash};
+use crate::store::{Family, Refresh, Refreshed, Revocation, Ticket, TokenHash};
 
 const FAMILIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("families");
 
@@ -85,13 +83,8 @@ impl<'t> TokenTables<'t> {
     }
 
     /// None where the successor exists.
-    pub(super) fn refresh(
-        &mut self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Result<Option<Refreshed>, redb::Error> {
+    pub(super) fn refresh(&mut self, request: Refresh) -> Result<Option<Refreshed>, redb::Error> {
+        let Refresh { token, successor, grace, now } = request;
         let Some(row) = self.token(token)? else {
             return Ok(Some(Refreshed::Unknown));
         };

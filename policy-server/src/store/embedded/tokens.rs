@@ -1,14 +1,12 @@
 //! The store of refresh tokens, revocations and tickets.
 
-use std::time::Duration;
-
 use super::{
     EmbeddedStore,
     codec::Row,
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
-    Answer, Family, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
+    Answer, Family, Refresh, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
     TokenStore,
 };
 use policy_core::time::Timestamp;
@@ -26,14 +24,8 @@ impl TokenStore for EmbeddedStore {
         new_token(self.write(move |tables| tables.tokens()?.create_family(&family, token)))
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed> {
-        new_token(self.write(move |tables| tables.tokens()?.refresh(token, successor, grace, now)))
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        new_token(self.write(move |tables| tables.tokens()?.refresh(request)))
     }
 
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {

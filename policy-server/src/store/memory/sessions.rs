@@ -15,7 +15,10 @@ use super::{
     shards::Shard,
     user::{self, Users},
 };
-use crate::store::{Answer, Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
+use crate::store::{
+    Answer, Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, Loaded, RevokeUser,
+    RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
+};
 
 /// What is kept under a key.
 pub(super) enum Row {
@@ -72,72 +75,40 @@ impl SessionStore for MemoryStore {
         Answer::ready(Ok(first(&self.0.session_secret, fresh)))
     }
 
-    fn create<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Created> {
-        Answer::ready(Ok(self.0.create(*key, record, limit, now)))
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        Answer::ready(Ok(self.0.create(request)))
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
         Answer::ready(Ok(self.0.load(key, now)))
     }
 
-    fn update<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        expected: u64,
-        data: Box<[u8]>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        Answer::ready(Ok(self.0.update(key, expected, data, now)))
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        Answer::ready(Ok(self.0.update(request)))
     }
 
-    fn touch<'a>(
-        &'a self,
-        key: &'a SessionKey,
-        idle_deadline: Timestamp,
-        now: Timestamp,
-    ) -> Answer<'a, bool> {
-        Answer::ready(Ok(self.0.touch(key, idle_deadline, now).is_some()))
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        Answer::ready(Ok(self.0.touch(request).is_some()))
     }
 
-    fn rotate<'a>(
-        &'a self,
-        old: &'a SessionKey,
-        new: &'a SessionKey,
-        expected: u64,
-        record: Record,
-        grace: Option<Timestamp>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Answer<'a, Cas> {
-        let moved = grace.map(|until| Moved { to: *new, until });
-        Answer::ready(Ok(self.0.rotate(*old, *new, expected, record, moved, limit, now)))
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        Answer::ready(Ok(self.0.rotate(request)))
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
         Answer::ready(Ok(self.0.delete(key).is_some()))
     }
 
-    fn list<'a>(&'a self, user: &'a str, limit: usize, now: Timestamp) -> Answer<'a, Vec<Summary>> {
-        Answer::ready(Ok(self.0.list(user, limit, now)))
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        Answer::ready(Ok(self.0.list(request)))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         Answer::ready(Ok(self.0.delete_by_handle(user, handle).is_some()))
     }
 
-    fn revoke_user<'a>(
-        &'a self,
-        user: &'a str,
-        keep: Option<&'a SessionKey>,
-        now: Timestamp,
-    ) -> Answer<'a, u64> {
-        Answer::ready(Ok(self.0.revoke_user(user, keep, now)))
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+        Answer::ready(Ok(self.0.revoke_user(request)))
     }
 
     /// Looks at everything, a thousandth at a time, and lets others run in between.
@@ -150,13 +121,8 @@ impl SessionStore for MemoryStore {
 }
 
 impl Inner {
-    fn create(
-        &self,
-        key: SessionKey,
-        mut record: Record,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Created {
+    fn create(&self, request: CreateSession) -> Created {
+        let CreateSession { key, mut record, limit, now } = request;
         record.version = 1;
         let Some(user) = record.user().map(Box::<str>::from) else {
             let overflow = {
@@ -199,12 +165,13 @@ impl Inner {
         }
     }
 
-    fn update(&self, key: &SessionKey, expected: u64, data: Box<[u8]>, now: Timestamp) -> Cas {
-        let mut sessions = self.sessions.lock(key);
-        if let Err(refused) = expect(&sessions, key, expected, now) {
+    fn update(&self, request: UpdateSession) -> Cas {
+        let UpdateSession { key, expected, data, now } = request;
+        let mut sessions = self.sessions.lock(&key);
+        if let Err(refused) = expect(&sessions, &key, expected, now) {
             return refused;
         }
-        let Some(record) = sessions.get_mut(key).and_then(|row| row.living_mut(now)) else {
+        let Some(record) = sessions.get_mut(&key).and_then(|row| row.living_mut(now)) else {
             return Cas::Gone;
         };
         let record = Arc::make_mut(record);
@@ -213,8 +180,9 @@ impl Inner {
         Cas::Done { version: record.version, evicted: Vec::new() }
     }
 
-    fn touch(&self, key: &SessionKey, idle_deadline: Timestamp, now: Timestamp) -> Option<()> {
-        let (key, mut sessions) = self.current(key, Some(now))?;
+    fn touch(&self, request: TouchSession) -> Option<()> {
+        let TouchSession { key, idle_deadline, now } = request;
+        let (key, mut sessions) = self.current(&key, Some(now))?;
         let record = sessions.get_mut(&key)?.living_mut(now)?;
         if idle_deadline > record.idle_deadline || now > record.last_seen {
             let record = Arc::make_mut(record);
@@ -224,17 +192,8 @@ impl Inner {
         Some(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "as the trait has it")]
-    fn rotate(
-        &self,
-        old: SessionKey,
-        new: SessionKey,
-        expected: u64,
-        mut record: Record,
-        moved: Option<Moved>,
-        limit: Option<Limit>,
-        now: Timestamp,
-    ) -> Cas {
+    fn rotate(&self, request: RotateSession) -> Cas {
+        let RotateSession { old, new, expected, mut record, grace, limit, now } = request;
         // Users are locked before sessions, but whose session it is, only the session says: so it
         // is looked at twice.
         let before = match expect(&self.sessions.lock(&old), &old, expected, now) {
@@ -263,8 +222,8 @@ impl Inner {
         if sessions.b().contains_key(&new) {
             return Cas::Conflict;
         }
-        match moved.filter(|moved| moved.until > now) {
-            Some(moved) => sessions.a().insert(old, Row::Moved(Box::new(moved))),
+        match grace.filter(|until| *until > now) {
+            Some(until) => sessions.a().insert(old, Row::Moved(Box::new(Moved { to: new, until }))),
             None => sessions.a().remove(&old),
         };
         self.anonymous.remove(old, &before);
@@ -298,7 +257,8 @@ impl Inner {
         Some(())
     }
 
-    fn list(&self, user: &str, limit: usize, now: Timestamp) -> Vec<Summary> {
+    fn list(&self, request: ListSessions<'_>) -> Vec<Summary> {
+        let ListSessions { user, limit, now } = request;
         let mut records = self.living_of(&self.users.lock(user), user, now);
         records.sort_by_key(|(_, record)| (record.last_seen, record.created, record.handle));
         let latest = records.iter().rev().take(limit);
@@ -324,13 +284,14 @@ impl Inner {
         Some(())
     }
 
-    fn revoke_user(&self, user: &str, keep: Option<&SessionKey>, now: Timestamp) -> u64 {
+    fn revoke_user(&self, request: RevokeUser<'_>) -> u64 {
+        let RevokeUser { user, keep, now } = request;
         let next = self.epochs.fetch_add(1, Ordering::Relaxed) + 1;
         let mut users = self.users.lock(user);
         let Some(entry) = users.get_mut(user) else { return 0 };
         let epoch = Arc::clone(&entry.epoch);
         let keep = keep.and_then(|keep| {
-            let (keep, mut sessions) = self.current(keep, Some(now))?;
+            let (keep, mut sessions) = self.current(&keep, Some(now))?;
             let record = sessions.get_mut(&keep)?.living_mut(now)?;
             if record.user() != Some(user) {
                 return None;

@@ -13,7 +13,10 @@ use policy_core::{
 };
 
 use super::{Inner, MemoryStore, sessions::Row};
-use crate::store::{Family, Limit, LimitPolicy, Revocation, SessionStore, TokenHash, TokenStore};
+use crate::store::{
+    CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser, RotateSession,
+    SessionStore, TokenHash, TokenStore,
+};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const END: Timestamp = Timestamp::from_seconds(1_800_000_900);
@@ -85,16 +88,30 @@ async fn any_call(store: &MemoryStore, draw: &mut Draw, fresh: u64) {
         next.idle_deadline = NOW;
     }
     match draw.below(9) {
-        0..3 => drop(store.create(&new, next, limit, NOW).await.unwrap()),
+        0..3 => drop(store.create(CreateSession::new(new, next, NOW).limit(limit)).await.unwrap()),
         3..6 => {
             if let Some(found) = store.load(&old, NOW).await.unwrap() {
                 let old = found.successor.unwrap_or(old);
                 let version = found.record.version;
-                drop(store.rotate(&old, &new, version, next, grace, limit, NOW).await.unwrap());
+                drop(
+                    store
+                        .rotate(
+                            RotateSession::new(old, new, version, next, NOW)
+                                .grace(grace)
+                                .limit(limit),
+                        )
+                        .await
+                        .unwrap(),
+                );
             }
         }
         6 => drop(store.delete(&old).await.unwrap()),
-        7 => drop(store.revoke_user(user.unwrap_or("ada"), Some(&old), NOW).await.unwrap()),
+        7 => drop(
+            store
+                .revoke_user(RevokeUser::new(user.unwrap_or("ada"), NOW).keep(Some(old)))
+                .await
+                .unwrap(),
+        ),
         _ => drop(SessionStore::purge(store, NOW, 10).await.unwrap()),
     }
 }
@@ -133,16 +150,16 @@ fn calls_of_many_threads_neither_wait_for_ever_nor_leave_anything_behind() {
 fn the_oldest_anonymous_session_ends_where_there_are_too_many() {
     let store = MemoryStore::with_anonymous_sessions(3);
     run(async {
-        store.create(&key(100), record(0, Some("ada")), None, NOW).await.unwrap();
+        store.create(CreateSession::new(key(100), record(0, Some("ada")), NOW)).await.unwrap();
         for number in 1..=3 {
-            store.create(&key(number), record(number, None), None, NOW).await.unwrap();
+            store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
         }
         // Neither a session that ended nor one that somebody logged in to counts.
         store.delete(&key(2)).await.unwrap();
         let login = record(3, Some("ada"));
-        store.rotate(&key(3), &key(103), 1, login, None, None, NOW).await.unwrap();
+        store.rotate(RotateSession::new(key(3), key(103), 1, login, NOW)).await.unwrap();
         for number in 4..=6 {
-            store.create(&key(number), record(number, None), None, NOW).await.unwrap();
+            store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
         }
         let mut living = Vec::new();
         for number in [1, 4, 5, 6, 100, 103] {
@@ -183,7 +200,7 @@ fn a_purge_of_tokens_leaves_nothing_behind() {
             let family = Family { id: [number; 16], identity, authenticated: NOW, expires: END };
             let (token, next) = (TokenHash([number; 32]), TokenHash([number + 100; 32]));
             store.create_family(family, token).await.unwrap();
-            store.refresh(token, next, Duration::ZERO, NOW).await.unwrap();
+            store.refresh(Refresh::new(token, next, Duration::ZERO, NOW)).await.unwrap();
             let revocation = Revocation::Token { id: number.to_string().into(), until: END };
             store.revoke(revocation).await.unwrap();
         }

@@ -2,10 +2,7 @@
 //!
 //! The order of its locks: `families`, then the chain of a family, then `tokens`.
 
-use std::{
-    sync::{Arc, MutexGuard},
-    time::Duration,
-};
+use std::sync::{Arc, MutexGuard};
 
 use policy_core::time::Timestamp;
 
@@ -16,7 +13,7 @@ use super::{
     shards::{Shard, lock},
 };
 use crate::store::{
-    Answer, Family, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
+    Answer, Family, Refresh, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
     TokenStore,
 };
 
@@ -32,14 +29,8 @@ impl TokenStore for MemoryStore {
         Answer::ready(self.0.create_family(family, token))
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed> {
-        Answer::ready(self.0.refresh(token, successor, grace, now))
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        Answer::ready(self.0.refresh(request))
     }
 
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
@@ -84,13 +75,8 @@ impl Inner {
         Ok(())
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Result<Refreshed, StoreError> {
+    fn refresh(&self, request: Refresh) -> Result<Refreshed, StoreError> {
+        let Refresh { token, successor, grace, now } = request;
         let Some(row) = self.family(token) else { return Ok(Refreshed::Unknown) };
         let family = &row.family;
         let mut chain = lock(&row.chain);

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     auth::{Guard, session::SessionService, tokens::TokenService},
     base::clock::Clock,
+    store::CreateSession,
 };
 
 /// Makes credentials.
@@ -294,7 +295,7 @@ async fn begin(
         data: Box::default(),
     };
     let csrf = service.csrf().token(&record.binding, nonce);
-    service.store().create(&id.key(), record, None, facts.now).await.ok()?;
+    service.store().create(CreateSession::new(id.key(), record, facts.now)).await.ok()?;
     Some((id.text(), csrf))
 }
 

@@ -8,8 +8,8 @@ use policy_core::{cookie::Presented, session::Record};
 
 use super::*;
 use crate::{
-    auth::session::{Identity, SessionError, hours, minutes, tests::watched::Down},
-    store::{Cas, SessionStore},
+    auth::session::{Identity, SessionError, hours, minutes},
+    store::{Cas, RotateSession, SessionStore},
 };
 
 #[test]
@@ -94,7 +94,7 @@ fn a_used_session_is_touched_once_a_minute() {
     }
     // A touch that is lost costs nobody the answer.
     world.clock.advance(minutes(2));
-    world.store.set_down(Some(Down::Writes));
+    world.store.fail_to_write();
     assert!(commit(&session_request(&world, &id), 200).is_ok());
 }
 
@@ -128,7 +128,7 @@ fn what_the_cookie_is_decides_what_becomes_of_it() {
 fn a_store_that_is_down_costs_nobody_their_session() {
     let world = default();
     let id = world.login(None, "ada");
-    world.store.set_down(Some(Down::All));
+    world.store.fail();
     let request = world.request(Some(&id));
     assert!(wait(request.load()).is_err());
     assert!(wait(request.load()).is_err());
@@ -136,11 +136,11 @@ fn a_store_that_is_down_costs_nobody_their_session() {
     assert_eq!(wait(sessions.login("ada")), Err(SessionError::Unavailable));
     let committed = commit(&request, 503).unwrap();
     assert!(committed.set_cookie.is_none());
-    world.store.set_down(Some(Down::Writes));
+    world.store.fail_to_write();
     let request = world.request(Some(&id));
     session(&request).set("a", 1).unwrap();
     assert_eq!(commit(&request, 200).unwrap_err().refusal().status(), 503);
-    world.store.set_down(None);
+    world.store.recover();
     assert!(world.is_alive(&id));
 }
 
@@ -313,8 +313,9 @@ fn an_old_id_leads_nowhere_but_to_its_own_successor() {
     let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::drawn([3; 32]));
     let (now, grace) = (world.clock.now(), world.clock.now().after(minutes(1)));
     let (old, new, version) = (old.key(), new.key(), record.version);
-    let store = &world.store.inner;
-    let rotated = store.rotate(&old, &new, version, record, Some(grace), None, now);
+    let store = world.store.inner();
+    let rotated =
+        store.rotate(RotateSession::new(old, new, version, record, now).grace(Some(grace)));
     assert!(matches!(wait(rotated).unwrap(), Cas::Done { .. }));
     let request = world.request(Some(&id));
     assert!(wait(request.load()).unwrap().is_none());

@@ -5,7 +5,7 @@ use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, gate::OwnOrigin, 
 
 use super::*;
 use crate::{
-    auth::session::{SameSite, SessionError, minutes, tests::watched::Down},
+    auth::session::{SameSite, SessionError, minutes},
     store::LimitPolicy,
 };
 
@@ -47,10 +47,10 @@ fn a_revocation_that_failed_is_made_up_for() {
     let world = default();
     let ids = [world.login(None, "ada"), world.login(None, "ada")];
     let request = session_request(&world, &ids[0]);
-    world.store.set_down(Some(Down::All));
+    world.store.fail();
     let sessions = Sessions::of(Arc::clone(&request));
     assert_eq!(wait(sessions.revoke_others()), Err(SessionError::Unavailable));
-    world.store.set_down(None);
+    world.store.recover();
     wait(request.commit(Outcome::Lost)).unwrap();
     assert!(world.is_alive(&ids[0]) && !world.is_alive(&ids[1]));
 }

@@ -1,10 +1,9 @@
-//! Sessions as handlers and the server use them, on a store that can be watched.
+//! Sessions as handlers and the server use them, on a store that says what it was asked.
 
 mod commits;
 mod handlers;
 mod laws;
 mod scenarios;
-mod watched;
 
 use std::{
     pin::pin,
@@ -19,13 +18,13 @@ use policy_core::{
 };
 use tokio::sync::broadcast;
 
-use self::watched::Watched;
 use super::{
     CommitError, Committed, RequestSession, Session, SessionService, Sessions, Settings, days,
 };
 use crate::{
     auth::revocation_events::{Ended, Endings},
     base::clock::{Clock, Random},
+    testing::FaultyStore,
 };
 
 /// When tests begin.
@@ -34,7 +33,7 @@ const START: u64 = 1_800_000_000;
 /// An app with sessions: one instance of it, on a store that others may share.
 struct World {
     service: Arc<SessionService>,
-    store: Watched,
+    store: FaultyStore,
     clock: Clock,
     ended: broadcast::Receiver<Ended>,
 }
@@ -67,11 +66,11 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 impl World {
     /// With these settings, which need not be ones that an app would start with.
     fn new(settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>) -> Self {
-        Self::on(Watched::default(), Clock::at(START), random(), settings)
+        Self::on(FaultyStore::default(), Clock::at(START), random(), settings)
     }
 
     fn on(
-        store: Watched,
+        store: FaultyStore,
         clock: Clock,
         random: Random,
         settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>,

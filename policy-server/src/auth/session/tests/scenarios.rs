@@ -13,14 +13,15 @@ use policy_core::session::{Data, Handle, Outcome, SessionId};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{START, World, is_removal, random, session, set_id, wait, watched::Down};
+use super::{START, World, is_removal, random, session, set_id, wait};
 use crate::{
     auth::{
         revocation_events::Ended,
-        session::{Committed, RequestSession, SessionError, Sessions, tests::watched::Watched},
+        session::{Committed, RequestSession, SessionError, Sessions},
     },
     base::clock::Clock,
     store::LimitPolicy,
+    testing::FaultyStore,
 };
 
 #[derive(Deserialize)]
@@ -152,7 +153,7 @@ fn every_session_scenario_comes_out_as_the_shared_cases_say() {
 
 impl Run {
     fn new(config: &Config) -> Self {
-        let (store, clock, random) = (Watched::default(), Clock::at(START), random());
+        let (store, clock, random) = (FaultyStore::default(), Clock::at(START), random());
         let policy = match config.limit_policy.as_deref() {
             None => LimitPolicy::EvictOldest,
             Some("deny") => LimitPolicy::Deny,
@@ -182,12 +183,12 @@ impl Run {
         let world = &self.worlds[step.instance - 1];
         world.clock.advance(Duration::from_secs(step.at - self.now));
         self.now = step.at;
-        world.store.set_down(match step.store.as_deref() {
-            None => None,
-            Some("down") => Some(Down::All),
-            Some("down_on_write") => Some(Down::Writes),
+        match step.store.as_deref() {
+            None => world.store.recover(),
+            Some("down") => world.store.fail(),
+            Some("down_on_write") => world.store.fail_to_write(),
             Some(other) => panic!("unknown state of the store {other}"),
-        });
+        }
         // What a newer version wrote is nothing to this one; a store's own test says that it
         // keeps the row, and here it has none.
         assert!(matches!(step.stored.as_deref(), None | Some("v999")));
@@ -238,7 +239,7 @@ impl Run {
         }
         if let Some(key) = request.presented_key() {
             let load = crate::store::SessionStore::load(
-                &self.worlds[0].store.inner,
+                self.worlds[0].store.inner(),
                 key,
                 self.worlds[0].clock.now(),
             );

@@ -31,8 +31,8 @@ use crate::{
     Clock, Problem, Random,
     auth::revocation_events::{Ended, Endings},
     store::{
-        Answer, Family, MemoryStore, Refreshed, Revocation, RevocationBatch, StoreError, Ticket,
-        TokenHash, TokenStore,
+        Answer, Family, MemoryStore, Refresh, Refreshed, Revocation, RevocationBatch, StoreError,
+        Ticket, TokenHash, TokenStore,
     },
 };
 
@@ -180,17 +180,11 @@ impl TokenStore for Remote {
         self.ask(move |store| store.create_family(family, token))
     }
 
-    fn refresh(
-        &self,
-        token: TokenHash,
-        successor: TokenHash,
-        grace: Duration,
-        now: Timestamp,
-    ) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
         Answer::later(async move {
             self.pass().await;
             self.0.refreshes.fetch_add(1, Ordering::SeqCst);
-            self.ask(move |store| store.refresh(token, successor, grace, now)).await
+            self.ask(move |store| store.refresh(request)).await
         })
     }
 

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
 
-use crate::handler::service::SharedService;
+use crate::{app::App, handler::service::SharedService, pipeline::service::AppService};
 
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
@@ -42,6 +42,53 @@ use crate::handler::service::SharedService;
 pub struct TestClient {
     service: SharedService,
     host: String,
+}
+
+impl<S> App<S> {
+    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
+    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
+    ///
+    /// ```
+    /// use policy_server::{prelude::*, testing::TestClient};
+    ///
+    /// #[get("/")]
+    /// #[auth(public)]
+    /// async fn index() -> &'static str {
+    ///     "hello"
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let inner = App::new(()).routes(routes![index]).into_service();
+    /// let router = axum::Router::new().nest_service("/app", inner);
+    /// let response = TestClient::new(router, "localhost").get("/app/").send().await;
+    /// assert_eq!(response.text(), "hello");
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the app has problems, with all of them.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
+    pub fn into_service(self) -> AppService {
+        match self.build() {
+            Ok(service) => service,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A client that calls the app without a socket. Requests name the public origin's host,
+    /// or `localhost`.
+    ///
+    /// # Panics
+    ///
+    /// As [`into_service`](Self::into_service).
+    #[track_caller]
+    pub fn test(self) -> TestClient {
+        let service = self.into_service();
+        let host = service.authority().unwrap_or("localhost").to_owned();
+        TestClient::new(service, host)
+    }
 }
 
 impl TestClient {

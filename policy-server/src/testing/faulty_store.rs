@@ -1,0 +1,288 @@
+//! A store that a test breaks and holds up.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
+use tokio::sync::Semaphore;
+
+use crate::store::{
+    Answer, Cas, CreateSession, Created, Family, ListSessions, Loaded, MemoryStore, Refresh,
+    Refreshed, Revocation, RevocationBatch, RevokeUser, RotateSession, SessionStore, StoreError,
+    Summary, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+};
+
+/// A store that fails, or waits, when a test tells it to, and names what it was asked.
+///
+/// It shows what an app does while its store is out of reach: who is refused, what is made up for
+/// later. Everything else goes to the store inside. Copies share everything.
+///
+/// ```
+/// use policy_server::{prelude::*, testing::FaultyStore};
+///
+/// #[get("/me")]
+/// #[auth(session)]
+/// async fn me(me: Principal) -> String {
+///     me.subject().to_owned()
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let store = FaultyStore::default();
+/// let app = App::new(()).sessions(Sessions::store(store.clone())).routes(routes![me]);
+/// let client = app.test();
+/// store.fail();
+/// let id = format!("policy_session={}", "A".repeat(43));
+/// let response = client.get("/me").header("cookie", &id).send().await;
+/// assert_ne!(response.status(), StatusCode::OK);
+/// # });
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FaultyStore<S = MemoryStore> {
+    store: S,
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    fails_to_read: AtomicBool,
+    fails_to_write: AtomicBool,
+    /// Calls wait for a permit while this is set.
+    holds: AtomicBool,
+    permits: Semaphore,
+    held: Semaphore,
+    calls: Mutex<Vec<&'static str>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            fails_to_read: AtomicBool::default(),
+            fails_to_write: AtomicBool::default(),
+            holds: AtomicBool::default(),
+            permits: Semaphore::new(0),
+            held: Semaphore::new(0),
+            calls: Mutex::default(),
+        }
+    }
+}
+
+/// What a call does to the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Write,
+}
+
+impl<S> FaultyStore<S> {
+    /// A store that works until it is told otherwise.
+    pub fn new(store: S) -> Self {
+        Self { store, state: Arc::default() }
+    }
+
+    /// The store inside, which does not fail.
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+
+    /// Fails every call from now on.
+    pub fn fail(&self) {
+        self.set_failing(true, true);
+    }
+
+    /// Fails every call that would change something from now on.
+    pub fn fail_to_write(&self) {
+        self.set_failing(false, true);
+    }
+
+    /// Works again.
+    pub fn recover(&self) {
+        self.set_failing(false, false);
+    }
+
+    fn set_failing(&self, read: bool, write: bool) {
+        self.state.fails_to_read.store(read, Ordering::SeqCst);
+        self.state.fails_to_write.store(write, Ordering::SeqCst);
+    }
+
+    /// Lets calls wait from now on, for [`step`](Self::step) or [`release`](Self::release).
+    pub fn hold(&self) {
+        self.state.holds.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until a call waits that no one has waited for.
+    pub async fn is_held(&self) {
+        if let Ok(call) = self.state.held.acquire().await {
+            call.forget();
+        }
+    }
+
+    /// Lets one call go on.
+    pub fn step(&self) {
+        self.state.permits.add_permits(1);
+    }
+
+    /// Lets all calls go on, those that come as well.
+    pub fn release(&self) {
+        self.state.holds.store(false, Ordering::SeqCst);
+        self.state.permits.add_permits(Semaphore::MAX_PERMITS / 2);
+    }
+
+    /// The names of the calls since the last time this was asked, but for those that come by
+    /// themselves: `purge` and `revocations`.
+    pub fn take_calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.calls())
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Vec<&'static str>> {
+        self.state.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call<'a, T: Unpin + Send + 'a>(
+        &'a self,
+        kind: Kind,
+        name: &'static str,
+        call: impl FnOnce(&'a S) -> Answer<'a, T> + Send + 'a,
+    ) -> Answer<'a, T>
+    where
+        S: Sync,
+    {
+        self.calls().push(name);
+        if self.fails(kind) {
+            return failed();
+        }
+        if !self.state.holds.load(Ordering::SeqCst) {
+            return call(&self.store);
+        }
+        Answer::later(async move {
+            self.state.held.add_permits(1);
+            if let Ok(permit) = self.state.permits.acquire().await {
+                permit.forget();
+            }
+            call(&self.store).await
+        })
+    }
+
+    /// A call that comes by itself, now and then.
+    fn background<'a, T>(
+        &'a self,
+        kind: Kind,
+        call: impl FnOnce(&'a S) -> Answer<'a, T>,
+    ) -> Answer<'a, T> {
+        if self.fails(kind) { failed() } else { call(&self.store) }
+    }
+
+    fn fails(&self, kind: Kind) -> bool {
+        let fails = match kind {
+            Kind::Read => &self.state.fails_to_read,
+            Kind::Write => &self.state.fails_to_write,
+        };
+        fails.load(Ordering::SeqCst)
+    }
+}
+
+fn failed<'a, T>() -> Answer<'a, T> {
+    Answer::ready(Err(StoreError::new("the store fails, since the test says so")))
+}
+
+impl<S: SessionStore> SessionStore for FaultyStore<S> {
+    fn open(&self) -> Answer<'_, ()> {
+        self.background(Kind::Read, SessionStore::open)
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        self.call(Kind::Read, "secret", move |store| SessionStore::secret(store, fresh))
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        self.call(Kind::Write, "create", |store| store.create(request))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        self.call(Kind::Read, "load", move |store| store.load(key, now))
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        self.call(Kind::Write, "update", |store| store.update(request))
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        self.call(Kind::Write, "touch", move |store| store.touch(request))
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        self.call(Kind::Write, "rotate", |store| store.rotate(request))
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        self.call(Kind::Write, "delete", move |store| store.delete(key))
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        self.call(Kind::Read, "list", move |store| store.list(request))
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        self.call(Kind::Write, "delete_by_handle", move |store| {
+            store.delete_by_handle(user, handle)
+        })
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+        self.call(Kind::Write, "revoke_user", move |store| store.revoke_user(request))
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
+    }
+}
+
+impl<S: TokenStore> TokenStore for FaultyStore<S> {
+    fn open(&self) -> Answer<'_, ()> {
+        self.background(Kind::Read, TokenStore::open)
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        self.call(Kind::Read, "secret", move |store| TokenStore::secret(store, fresh))
+    }
+
+    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
+        self.call(Kind::Write, "create_family", move |store| store.create_family(family, token))
+    }
+
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        self.call(Kind::Write, "refresh", move |store| store.refresh(request))
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        self.call(Kind::Write, "end_family", move |store| store.end_family(token))
+    }
+
+    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
+        self.call(Kind::Write, "end_families", move |store| store.end_families(user))
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+        self.call(Kind::Write, "revoke", move |store| store.revoke(revocation))
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        self.background(Kind::Read, move |store| store.revocations(since))
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        self.call(Kind::Write, "put_ticket", move |store| store.put_ticket(hash, ticket))
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        self.call(Kind::Write, "take_ticket", move |store| store.take_ticket(hash, now))
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.background(Kind::Write, move |store| TokenStore::purge(store, now, limit))
+    }
+}
