@@ -214,6 +214,7 @@ mod tests {
             // The proxy asks whether the server lives.
             (second(0x20, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0, 1, 0, 1]), None),
             (second(0x20, 0xff, b"anything"), None),
+            (second(0x20, 0x11, &[]), None),
             (second(0x21, 0x00, &[]), None),
             (second(0x21, 0x31, &[b'/'; 216]), None),
         ] {
@@ -224,6 +225,7 @@ mod tests {
     #[test]
     fn everything_else_is_malformed_at_once() {
         let long = [b"PROXY UNKNOWN ", &[b'x'; 100][..]].concat();
+        let long_with_an_end = [&long[..], b"\r\n"].concat();
         let too_long = [SIGNATURE, &[0x21, 0x11, 0xff, 0xff]].concat();
         for bytes in [
             b"GET / HTTP/1.1\r\n".to_vec(),
@@ -240,11 +242,21 @@ mod tests {
             b"PROXY TCP4 ::1 ::1 1 1\r\n".to_vec(),
             b"PROXY TCP6 1.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
             b"PROXY UDP4 1.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
+            b"PROXY TCP4 1.1.1.1 1.1.1.1 1 +1\r\n".to_vec(),
+            b"PROXY TCP4 010.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
+            b"PROXY TCP4\r\n".to_vec(),
+            b"PROXY TCP4\r1.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
+            b"PROXY TCP6 fe80::1%1 ::1 1 1\r\n".to_vec(),
+            b"PROXY UNKNOWNTCP4 1.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
+            b"PROXYxTCP4 1.1.1.1 1.1.1.1 1 1\r\n".to_vec(),
             b"PROXY \r\n".to_vec(),
             long,
+            long_with_an_end,
             too_long,
+            second(0x21, 0x11, &[1; 5000]),
             second(0x11, 0x11, &[0; 12]),
             second(0x22, 0x11, &[0; 12]),
+            second(0x21, 0x01, &[0; 12]),
             second(0x21, 0x13, &[0; 12]),
             second(0x21, 0x41, &[0; 12]),
             second(0x21, 0x11, &[0; 11]),
