@@ -2,7 +2,7 @@
 //! start an app: `micro start ROUTES`.
 //!
 //! A case named `X.base` is what the cases `X.*` do besides deciding; the report subtracts it.
-//! `benches/instructions` runs all of them.
+//! `benches/run micro` runs all of them.
 
 use std::{
     hint::black_box,

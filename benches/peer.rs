@@ -1,7 +1,7 @@
 //! The server that is measured beside other frameworks: the answers, the policy and the hundred
 //! routes of every peer, with all limits on.
 //!
-//! `peer PORT [--threads N] [--tpc]`: one work-stealing runtime with N threads, or one runtime for
+//! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime for
 //! each core that the process may use. HTTP/2 is spoken with whoever begins with it.
 
 use policy_server::{
@@ -47,7 +47,7 @@ async fn cors_route() -> &'static str {
     "Hello, World!"
 }
 
-/// Every policy on: what `raw` sends by hand.
+/// Every policy on: what the hand-written server sends by hand.
 #[get("/policies")]
 #[cors(APPS)]
 #[cache(public, max_age = 60)]
@@ -233,7 +233,7 @@ fn main() -> Result<(), Error> {
     let port = arguments.first().map_or("8080", String::as_str);
     let threads = arguments.iter().skip_while(|argument| *argument != "--threads").nth(1);
     let threads = threads.and_then(|threads| threads.parse().ok()).unwrap_or(1);
-    let is_per_core = arguments.iter().any(|argument| argument == "--tpc");
+    let is_per_core = arguments.iter().any(|argument| argument == "--per-core");
     let (mut runtime, settings) = if is_per_core {
         (tokio::runtime::Builder::new_current_thread(), Settings::default().per_core())
     } else {

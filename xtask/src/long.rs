@@ -5,7 +5,7 @@ use crate::{
     command::{self, answers, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, VALGRIND},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST},
     test::clippy,
 };
 
@@ -92,7 +92,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "bench",
-        purpose: "instruction counts and rates against the peers (benches/run)",
+        purpose: "speed beside other servers: benches/run; [MODE ..] as benches/README.md says",
         duration: "30 min",
         run: bench,
     },
@@ -276,8 +276,8 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
     rustup(&["run", &version, "cargo", "check", "--workspace", "--all-targets"])
 }
 
+/// It names the programs that it needs.
 fn bench(arguments: &[&str]) -> Outcome {
-    setup::require(&[VALGRIND])?;
     command::run(&mut program("benches/run", arguments))
 }
 

@@ -30,8 +30,6 @@ pub(crate) const FIREFOX: Tool = Tool {
     purpose: "the model of a browser against a second engine",
 };
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
-pub(crate) const VALGRIND: Tool =
-    Tool { names: &["valgrind"], package: "valgrind", purpose: "instruction counts" };
 pub(crate) const SLOWHTTPTEST: Tool = Tool {
     names: &["slowhttptest"],
     package: "slowhttptest",

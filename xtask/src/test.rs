@@ -47,7 +47,9 @@ fn steps(run: &mut Run) -> Outcome {
         ])?;
         setup::peers()
     })?;
-    run.commands("format", [cargo(&["fmt", "--all", "--check"])])?;
+    let format = ["fmt", "--all", "--check"];
+    let of_peers = ["--manifest-path", "benches/peers/Cargo.toml"];
+    run.commands("format", [cargo(&format), cargo(&[&format[..], &of_peers].concat())])?;
     run.commands("lints", lints())?;
     run.commands(
         "tests",

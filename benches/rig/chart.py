@@ -1,0 +1,57 @@
+"""Draws what the other modes have written as bars, in one SVG file."""
+
+import json, os
+
+POLICY, FLOOR, OTHER = "#0b6e4f", "#9aa5b1", "#d9a441"
+TITLES = {
+    "plain": "a plain GET", "cors": "GET with CORS", "preflight": "preflight", "parameters": "two parameters, 100 routes",
+    "token": "a signed token", "session": "a session among 10,000", "policies": "every policy on",
+}
+WIDTH, COLUMN, LABEL, BAR, TOP = 920, 450, 130, 20, 34
+
+
+def draw(folder):
+    panels = []
+    for row, title in TITLES.items():
+        for is_browser in (False, True):
+            found = [r for r in read(folder, "instr") if (r["row"], r["browser"]) == (row, is_browser)]
+            bars = [(r["server"], r["instructions"]) for r in found]
+            panels.append(("instructions: " + title + ", from a browser" * is_browser, bars, "{:,.0f}"))
+    for mode, version in ("rate", "HTTP/1.1"), ("h2", "HTTP/2"):
+        for row, title in TITLES.items():
+            bars = [(r["server"], r["user"] + r["system"]) for r in read(folder, mode) if r["row"] == row]
+            panels.append((f"{version}, CPU in microseconds: {title}", bars, "{:.2f}"))
+    panels.append(("memory per idle connection, KiB", [(r["server"], r["each"]) for r in read(folder, "idle")], "{:.1f}"))
+    panels = [(title, sorted(bars, key=lambda bar: bar[1]), style) for title, bars, style in panels if bars]
+    pairs = [panels[index : index + 2] for index in range(0, len(panels), 2)]
+    svg, y = [], 10
+    for pair in pairs:
+        for column, panel in enumerate(pair):
+            svg += draw_panel(10 + COLUMN * column, y, *panel)
+        y += max(TOP + BAR * len(bars) + 22 for _, bars, _ in pair)
+    path = os.path.join(folder, "speed.svg")
+    with open(path, "w") as file:
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y}" viewBox="0 0 {WIDTH} {y}"')
+        file.write(' font-family="system-ui, sans-serif" font-size="12">\n')
+        file.write(f'<rect width="{WIDTH}" height="{y}" fill="#ffffff"/>\n' + "\n".join(svg) + "\n</svg>\n")
+    return path
+
+
+def draw_panel(x, y, title, bars, style):
+    svg = [f'<text x="{x}" y="{y + 16}" font-weight="600" fill="#1f2933">{title}</text>']
+    longest = max(value for _, value in bars)
+    for index, (server, value) in enumerate(bars):
+        at, width = y + TOP + index * BAR, 220 * value / longest
+        colour = POLICY if server.startswith("policy") else FLOOR if server.startswith("raw") else OTHER
+        svg.append(f'<text x="{x + LABEL}" y="{at + 12}" text-anchor="end" fill="#1f2933">{server}</text>')
+        svg.append(f'<rect x="{x + LABEL + 6}" y="{at}" width="{width:.1f}" height="{BAR - 5}" fill="{colour}"/>')
+        svg.append(f'<text x="{x + LABEL + 12 + width:.1f}" y="{at + 12}" fill="#52606d">{style.format(value)}</text>')
+    return svg
+
+
+def read(folder, mode):
+    path = os.path.join(folder, mode + ".json")
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return json.load(file)

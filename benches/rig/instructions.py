@@ -1,0 +1,98 @@
+"""User-space instructions by callgrind: exact whatever else a machine does."""
+
+import os, re, subprocess, tempfile
+
+from rig.client import Client, request
+from rig.rows import ROWS, fields
+from rig.tables import number, table
+
+COUNT = 1000
+
+
+def of_requests(servers, rows):
+    """Of one request in each row, as a tool and as a browser sends it, and the ratios to both floors."""
+    counts = {}
+    for server in servers:
+        with tempfile.TemporaryDirectory() as folder, server:
+            out = os.path.join(folder, "out")
+            server.start(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out], seconds=120)
+            server.login()
+            for row in filter(server.has, rows):
+                for is_browser in (False, True):
+                    sent = request(*ROWS[row], fields(row, server, is_browser))
+                    counts[server.name, row, is_browser] = of_one(server, sent, folder)
+    for is_browser in (False, True):
+        print("\nInstructions per request" + ", with the header fields of a browser" * is_browser + ":\n")
+        print(table(["server", *rows], lines(counts, servers, rows, is_browser)), flush=True)
+    floors = {server.name: {"ratio": server.floor(), "ratio_no_timer": server.floor(False)} for server in servers}
+    found = []
+    for key, count in counts.items():
+        server, row, is_browser = key
+        ratios = {name: ratio(counts, key, floor) for name, floor in floors[server].items()}
+        found.append({"server": server, "row": row, "browser": is_browser, "instructions": count, **ratios})
+    return found
+
+
+def lines(counts, servers, rows, is_browser):
+    for server in servers:
+        keys = [(server.name, row, is_browser) for row in rows]
+        yield [server.name, *(number(counts.get(key), 0) for key in keys)]
+        for floor in (server.floor(), server.floor(False)) if server.program != "raw" else ():
+            yield [f"{server.name} / {floor}", *(number(ratio(counts, key, floor), 3) for key in keys)]
+
+
+def ratio(counts, key, floor):
+    count, below = counts.get(key), counts.get((floor, *key[1:]))
+    return count / below if count and below else None
+
+
+def of_one(server, sent, folder):
+    client = Client(server.port)
+
+    def ask():
+        for _ in range(COUNT):
+            status, _, _ = client.ask(sent)
+            if status >= 300:
+                raise SystemExit(f"{server.name}: {status} to {sent}")
+
+    def control(flag):
+        command = ["callgrind_control", flag, str(server.process.pid)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    ask()
+    control("--zero")
+    ask()
+    before = set(os.listdir(folder))
+    control("--dump")
+    (dump,) = set(os.listdir(folder)) - before
+    with open(os.path.join(folder, dump)) as file:
+        return int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M)[1]) / COUNT
+
+
+def of_decisions(micro):
+    """Instructions and allocations of single decisions. `X.base` is what the cases `X.*` do besides."""
+    cases = subprocess.run([micro, "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    counts = {case: {"instructions": each(micro, case, *CALLGRIND), "allocations": each(micro, case, *MEMCHECK)} for case in cases}
+    found = {}
+    for case, count in counts.items():
+        group, operation = case.split(".", 1)
+        if operation != "base":
+            base = counts.get(group + ".base", {})
+            found[case] = {name: value - base.get(name, 0) for name, value in count.items()}
+    lines = ([case, number(count["instructions"], 0), number(count["allocations"], 1)] for case, count in found.items())
+    print("\n" + table(["operation", "instructions", "allocations"], lines))
+    return found
+
+
+CALLGRIND = ["--tool=callgrind", "--callgrind-out-file=/dev/null"], r"Collected : ([\d,]+)"
+MEMCHECK = ["--leak-check=no"], r"total heap usage: ([\d,]+) allocs"
+
+
+def each(micro, case, options, pattern):
+    """What valgrind counts for one call: the count of 3000 calls less that of 1000."""
+    counts = []
+    for calls in (1000, 3000):
+        command = ["valgrind", *options, micro, "count", case, str(calls)]
+        log = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True).stderr
+        counts.append(int(re.search(pattern, log)[1].replace(",", "")))
+    return (counts[1] - counts[0]) / 2000

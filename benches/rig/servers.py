@@ -1,0 +1,106 @@
+"""The servers that are measured: how they are built, started and stopped."""
+
+import json, os, re, signal, socket, subprocess, sys, time
+
+from rig.client import Client, request
+from rig.rows import USER
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PEERS = os.path.join(ROOT, "benches", "peers", "Cargo.toml")
+TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+
+# Name: program, flags, and whether it has a runtime for each core in place of a work-stealing one. Ratios
+# are to the hand-written server with as many runtimes.
+SERVERS = {
+    "policy": ("policy", [], False),
+    "raw": ("raw", [], False),
+    "raw-no-timer": ("raw", ["--no-timer"], False),
+    "axum": ("axum", [], False),
+    "poem": ("poem", [], False),
+    "policy-per-core": ("policy", ["--per-core"], True),
+    "raw-per-core": ("raw", ["--per-core"], True),
+    "raw-per-core-no-timer": ("raw", ["--per-core", "--no-timer"], True),
+    "actix": ("actix", [], True),
+}
+PROGRAMS = list(dict.fromkeys(program for program, _, _ in SERVERS.values()))
+
+
+def build(*arguments):
+    """Builds one program with the versions of the lock file; gives its path."""
+    command = ["cargo", "build", "--locked", "--profile", "fast", "--message-format", "json", *arguments]
+    log = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    (path,) = filter(None, (json.loads(line).get("executable") for line in log.splitlines()))
+    return path
+
+
+def build_server(program):
+    """By itself: together with others, cargo would unite the features of what they share."""
+    if program == "policy":
+        return build("--package", "policy-benches", "--bin", "peer")
+    return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
+
+
+class Server:
+    def __init__(self, name, paths):
+        self.name = name
+        self.program, self.flags, self.is_per_core = SERVERS[name]
+        self.path = paths[self.program]
+        self.cookie = self.process = None
+
+    def has(self, row):
+        """Only the hand-written server does by hand what a route with every policy on does."""
+        return row != "policies" or self.program in ("policy", "raw")
+
+    def floor(self, has_timer=True):
+        return "raw" + "-per-core" * self.is_per_core + "-no-timer" * (not has_timer)
+
+    def start(self, before=(), flags=(), seconds=10):
+        """On one core, behind another program if one is given."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        core = min(os.sched_getaffinity(0))
+        self.process = subprocess.Popen(
+            [*before, self.path, str(self.port), *self.flags, *flags],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                return Client(self.port).socket.close()
+            except OSError:
+                time.sleep(0.05)
+        self.stop()
+        sys.exit(f"{self.name} did not start")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def login(self):
+        status, fields, _ = Client(self.port).ask(request("POST", f"/login?user={USER}", {}))
+        cookie = re.match(r"sid=[^;]+", fields.get("set-cookie", ""))
+        if status >= 300 or not cookie:
+            sys.exit(f"{self.name} does not log in: {status} {fields}")
+        self.cookie = cookie[0]
+
+    def memory(self):
+        """Of the process, in KiB."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+
+    def processor(self):
+        """Seconds in the program and in the kernel, so far."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            times = stat.read().rsplit(")", 1)[1].split()
+        return tuple(int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in times[11:13])
