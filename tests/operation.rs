@@ -13,8 +13,6 @@ mod access_log;
 mod cores;
 #[path = "support/http.rs"]
 mod http;
-#[path = "support/log.rs"]
-mod log;
 #[path = "operation/probes.rs"]
 mod probes;
 #[path = "operation/request_ids.rs"]
@@ -31,7 +29,7 @@ use h2::client::SendRequest;
 use policy_server::{Body, RequestId, Settings, prelude::*};
 use tokio::{net::TcpStream, sync::Semaphore};
 
-use http::{Connection, Running, request, soon};
+use http::{Connection, Running, log, request, soon};
 
 /// Lets handlers wait for the test: they take one permit each.
 type Gate = Arc<Semaphore>;

@@ -13,8 +13,6 @@ mod connections;
 mod http;
 #[path = "serving/http2.rs"]
 mod http2;
-#[path = "support/log.rs"]
-mod log;
 #[path = "serving/logs.rs"]
 mod logs;
 #[path = "serving/methods.rs"]
@@ -37,7 +35,7 @@ use policy_server::{Body, Settings, prelude::*};
 use serde::Deserialize;
 use tokio::{net::TcpSocket, sync::Semaphore};
 
-use http::{Answer, Connection, Running, request, soon};
+use http::{Answer, Connection, Running, log, request, soon};
 
 const ORIGIN: &str = "origin: https://shop.example";
 

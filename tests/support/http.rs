@@ -2,6 +2,8 @@
 //! Nothing here knows more of HTTP than where a message ends.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+pub(crate) mod log;
+
 use std::{
     cell::Cell,
     fmt,
@@ -46,6 +48,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
         count_panics();
+        log::listen();
         let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
         let address = server.local_addr();
         let (stop, stopping) = oneshot::channel();

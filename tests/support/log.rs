@@ -1,19 +1,29 @@
 //! What is said by `tracing`, kept for a test.
+//!
+//! `tracing` remembers for each place in the code whether a subscriber wants to hear of it, and it
+//! asks when the place is reached for the first time, on whatever thread that is. A subscriber of
+//! one test's thread would be deaf to every place that another test was the first to reach. So one
+//! subscriber listens for the whole process, and hands on to the log of the thread.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     fmt::{Debug, Write},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Once},
 };
 
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
-    subscriber::{DefaultGuard, set_default},
+    subscriber::{Interest, set_global_default},
 };
-use tracing_core::span::Current;
+use tracing_core::{callsite::rebuild_interest_cache, span::Current};
+
+thread_local! {
+    static LISTENING: RefCell<Option<Log>> = const { RefCell::new(None) };
+}
 
 /// What was said since it began, on this thread: events as `LEVEL name=value ..`, spans as
 /// `span name=value ..` with all that was recorded later.
@@ -33,11 +43,24 @@ struct Said {
     spans: BTreeMap<u64, &'static Metadata<'static>>,
 }
 
+/// Ends a log when it is dropped.
+pub(crate) struct Guard(());
+
+/// Sets the subscriber of the process. What starts a server calls this first, so that no place is
+/// being reached for the first time while it is set.
+pub(crate) fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
+}
+
 impl Log {
     /// Listens to targets that begin so.
-    pub(crate) fn of(target: &'static str) -> (Self, DefaultGuard) {
+    pub(crate) fn of(target: &'static str) -> (Self, Guard) {
+        listen();
+        rebuild_interest_cache();
         let log = Self { said: Arc::default(), target };
-        (log.clone(), set_default(log))
+        LISTENING.set(Some(log.clone()));
+        (log, Guard(()))
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
@@ -50,6 +73,12 @@ impl Log {
     }
 }
 
+impl Drop for Guard {
+    fn drop(&mut self) {
+        LISTENING.set(None);
+    }
+}
+
 struct Line(String);
 
 impl Visit for Line {
@@ -58,27 +87,46 @@ impl Visit for Line {
     }
 }
 
-impl Subscriber for Log {
+/// Hands everything to the log of the thread, if there is one.
+struct OfThread;
+
+impl OfThread {
+    fn said<T>(tell: impl FnOnce(&mut Said) -> T) -> Option<T> {
+        LISTENING.with_borrow(|log| log.as_ref().map(|log| tell(&mut log.said())))
+    }
+}
+
+impl Subscriber for OfThread {
+    fn register_callsite(&self, _metadata: &'static Metadata<'static>) -> Interest {
+        // It depends on the thread.
+        Interest::sometimes()
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with(self.target)
+        LISTENING.with_borrow(|log| {
+            log.as_ref().is_some_and(|log| metadata.target().starts_with(log.target))
+        })
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line(span.metadata().name().to_owned());
         span.record(&mut line);
-        let mut said = self.said();
-        said.lines.push(line.0);
-        let id = said.lines.len() as u64;
-        said.spans.insert(id, span.metadata());
-        Id::from_u64(id)
+        let id = Self::said(|said| {
+            said.lines.push(line.0);
+            let id = said.lines.len() as u64;
+            said.spans.insert(id, span.metadata());
+            id
+        });
+        Id::from_u64(id.expect("a log, since the span is enabled"))
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        let mut said = self.said();
-        let index = usize::try_from(span.into_u64()).expect("an index") - 1;
-        let mut line = Line(std::mem::take(&mut said.lines[index]));
-        values.record(&mut line);
-        said.lines[index] = line.0;
+        Self::said(|said| {
+            let index = usize::try_from(span.into_u64()).expect("an index") - 1;
+            let mut line = Line(std::mem::take(&mut said.lines[index]));
+            values.record(&mut line);
+            said.lines[index] = line.0;
+        });
     }
 
     fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
@@ -86,21 +134,22 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        self.said().lines.push(line.0);
+        Self::said(|said| said.lines.push(line.0));
     }
 
     fn enter(&self, span: &Id) {
-        self.said().entered.push(span.clone());
+        Self::said(|said| said.entered.push(span.clone()));
     }
 
     fn exit(&self, _span: &Id) {
-        self.said().entered.pop();
+        Self::said(|said| said.entered.pop());
     }
 
     fn current_span(&self) -> Current {
-        let said = self.said();
-        let current = said.entered.last();
-        current
-            .map_or_else(Current::none, |id| Current::new(id.clone(), said.spans[&id.into_u64()]))
+        let current = Self::said(|said| {
+            let id = said.entered.last()?;
+            Some(Current::new(id.clone(), said.spans[&id.into_u64()]))
+        });
+        current.flatten().unwrap_or_else(Current::none)
     }
 }
