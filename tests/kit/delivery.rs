@@ -73,7 +73,7 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
     });
     let fetches = (select(&HOSTS[..]), "(/[a-z%?=&#é+|^`{}\"<>']{0,6})?")
         .prop_flat_map(|(origin, rest)| any_fetch(format!("{origin}{rest}")));
-    holds("delivery", 50, (fetches, select(&PROFILES[..])), |(fetch, profile)| {
+    holds("delivery", 73, (fetches, select(&PROFILES[..])), |(fetch, profile)| {
         let page = Page::at(Url::parse(PAGE).expect("an address"));
         let state = State::new(profile, Duration::from_secs(1_800_000_000));
         let (_, expected) = run(state, Some(&page), fetch.clone(), |sent| {

@@ -17,7 +17,7 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
     let probes = vec(any_near_origin(), 4..10);
     // Small sets and larger ones are looked up in different ways.
     let patterns = prop_oneof![vec(any_pattern(), 0..8), vec(any_pattern(), 8..24)];
-    holds("membership", 40, (patterns, probes), |(patterns, probes)| {
+    holds("membership", 88, (patterns, probes), |(patterns, probes)| {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
         let (mut hits, mut misses) = (0, 0);
         for near in &probes {
@@ -40,7 +40,7 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
 #[test]
 fn what_an_included_set_has_the_including_set_has() {
     let cases = (vec(any_pattern(), 1..8), vec(any_pattern(), 1..3), vec(any::<Index>(), 0..3));
-    holds("inclusion", 10, cases, |(outer, inner, shared)| {
+    holds("inclusion", 61, cases, |(outer, inner, shared)| {
         // Some patterns of both, so that inclusion happens.
         let inner: Vec<String> = match &*shared {
             [] => inner,
@@ -65,7 +65,7 @@ fn what_an_included_set_has_the_including_set_has() {
 #[test]
 fn what_is_not_included_has_an_origin_that_shows_it() {
     let cases = (vec(any_pattern(), 1..8), any_pattern(), any::<Index>(), any::<bool>());
-    holds("exclusion", 30, cases, |(outer, other, index, related)| {
+    holds("exclusion", 43, cases, |(outer, other, index, related)| {
         let inner = if related { narrower(index.get(&outer)) } else { other };
         let wide = OriginSet::new(outer.iter().map(String::as_str)).expect("a set");
         let included = wide.includes_pattern(&OriginPattern::parse(&inner).expect("a pattern"));

@@ -24,7 +24,7 @@ use crate::{
 #[test]
 fn a_policy_is_accepted_exactly_if_it_is_valid() {
     let cases = prop_oneof![3 => unchecked_policy(), 1 => policy()];
-    holds("validity", 25, cases, |policy| {
+    holds("validity", 41, cases, |policy| {
         let accepted = Cors::from_config("the case", &policy.config()).map(|_| ());
         prop_assert_eq!(accepted.is_ok(), oracle::is_valid(&policy), "{:?}", accepted);
         Ok(Premise::met_if(accepted.is_err()))
@@ -55,7 +55,7 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
     let entry = prop_oneof![9 => inside.prop_map(str::to_owned), 1 => outside];
     let lists = vec(vec(entry, 0..4), 1..5);
     let probes = vec(any_near_origin(), 8);
-    holds("T13, replacement", 10, (lists, probes), |(lists, probes)| {
+    holds("T13, replacement", 16, (lists, probes), |(lists, probes)| {
         let shared = SharedOrigins::new();
         let mut named = OriginLists::new();
         named.insert("list", shared.clone());

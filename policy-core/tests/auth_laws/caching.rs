@@ -41,7 +41,7 @@ fn a_handler_makes_it_stricter_only() {
     let lines = vec(vec(directive, 1..5), 0..3);
     let flags = [0.1, 0.1, 0.1, 0.1, 0.5, 0.5].map(prop::bool::weighted);
     let vary = vec(select(vec!["*", "accept", "Cookie", "origin, cookie", "cookies"]), 0..3);
-    holds("strictness", 25, (lines, flags, vary), |(lines, flags, vary)| {
+    holds("strictness", 29, (lines, flags, vary), |(lines, flags, vary)| {
         let flag = |at: usize| flags[at];
         let happened = Happened {
             cookie_set: flag(0),

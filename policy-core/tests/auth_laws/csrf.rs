@@ -45,7 +45,7 @@ fn no_origin_outside_of_the_trusted_set_passes() {
     };
     let methods = vec![Method::POST, Method::PUT, Method::DELETE, Method::TRACE, Method::GET];
     let cases = (field(origins), field(sites), field(referers), select(methods));
-    holds("verdict", 12, cases, |(origin, site, referer, method)| {
+    holds("verdict", 17, cases, |(origin, site, referer, method)| {
         let value = |field: Option<(&'static str, bool)>| {
             field.map(|(text, repeated)| (HeaderValue::from_static(text), repeated))
         };

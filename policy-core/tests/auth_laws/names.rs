@@ -20,7 +20,7 @@ fn a_callback_is_what_the_automaton_takes() {
     ];
     let words = proptest::collection::vec(word, 1..5).prop_map(|words| words.join("."));
     let grammar = select(vec![Grammar::Identifier, Grammar::Dotted]);
-    holds("callback", 10, (words, grammar), |(name, grammar)| {
+    holds("callback", 22, (words, grammar), |(name, grammar)| {
         let most = if grammar == Grammar::Dotted { 3 } else { 1 };
         let due = automaton(&name, most);
         prop_assert_eq!(Callback::parse(&name, grammar).is_some(), due, "{:?}", name);
@@ -76,7 +76,7 @@ fn a_local_path_stays_here() {
         1 => select(vec!["https://evil.test", "javascript:alert(1)", "/\u{7f}", "/a b"])
             .prop_map(str::to_owned),
     ];
-    holds("local path", 15, text, |text| {
+    holds("local path", 20, text, |text| {
         let accepted = local_path(&text);
         prop_assert!(accepted.is_none_or(|path| path == text));
         let seen: String =

@@ -190,7 +190,7 @@ fn the_cache_does_what_the_text_says() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
     let mode =
         prop_oneof![4 => Just(Default), 1 => select(vec![ForceCache, NoCache, NoStore, Reload])];
-    holds("RFC 9111", 30, (said(), mode, 0..200_u64), |(said, mode, seconds)| {
+    holds("RFC 9111", 58, (said(), mode, 0..200_u64), |(said, mode, seconds)| {
         let page = Page::at(url("https://shop.example/"));
         let fetch = || Fetch::get(ASSET).redirect(Redirect::Manual);
         let first = answer(said.status, &said.fields());
@@ -222,7 +222,7 @@ fn vary_is_the_key() {
     let value = || option::of(select(vec!["1", "2"]));
     let requests = [[value(), value(), value()], [value(), value(), value()]];
     let named = any::<[bool; 3]>();
-    holds("Vary", 20, (requests, named), |([one, other], named)| {
+    holds("Vary", 62, (requests, named), |([one, other], named)| {
         let page = Page::at(url("https://shop.example/"));
         let fetch = |values: &[Option<&str>; 3]| {
             NAMES.iter().zip(values).fold(Fetch::get(ASSET), |fetch, (name, value)| match value {
@@ -253,7 +253,7 @@ fn cached_content_is_what_was_answered() {
     let loads = vec((0..4_u8, said(), any::<u8>(), 0..100_u64), 1..8);
     let profile =
         select(vec![Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT]);
-    holds("content", 15, (loads, profile), |(loads, profile)| {
+    holds("content", 16, (loads, profile), |(loads, profile)| {
         let page = Page::at(url("https://shop.example/"));
         let mut state = browser(profile);
         let mut last = [const { None }; 4];

@@ -131,7 +131,7 @@ impl Case {
 /// A cookie comes back where its host, its path and its scheme say, and nowhere else.
 #[test]
 fn a_cookie_goes_where_it_belongs() {
-    holds("where cookies go", 15, cases(), |case| {
+    holds("where cookies go", 21, cases(), |case| {
         let [first, second] = case.schemes;
         let setter = Case::address(first, case.set_by.0, &case.set_at);
         let set = answer(204, &[("set-cookie", case.line())]);
@@ -158,7 +158,7 @@ fn the_jar_is_bounded() {
     let host = select(vec!["shop.example", "app.shop.example", "other.example"]);
     let exchanges = vec((host, vec(line, 0..90)), 1..5);
     let profile = select(vec![Profile::CHROMIUM, Profile::FIREFOX, Profile::STANDARD]);
-    holds("bounded jar", 5, (exchanges, profile), |(exchanges, profile)| {
+    holds("bounded jar", 12, (exchanges, profile), |(exchanges, profile)| {
         let mut state = browser(profile);
         let mut received = 0;
         for (host, lines) in &exchanges {
@@ -186,7 +186,7 @@ fn the_jar_is_bounded() {
 #[test]
 fn the_last_value_of_a_name_is_sent() {
     let pairs = vec((0..6_u8, 0..100_u8), 0..12);
-    holds("last value", 60, pairs, |pairs| {
+    holds("last value", 63, pairs, |pairs| {
         let ask = "https://shop.example/";
         let mut set = answer(204, &[]);
         let mut expected: Vec<(u8, u8)> = Vec::new();

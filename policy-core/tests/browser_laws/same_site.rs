@@ -122,7 +122,7 @@ impl Case {
 /// A cookie of one's own window is sent to others as `SameSite` and the setting say.
 #[test]
 fn same_site_and_the_setting_decide() {
-    holds("SameSite", 25, cases(), |case| {
+    holds("SameSite", 85, cases(), |case| {
         let mut profile = Profile::STANDARD.third_party(case.third_party);
         profile.lax_by_default = case.lax_by_default;
         let set = answer(204, &[("set-cookie", case.line().to_owned())]);
@@ -139,7 +139,7 @@ fn same_site_and_the_setting_decide() {
 /// What a page of another site lets be set there is sent in the same windows at the most.
 #[test]
 fn what_is_set_in_a_foreign_window_stays_there() {
-    holds("foreign windows", 25, (cases(), any::<bool>()), |(case, same_window)| {
+    holds("foreign windows", 35, (cases(), any::<bool>()), |(case, same_window)| {
         let mut profile = Profile::STANDARD.third_party(case.third_party);
         profile.lax_by_default = case.lax_by_default;
         let foreign = |site: &str| Page::at(url(site));

@@ -60,7 +60,7 @@ fn nothing_but_what_was_written_gets_into_the_header() {
     let kinds = select(vec![0, 1, 2, 3]);
     let sources = vec((kinds, words()), 0..3);
     let directives = vec((select(Name::ALL.to_vec()), sources), 1..3);
-    holds("typed policy for contents", 12, directives, |directives| {
+    holds("typed policy for contents", 15, directives, |directives| {
         let typed = |(kind, word): (u8, String)| {
             let word: &'static str = word.leak();
             let quoted = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
@@ -125,7 +125,7 @@ fn a_text_comes_out_as_it_went_in() {
         }
         text
     });
-    holds("policy for contents as text", 5, texts, |text| {
+    holds("policy for contents as text", 15, texts, |text| {
         let text: &'static str = text.leak();
         let parsed = csp::parse(text);
         if !parsed.violations.is_empty() {

@@ -41,7 +41,7 @@ fn what_a_handler_wrote_stays() {
     let own = vec((select(NAMES.to_vec()), "[ -~]{0,12}"), 0..6);
     let nonce = option::of(any::<[u8; 16]>().prop_map(Nonce::of));
     let cases = (policies(), any::<bool>(), own, nonce);
-    holds("fields of handlers", 50, cases, |(policy, is_secure, own, nonce)| {
+    holds("fields of handlers", 82, cases, |(policy, is_secure, own, nonce)| {
         let mut headers = HeaderMap::new();
         for (name, value) in own {
             headers.insert(name, HeaderValue::try_from(value).unwrap());
@@ -81,7 +81,7 @@ fn a_304_has_no_field_that_the_200_has_not() {
     let content_types = select(vec!["text/html", "image/svg+xml", "application/json", "a/xml"]);
     let nonce = || any::<[u8; 16]>().prop_map(Nonce::of);
     let cases = (policies(), content_types, nonce(), nonce());
-    holds("304", 25, cases, |(policy, content_type, first, second)| {
+    holds("304", 35, cases, |(policy, content_type, first, second)| {
         let fields = SecurityHeaders::new(&policy);
         let (mut ok, mut not_modified) = (HeaderMap::new(), HeaderMap::new());
         ok.insert("content-type", HeaderValue::from_static(content_type));

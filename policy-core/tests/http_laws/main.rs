@@ -55,7 +55,7 @@ fn any_bytes_are_judged() {
         RANGE,
     ];
     let lines = vec((proptest::sample::select(names), value), 0..4);
-    holds("any bytes", 20, (lines, 0..20_u64), |(lines, length)| {
+    holds("any bytes", 70, (lines, 0..20_u64), |(lines, length)| {
         let mut headers = HeaderMap::new();
         for (name, value) in &lines {
             headers.append(name, HeaderValue::from_bytes(value).expect("a field value"));

@@ -117,7 +117,7 @@ fn the_choice_is_that_of_the_standard() {
         (select(TYPES.to_vec()), parameters()).prop_map(|((kind, sub), all)| (kind, sub, all));
     let lines = vec(vec(member(), 0..5), 0..3);
     let cases = (lines, vec(offer, 0..5), 0..3_usize);
-    holds("negotiation", 15, cases, |(lines, offers, style)| {
+    holds("negotiation", 20, cases, |(lines, offers, style)| {
         let mut headers = HeaderMap::new();
         for members in &lines {
             let texts: Vec<_> = members.iter().map(|member| member.text(style)).collect();

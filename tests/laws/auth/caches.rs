@@ -172,7 +172,7 @@ fn no_shared_cache_keeps_what_is_personal() {
     let shows = (option::of(prop::bool::weighted(0.8)), option::of(any::<bool>()));
     let cases = (select(routes), select(deeds), select(statuses), fields(), shows);
     let cases = (cases, select(vec![Method::GET, Method::HEAD, Method::POST]));
-    holds("caches", 15, cases, |((path, deed, status, fields, (cookie, token)), method)| {
+    holds("caches", 23, cases, |((path, deed, status, fields, (cookie, token)), method)| {
         let deed = match path {
             "/held" => deed,
             "/rendered" => Deed::Render,

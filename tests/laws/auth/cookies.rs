@@ -115,7 +115,7 @@ fn browse(state: State, lines: HeaderMap) -> State {
 #[test]
 fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
     let own = OwnOrigin::Public(PublicOrigin::parse(OWN).expect("an origin"));
-    holds("T18", 7, (wanted(), generate::profile()), |(wanted, profile)| {
+    holds("T18", 9, (wanted(), generate::profile()), |(wanted, profile)| {
         let Ok(spec) = wanted.spec().at(&own) else { return met(false) };
         let Ok(line) = spec.set(wanted.value) else { return met(false) };
         let lines = |line| HeaderMap::from_iter([(SET_COOKIE, line)]);
@@ -151,7 +151,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
     ]);
     let deeds = vec((step, select(&[200, 303, 404, 500][..]), prop::bool::weighted(0.3)), 1..5);
     let cases = (deeds, 0..3_usize, generate::profile());
-    holds("T18, sessions", 30, cases, |(deeds, same_site, profile)| {
+    holds("T18, sessions", 43, cases, |(deeds, same_site, profile)| {
         HOUSES.with(|houses| {
             let house = &houses[same_site];
             let mut state = State::new(profile, Duration::from_millis(house.now() * 1000));
@@ -216,7 +216,7 @@ fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
         CachePolicy::private().max_age(60).build(),
     ];
     let cases = (generate::exchange(), option::weighted(0.5, select(caches.to_vec())));
-    holds("T18, caches", 8, cases, |((mut world, mut request), cache)| {
+    holds("T18, caches", 10, cases, |((mut world, mut request), cache)| {
         request.method = Method::GET;
         world.groups = vec![Group { methods: vec!["GET"], cache, ..Group::default() }];
         let site = Site::new(&world);

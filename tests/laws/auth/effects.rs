@@ -109,7 +109,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
 #[test]
 fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
     let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
-    holds("effects", 40, cases, |(step, writes_before, has_session, outcome)| {
+    holds("effects", 54, cases, |(step, writes_before, has_session, outcome)| {
         let judge = |house: &House| judge(house, &step, writes_before, has_session, outcome);
         if outcome == Outcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
     });

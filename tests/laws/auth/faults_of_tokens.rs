@@ -76,7 +76,7 @@ fn issued(house: &House, body: &str) -> String {
 #[test]
 fn a_token_with_another_byte_is_refused() {
     let cases = (any::<prop::sample::Index>(), any::<Option<u8>>(), 0..4_usize);
-    holds("one byte", 80, cases, |(place, byte, scopes)| {
+    holds("one byte", 91, cases, |(place, byte, scopes)| {
         HOUSE.with(|house| {
             let token = issued(house, &format!("ada;{}", "s ".repeat(scopes)));
             prop_assert_eq!(house.send(at("GET").bearer(&token)).status, 200);
@@ -230,7 +230,7 @@ impl Fault {
 #[test]
 fn t17_nobody_learns_what_is_wrong_with_a_token() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
-    holds("T17", 80, cases, |(one, other, method)| {
+    holds("T17", 91, cases, |(one, other, method)| {
         HOUSE.with(|house| {
             let answer = |fault: Fault| {
                 let token = fault.token(house);
@@ -281,7 +281,7 @@ enum Dead {
 #[test]
 fn t17_nobody_learns_what_became_of_a_session() {
     let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);
-    holds("T17, sessions", 60, (dead.clone(), dead), |(one, other)| {
+    holds("T17, sessions", 72, (dead.clone(), dead), |(one, other)| {
         HOUSE.with(|house| {
             let answer = |dead: Dead| {
                 let login =

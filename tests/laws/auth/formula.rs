@@ -326,7 +326,7 @@ fn ran(reply: &Reply) -> Option<String> {
 #[test]
 fn t16_the_handler_runs_for_whom_the_formula_lets_in() {
     let cases = (select(FORMULAS), shows());
-    holds("T16", 25, cases, |(formula, shows)| {
+    holds("T16", 39, cases, |(formula, shows)| {
         let reply = answer(&formula, &shows);
         let (status, says) = due(&formula, &shows);
         prop_assert_eq!(reply.status, status, "{:?}", reply);
@@ -345,7 +345,7 @@ fn t16_the_handler_runs_for_whom_the_formula_lets_in() {
 #[test]
 fn t16_one_more_sufficient_credential_lets_nobody_out() {
     let cases = (select(FORMULAS), shows(), select(vec!["session", "token", "key"]));
-    holds("T16, monotony", 2, cases, |(formula, shows, kind)| {
+    holds("T16, monotony", 3, cases, |(formula, shows, kind)| {
         let nothing = Shows { session: None, token: None, key: None, ..shows.clone() };
         let (mut without, mut alone) = (shows.clone(), nothing.clone());
         let is_taken = match kind {

@@ -15,7 +15,7 @@ use proptest::{prelude::*, sample::select};
 use super::house::{House, OWN, Request, START, login};
 use crate::{
     generate::profile,
-    law::{Premise, holds},
+    law::{Premise, assert_usual, holds},
 };
 
 const APP: &str = "https://app.shop.example";
@@ -307,10 +307,9 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
     let has = select(vec![Has::Nothing, Has::Garbage, Has::Theirs, Has::Right, Has::Right]);
     let cases = (visitor(), select(TARGETS.to_vec()), select(vehicles), hops);
     let cases = (cases, has, 0..3_usize, prop::bool::weighted(0.8));
-    let (attacks, ambient, visits, tried) =
-        (Cell::new(0_u32), Cell::new(0_u32), Cell::new(0_u32), Cell::new(0_u32));
-    let count = |what: &Cell<u32>| what.set(what.get() + 1);
-    holds("T4", 15, cases, |((visitor, target, vehicle, hops), has, same_site, is_logged_in)| {
+    let [attacks, ambient, visits, tried] = [const { Cell::new(0_u64) }; 4];
+    let count = |what: &Cell<u64>| what.set(what.get() + 1);
+    holds("T4", 21, cases, |((visitor, target, vehicle, hops), has, same_site, is_logged_in)| {
         count(&tried);
         let (origin, Visitor { page, state, is_modern }) = visitor;
         let is_opaque = page.origin == PageOrigin::Opaque;
@@ -382,15 +381,10 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
             Ok(Premise::met_if(is_due))
         })
     });
-    let all = [attacks.get(), ambient.get(), visits.get(), tried.get()];
-    let [attacks, ambient, visits, tried] = all;
-    println!(
-        "T4: of {tried}, {attacks} attacks, {ambient} with the cookie, {visits} visits let in"
-    );
-    assert!(
-        attacks * 100 >= 15 * tried && ambient * 20 >= tried && visits * 50 >= tried,
-        "{all:?}"
-    );
+    let [attacks, ambient, visits, tried] = [attacks, ambient, visits, tried].map(|all| all.get());
+    assert_usual("T4: attacks", attacks, tried, 21);
+    assert_usual("T4: with the cookie", ambient, tried, 6);
+    assert_usual("T4: visits let in", visits, tried, 3);
 }
 
 /// Foreign pages use what may read the answer; the rest says less of who asks.

@@ -131,7 +131,7 @@ fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
         fields("sec-fetch-dest", &["empty", "document", "image"]),
     );
     let cases = (select(&["/guarded", "/key"][..]), shown(&house), metadata);
-    holds("T19, callers", 40, cases, |(path, shown, (site, mode, dest))| {
+    holds("T19, callers", 60, cases, |(path, shown, (site, mode, dest))| {
         let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
         let request = [site, mode, dest]
             .into_iter()

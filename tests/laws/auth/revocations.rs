@@ -217,7 +217,7 @@ impl Login {
 /// gives the same successor again within the grace.
 #[test]
 fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
-    holds("revocations", 25, acts(), |acts| {
+    holds("revocations", 75, acts(), |acts| {
         let mut login = Login::new();
         for act in acts {
             login.act(act)?;

@@ -70,7 +70,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
     let cases = (world(), 0..READERS.len(), limits, body);
     holds(
         "bodies",
-        22,
+        26,
         cases,
         |(mut world, reader, (app, scope, mount), (len, chunk, is_stated))| {
             let of = |limit: Option<u64>| limit.map(|limit| Limits::NONE.body(limit));

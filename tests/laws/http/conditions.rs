@@ -178,7 +178,7 @@ const VALIDATORS: [&[(&str, &str)]; 4] = [
 fn readers_get_what_the_standard_says() {
     let methods = &[Method::GET, Method::GET, Method::HEAD];
     let cases = (world(), plan(), request(methods), conditions(), 0..VALIDATORS.len() + 1);
-    holds("conditions", 10, cases, |(world, mut plan, request, conditions, validators)| {
+    holds("conditions", 12, cases, |(world, mut plan, request, conditions, validators)| {
         let site = Site::new(&world, &request.path);
         // Mostly a whole success, with validators.
         if validators < VALIDATORS.len() {
@@ -277,7 +277,7 @@ fn writers_change_only_what_they_assume() {
     ];
     let methods = &[Method::PUT, Method::DELETE];
     let cases = (world(), request(methods), conditions(), 0..STATES.len());
-    holds("changes", 18, cases, |(world, mut request, conditions, state)| {
+    holds("changes", 19, cases, |(world, mut request, conditions, state)| {
         request.path = "/in/state".to_owned();
         request.headers.clear();
         let site = Site::new(&world, &request.path);

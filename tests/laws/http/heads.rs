@@ -15,7 +15,7 @@ use crate::law::{Premise, holds};
 #[test]
 fn t12_head_is_get_without_the_body() {
     let cases = (world(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
-    holds("T12, HEAD", 16, cases, |(world, plan, mut get, conditions, has_token)| {
+    holds("T12, HEAD", 19, cases, |(world, plan, mut get, conditions, has_token)| {
         let site = Site::new(&world, &get.path);
         if has_token {
             get = get.with("authorization", site.bearer("ada"));

@@ -23,7 +23,7 @@ const PERSONAL: [&str; 6] =
 fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
     let cases = (world(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
-    holds("T7, owners", 15, cases, |(world, plan, mut request, conditions, shown, path)| {
+    holds("T7, owners", 28, cases, |(world, plan, mut request, conditions, shown, path)| {
         if let Some(path) = PERSONAL.get(path) {
             request.path = (*path).to_owned();
         }

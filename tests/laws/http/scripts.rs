@@ -61,7 +61,7 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
     let cors = CorsPolicy::origins(&["https://app.shop.example"]).build();
     let cors = select(vec![Said::Not, Said::This(cors)]);
     let cases = (callback(), plan(), subsequence(noise, 0..4), cors, 0..3_u8);
-    holds("T29", 8, cases, |(name, mut plan, noise, cors, as_json)| {
+    holds("T29", 14, cases, |(name, mut plan, noise, cors, as_json)| {
         if as_json > 0 {
             (plan.content, plan.status) = (Content::Json, 200);
         }

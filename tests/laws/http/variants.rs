@@ -20,7 +20,7 @@ fn vary_names_what_changed_the_answer() {
     // A number that names no value is for none.
     let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
     let cases = (world(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
-    holds("Vary", 10, cases, |(world, plan, mut request, (field, one, other), has_token)| {
+    holds("Vary", 12, cases, |(world, plan, mut request, (field, one, other), has_token)| {
         let site = Site::new(&world, &request.path);
         if has_token == 0 {
             request = request.with("authorization", site.bearer("ada"));

@@ -67,7 +67,7 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
     ];
     let policies = (generate::world(), option::weighted(0.8, select(caches.to_vec())));
     let cases = (policies, generate::visitor(), generate::visitor());
-    holds("T7", 3, cases, |((mut world, cache), first, second)| {
+    holds("T7", 4, cases, |((mut world, cache), first, second)| {
         cacheable(&mut world, cache);
         let site = Site::new(&world);
         let plain = |fetch: Fetch| Fetch { method: "GET".into(), body: None, ..fetch };
@@ -117,7 +117,7 @@ fn cacheable(world: &mut World, cache: Option<CachePolicy>) {
 /// with each other.
 #[test]
 fn what_vary_does_not_name_does_not_change_what_is_shared() {
-    holds("Vary of CORS", 20, generate::exchange_twice(), |(world, request, altered)| {
+    holds("Vary of CORS", 32, generate::exchange_twice(), |(world, request, altered)| {
         let site = Site::new(&world);
         let (one, two) = (site.ask(&request), site.ask(&altered));
         let agree = |name: &str| lines(&request.headers, name) == lines(&altered.headers, name);

@@ -20,7 +20,7 @@ use crate::{
 fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
     let isolation = select(vec![Isolation::SameOrigin, Isolation::SameSite]);
     let cases = (generate::visit(), isolation, prop::bool::weighted(0.9));
-    holds("T19", 20, cases, |((mut world, visitor), isolation, is_modern)| {
+    holds("T19", 23, cases, |((mut world, visitor), isolation, is_modern)| {
         for group in &mut world.groups {
             group.isolation = Some(isolation);
         }

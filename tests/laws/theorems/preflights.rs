@@ -30,7 +30,7 @@ const ASKED_NAMES: &str = "access-control-request-headers";
 /// browser that remembers no preflight.
 #[test]
 fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
-    holds("T3", 15, generate::visit(), |(world, visitor)| {
+    holds("T3", 41, generate::visit(), |(world, visitor)| {
         let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let (profile, fetch) = (&visitor.profile, &visitor.fetch);
@@ -51,7 +51,7 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
 #[test]
 fn t09_a_preflight_depends_on_what_it_asks_alone() {
     let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
-    holds("T9", 20, cases, |((world, request), noise, before)| {
+    holds("T9", 29, cases, |((world, request), noise, before)| {
         if !request.is_preflight() {
             return met(false);
         }
@@ -79,7 +79,7 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
 /// methods by itself, every method that it allows is served there under the same declaration.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
-    holds("T10", 7, generate::exchange(), |(world, request)| {
+    holds("T10", 9, generate::exchange(), |(world, request)| {
         let asked = lines(&request.headers, ASKED_METHOD);
         let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
             return met(false);
@@ -184,7 +184,7 @@ pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
 /// OPTIONS reaches the handler that is there for it, and without one says what there is.
 #[test]
 fn t12_only_a_preflight_is_answered_as_one() {
-    holds("T12", 12, generate::exchange(), |(world, mut request)| {
+    holds("T12", 16, generate::exchange(), |(world, mut request)| {
         request.method = Method::OPTIONS;
         let site = Site::new(&world);
         let answer = site.ask(&request);
@@ -222,7 +222,7 @@ fn t28_the_asked_headers_do_not_change_the_answer() {
         Just(vec!["x-a".to_owned(); 100]),
         vec("[ -~]{0,40}", 1..3),
     ];
-    holds("T28", 15, (generate::exchange(), asked), |((world, request), asked)| {
+    holds("T28", 29, (generate::exchange(), asked), |((world, request), asked)| {
         let mut other = request.clone();
         other.headers.remove(ASKED_NAMES);
         for line in &asked {

@@ -37,7 +37,7 @@ fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
 /// it had to ask, with its method and all headers of its own.
 #[test]
 fn t01_what_a_page_reads_was_granted() {
-    holds("T1", 10, generate::visit(), |(world, visitor)| {
+    holds("T1", 11, generate::visit(), |(world, visitor)| {
         let (site, page) = (Site::new(&world), visitor.page(&world));
         let visit = first_load(&site, &visitor, &page);
         let read = read(&visit);

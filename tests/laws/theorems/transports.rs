@@ -89,7 +89,7 @@ fn seen(mut call: Call) -> (Method, String, HeaderMap) {
 fn t20_what_a_peer_says_of_itself_changes_nothing() {
     let forged = vec(subsequence(FORWARDED, 1..4), 3);
     let cases = (generate::exchange(), forged, any_front(), prop::bool::weighted(0.2));
-    holds("T20", 40, cases, |((world, mut request), forged, front, is_development)| {
+    holds("T20", 77, cases, |((world, mut request), forged, front, is_development)| {
         // The law is about the fields that are added.
         request.headers.remove("x-forwarded-host");
         request.headers.remove("forwarded");
@@ -186,7 +186,7 @@ fn t21_how_a_request_was_sent_changes_nothing() {
     let lists = subsequence(LISTS, 0..=LISTS.len());
     let order = Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle();
     let cases = (generate::exchange(), lists, order, any::<(bool, bool, bool)>());
-    holds("T21", 15, cases, |((mut world, mut request), lists, order, bits)| {
+    holds("T21", 46, cases, |((mut world, mut request), lists, order, bits)| {
         let (is_cut, is_http2, is_read) = bits;
         if is_read {
             // What conditions are about.
