@@ -11,6 +11,8 @@ mod header;
 mod http;
 #[path = "gateway/peers.rs"]
 mod peers;
+#[path = "support/port.rs"]
+mod port;
 #[path = "support/program.rs"]
 mod program;
 #[path = "gateway/tunnels.rs"]
@@ -24,7 +26,8 @@ use ::http::{HeaderMap, HeaderName};
 use policy_server::{Proxies, Settings, prelude::*};
 use tokio::net::{TcpSocket, TcpStream};
 
-use http::{Connection, Running, request, soon};
+use http::{Connection, Running, StoppedTime, request, soon};
+use port::Port;
 
 /// The networks of the proxies in these tests: the tests themselves, but for one address.
 const PROXIES: [&str; 2] = ["127.0.0.1", "10.0.0.0/8"];

@@ -27,7 +27,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use policy_server::{Body, Settings, prelude::*};
 
-use http::{Running, request};
+use http::{Running, StoppedTime, request};
 
 #[get("/hello")]
 #[auth(public)]

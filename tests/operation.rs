@@ -29,7 +29,7 @@ use h2::client::SendRequest;
 use policy_server::{Body, RequestId, Settings, prelude::*};
 use tokio::{net::TcpStream, sync::Semaphore};
 
-use http::{Connection, Running, log, request, soon};
+use http::{Connection, Running, StoppedTime, log, request, soon};
 
 /// Lets handlers wait for the test: they take one permit each.
 type Gate = Arc<Semaphore>;

@@ -21,6 +21,8 @@ mod law;
 mod nginx;
 #[path = "proxy/paths.rs"]
 mod paths;
+#[path = "support/port.rs"]
+mod port;
 #[path = "support/program.rs"]
 mod program;
 #[path = "proxy/requests.rs"]

@@ -35,7 +35,7 @@ use policy_server::{Body, Settings, prelude::*};
 use serde::Deserialize;
 use tokio::{net::TcpSocket, sync::Semaphore};
 
-use http::{Answer, Connection, Running, log, request, soon};
+use http::{Answer, Connection, Running, StoppedTime, log, request, soon};
 
 const ORIGIN: &str = "origin: https://shop.example";
 

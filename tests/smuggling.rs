@@ -7,6 +7,8 @@
 mod corpus;
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/port.rs"]
+mod port;
 #[path = "support/program.rs"]
 mod program;
 

@@ -45,7 +45,7 @@ use tokio::task::JoinHandle;
 
 use authority::Authority;
 use client::Client;
-use http::{Connection, request, soon};
+use http::{Connection, StoppedTime, request, soon};
 
 #[get("/hello")]
 #[auth(public)]

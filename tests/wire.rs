@@ -47,7 +47,7 @@ use policy_server::{Settings, prelude::*};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use http::{Answer, PATIENCE, Running, request, soon};
+use http::{Answer, PATIENCE, Running, StoppedTime, request, soon};
 
 const ORIGIN: &str = "origin: https://shop.example";
 

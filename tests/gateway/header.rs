@@ -8,8 +8,7 @@ const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
 const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x01\xc6\x33\x64\x01\x12\x67\x01\xbb\x02\0\x03abc";
 
 async fn start() -> Running {
-    let settings = Settings::default().header_timeout(Duration::from_millis(300));
-    Running::start(app().settings(settings).behind(Proxies::new(PROXIES).proxy_protocol())).await
+    Running::start(app().behind(Proxies::new(PROXIES).proxy_protocol())).await
 }
 
 #[tokio::test]
@@ -66,10 +65,11 @@ async fn are_closed_where_they_do_not() {
         connection.closed().await;
     }
     // One that has not ended in time, and none at all.
+    let time = StoppedTime::begin();
     for bytes in [&V1[..20], &V2[..14], b""] {
         let mut connection = server.connect().await;
         connection.send(bytes).await;
-        connection.closed().await;
+        time.until(connection.closed()).await;
     }
 }
 

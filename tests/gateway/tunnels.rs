@@ -87,6 +87,7 @@ async fn lose_nothing_that_was_sent_early() {
 
 #[tokio::test]
 async fn are_streams_of_http2_too() {
+    let time = StoppedTime::begin();
     let (target, _serving) = target().await;
     let settings = Settings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings).tunnel(open_to(target))).await;
@@ -100,7 +101,7 @@ async fn are_streams_of_http2_too() {
     let mut receiving = answer.into_body();
     assert_eq!(soon(receiving.data()).await.expect("data").expect("data"), "hello ");
     // The connection is not idle while a tunnel is open.
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    time.pass(Duration::from_millis(300)).await;
     sending.send_data("a secret".into(), true).expect("a stream");
     let mut back = Vec::new();
     while let Some(data) = soon(receiving.data()).await {
@@ -117,10 +118,8 @@ async fn are_streams_of_http2_too() {
 async fn lead_to_nothing_else() {
     let (target, _serving) = target().await;
     let port = target.port();
-    let closed = {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        listener.local_addr().expect("an address")
-    };
+    let closed_port = Port::reserve();
+    let closed = closed_port.address;
     let (localhost, unknown) =
         (format!("localhost:{port}"), format!("no-such-host.invalid:{port}"));
     let tunnel = Tunnel::to([&*target.to_string(), &closed.to_string(), &unknown]).public();
@@ -191,9 +190,11 @@ async fn have_limits() {
     let answer = server.answer(connect(&address.to_string(), &[])).await;
     assert_eq!(answer.problem(), (504, "tunnel.timed-out".to_owned()));
 
+    let time = StoppedTime::begin();
     let idle = open_to(target).idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().tunnel(idle)).await;
-    opened(&server, target, &[]).await.closed().await;
+    let mut idle = opened(&server, target, &[]).await;
+    time.until(idle.closed()).await;
 }
 
 impl Running {

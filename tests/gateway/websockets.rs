@@ -132,6 +132,7 @@ async fn problem(mut socket: Socket) -> String {
 
 #[tokio::test]
 async fn open_on_the_route_that_serves_get() {
+    let time = StoppedTime::begin();
     let settings = Settings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings)).await;
     let mut client = handshake(&server).await;
@@ -145,7 +146,7 @@ async fn open_on_the_route_that_serves_get() {
         first.assert_echo().await;
         second.assert_echo().await;
         // The connection is not idle while a stream is open.
-        tokio::time::sleep(Duration::from_millis(250)).await;
+        time.pass(Duration::from_millis(250)).await;
         first.assert_echo().await;
         // One that ends says goodbye and leaves the others.
         first.sending.send_data(Bytes::new(), true).expect("a stream");

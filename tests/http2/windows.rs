@@ -13,10 +13,10 @@ async fn impatient() -> Running {
 }
 
 /// Sends the same now and then until the server closes.
-async fn until_closed(raw: &mut Raw, bytes: &[u8]) {
+async fn until_closed(time: &StoppedTime, raw: &mut Raw, bytes: &[u8]) {
     let closed = async {
         loop {
-            let tick = tokio::time::sleep(IDLE / 16);
+            let tick = time.pass(IDLE / 16);
             tokio::select! {
                 frame = raw.frame() => if frame.is_none() { return },
                 () = tick => drop(raw.send(bytes).await),
@@ -48,6 +48,7 @@ async fn are_announced_with_the_other_limits() {
 
 #[tokio::test]
 async fn that_never_open_do_not_hold_a_connection() {
+    let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
     for stream in 0..50 {
@@ -55,36 +56,38 @@ async fn that_never_open_do_not_hold_a_connection() {
         raw.send(get(2 * stream + 1, path)).await;
     }
     // That it is alive is no reason to wait for it.
-    until_closed(&mut raw, &frame(PING, 0, 0, &[1; 8])).await;
+    until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }
 
 #[tokio::test]
 async fn that_open_by_the_byte_do_not_hold_a_connection() {
+    let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
     raw.send(get(1, "/stream")).await;
-    until_closed(&mut raw, &frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1])).await;
+    until_closed(&time, &mut raw, &frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 1])).await;
     assert_serving(&server).await;
 }
 
 #[tokio::test]
 async fn of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
+    let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open(server.address).await;
-    until_closed(&mut raw, &frame(PING, 0, 0, &[1; 8])).await;
+    until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }
 
 #[tokio::test]
 async fn that_open_slowly_are_waited_for() {
-    let idle = Duration::from_secs(2);
+    let (time, idle) = (StoppedTime::begin(), IDLE);
     let server = Running::start(app().settings(Settings::default().idle_timeout(idle))).await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
     raw.send(get(1, "/stream")).await;
     assert_eq!(raw.frame_of(1).await.kind, HEADERS);
     for _ in 0..20 {
-        tokio::time::sleep(idle / 8).await;
+        time.pass(idle / 8).await;
         raw.send(frame(WINDOW_UPDATE, 0, 1, &[0, 0, 1, 0])).await;
         raw.send(frame(PING, 0, 0, &[1; 8])).await;
         loop {

@@ -11,8 +11,13 @@ fn per_core() -> Settings {
 #[tokio::test]
 async fn a_connection_and_what_it_spawns_stay_on_one_core() {
     let server = Running::start(app().settings(per_core())).await;
+    let cores = thread::available_parallelism().expect("a count").get();
     let mut threads = BTreeSet::new();
-    for _ in 0..20 {
+    // The system spreads them by chance.
+    for count in 0..200 {
+        if count >= 20 && threads.len() > 1 {
+            break;
+        }
         let mut connection = server.connect().await;
         let mut own = BTreeSet::new();
         for _ in 0..3 {
@@ -26,7 +31,6 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
         assert_eq!(own.len(), 1, "{own:?}");
         threads.extend(own);
     }
-    let cores = thread::available_parallelism().expect("a count").get();
     assert!(threads.len() <= cores && (cores == 1 || threads.len() > 1), "{threads:?}");
     let client = connect_h2(&server).await;
     assert_eq!(answer_h2(&client, "/hello", "date").await.2, "hello");

@@ -9,7 +9,7 @@ async fn status(connection: &mut Connection, path: &str) -> u16 {
 
 #[tokio::test]
 async fn readiness_turns_before_anything_else_ends() {
-    let gate = gate();
+    let (time, gate) = (StoppedTime::begin(), gate());
     let settings = Settings::default().drain(Duration::from_secs(2));
     let server = Running::start(app_with(&gate).settings(settings)).await;
     let address = server.address;
@@ -30,7 +30,7 @@ async fn readiness_turns_before_anything_else_ends() {
     assert_eq!(status(&mut late, "/hello").await, 200);
 
     // Then nobody new is, and what waits is finished.
-    late.closed().await;
+    time.until(late.closed()).await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
     gate.add_permits(1);
     assert_eq!(busy.answer().await.text(), "waited");

@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{
     Running, Upstream, asked,
-    http::{request, soon},
+    http::{StoppedTime, request, soon},
     started, stripping,
 };
 
@@ -193,7 +193,7 @@ async fn an_answer_that_breaks_off_never_looks_complete() {
 
 #[tokio::test]
 async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
-    let upstream = Upstream::start().await;
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).idle_timeout(Duration::from_millis(300));
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
@@ -201,10 +201,10 @@ async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
     connection.head().await;
     // Slow, but never for too long.
     for _ in 0..5 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        time.pass(Duration::from_millis(100)).await;
         line.send("x").await;
     }
-    assert_eq!(connection.rest().await, b"xxxxx");
+    assert_eq!(time.until(connection.rest()).await, b"xxxxx");
     assert_eq!(line.rest().await, b"");
 }
 

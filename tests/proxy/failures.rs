@@ -1,13 +1,14 @@
 //! Upstreams that are not there, too slow, dead or hostile.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use policy_server::{Proxy, prelude::*};
-use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use super::{
     Upstream, asked,
-    http::{Answer, request, soon},
+    http::{Answer, StoppedTime, request, soon},
+    port::Port,
     started, stripping,
 };
 
@@ -19,9 +20,8 @@ fn problem(status: u16, code: &str) -> (u16, String) {
 
 #[tokio::test]
 async fn nobody_there_is_502_with_the_policy() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let port = Port::reserve();
+    let address = port.address;
     let proxy = Proxy::new("/api", format!("http://{address}"))
         .cors(CorsPolicy::origins(&["https://app.example"]).build());
     let server = started(proxy).await;
@@ -33,12 +33,13 @@ async fn nobody_there_is_502_with_the_policy() {
 
 #[tokio::test]
 async fn no_answer_in_time_is_504() {
-    let upstream = Upstream::start().await;
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(200));
     let server = started(proxy).await;
     let begun = Instant::now();
     let (mut connection, mut line) = asked(&server, &upstream).await;
-    assert_eq!(connection.answer().await.problem(), problem(504, "proxy.timed-out"));
+    let answer = time.until(connection.answer()).await;
+    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
     assert!(begun.elapsed() >= Duration::from_millis(200));
     // The upstream is told that nobody waits any more.
     assert_eq!(line.rest().await, b"");
@@ -54,8 +55,7 @@ async fn no_connection_in_time_is_504() {
     let mut waiting = Vec::new();
     // Until the kernel lets one wait.
     while let Ok(Ok(stream)) =
-        tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(address))
-            .await
+        tokio::time::timeout(Duration::from_secs(3), tokio::net::TcpStream::connect(address)).await
     {
         waiting.push(stream);
         assert!(waiting.len() < 100, "the queue never fills");
@@ -69,7 +69,7 @@ async fn no_connection_in_time_is_504() {
 /// The time for an answer begins when the upstream has the request.
 #[tokio::test]
 async fn a_slow_upload_is_not_a_slow_upstream() {
-    let upstream = Upstream::start().await;
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin())
         .answer_timeout(Duration::from_millis(300))
         .idle_timeout(Duration::from_millis(1500));
@@ -79,7 +79,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
     let mut line = upstream.accept().await;
     line.request().await;
     for _ in 0..8 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        time.pass(Duration::from_millis(100)).await;
         connection.send("x").await;
     }
     line.exactly(8).await;
@@ -88,8 +88,9 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
 
     // A client that sends nothing more is told so.
     connection.send(request("PUT /api", &["content-length: 8"])).await;
-    assert_eq!(connection.answer().await.problem(), problem(408, "request.timed-out"));
     line.request().await;
+    let answer = time.until(connection.answer()).await;
+    assert_eq!(answer.problem(), problem(408, "request.timed-out"));
     assert_eq!(line.rest().await, b"");
 }
 
@@ -141,7 +142,7 @@ async fn what_is_no_answer_is_502() {
 /// RFC 9110 15.2: as many as a server likes, but not for ever.
 #[tokio::test]
 async fn a_flood_of_interim_answers_ends() {
-    let upstream = Upstream::start().await;
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(500));
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
@@ -154,7 +155,7 @@ async fn a_flood_of_interim_answers_ends() {
         }
         sent
     });
-    let answer = connection.answer().await;
+    let answer = time.until(connection.answer()).await;
     assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
     assert!(soon(flood).await.expect("an end") > 0);
 }

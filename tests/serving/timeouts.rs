@@ -17,32 +17,35 @@ const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
 async fn close_a_connection_that_nobody_uses() {
+    let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
     assert_hello(&mut connection).await;
-    assert!(connection.closed().await >= SHORT * 3 / 4);
+    assert!(time.until(connection.closed()).await >= SHORT * 3 / 4);
 }
 
 #[tokio::test]
 async fn do_not_close_a_connection_whose_handler_is_at_work() {
-    let gate = gate();
+    let (time, gate) = (StoppedTime::begin(), gate());
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
     connection.send(get("/wait")).await;
-    tokio::time::sleep(SHORT * 4).await;
+    // The request is there when a later one is answered.
+    assert_hello(&mut server.connect().await).await;
+    time.pass(SHORT * 4).await;
     gate.add_permits(1);
     assert_eq!(connection.answer().await.text(), "waited");
 }
 
 #[tokio::test]
 async fn do_not_close_a_stream_that_has_nothing_to_say() {
-    let gate = gate();
+    let (time, gate) = (StoppedTime::begin(), gate());
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
     connection.send(get("/events")).await;
     assert_eq!(connection.head().await.status, 200);
     for _ in 0..2 {
-        tokio::time::sleep(SHORT * 2).await;
+        time.pass(SHORT * 2).await;
         gate.add_permits(1);
         assert_eq!(connection.chunk().await.unwrap(), b"data: tick\n\n");
     }
@@ -56,55 +59,61 @@ async fn narrow(server: &Running) -> Connection {
 }
 
 /// Reads a body in small portions, with a pause after each.
-async fn read_slowly(connection: &mut Connection, length: usize) {
+async fn read_slowly(time: &StoppedTime, connection: &mut Connection, length: usize) {
     let mut left = length;
     while left > 0 {
         let portion = left.min(512 << 10);
         connection.exactly(portion).await;
         left -= portion;
-        tokio::time::sleep(Duration::from_millis(40)).await;
+        time.pass(Duration::from_millis(40)).await;
     }
 }
 
 #[tokio::test]
 async fn do_not_cut_an_answer_that_is_taken_slowly() {
+    let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(Duration::from_secs(1)))).await;
     let mut connection = narrow(&server).await;
     connection.send(get("/large")).await;
     assert_eq!(connection.head().await.status, 200);
-    read_slowly(&mut connection, LARGE).await;
+    read_slowly(&time, &mut connection, LARGE).await;
     assert_hello(&mut connection).await;
 }
 
 /// The next request waits in the socket meanwhile; its head is not late.
 #[tokio::test]
 async fn do_not_cut_an_answer_for_the_next_request() {
+    let time = StoppedTime::begin();
     let settings = Settings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app().settings(settings)).await;
     let mut connection = narrow(&server).await;
     connection.send(get("/large")).await;
     assert_eq!(connection.head().await.status, 200);
     connection.send(get("/hello")).await;
-    read_slowly(&mut connection, LARGE).await;
+    read_slowly(&time, &mut connection, LARGE).await;
     assert_eq!(connection.answer().await.text(), "hello");
 }
 
 #[tokio::test]
 async fn close_a_connection_whose_client_stops_reading() {
+    let time = StoppedTime::begin();
     for path in ["/large", "/large-stream"] {
         let settings = idle_after(SHORT).max_connections(1);
         let server = Running::start(app().settings(settings)).await;
         let mut connection = narrow(&server).await;
         connection.send(get(path)).await;
         assert_eq!(connection.head().await.status, 200);
-        // There is room for this one as soon as the first is gone.
-        assert_hello(&mut server.connect().await).await;
+        // There is room for another one as soon as the first is gone.
+        let mut next = server.connect().await;
+        next.send(get("/hello")).await;
+        assert_eq!(time.until(next.head()).await.status, 200);
     }
 }
 
 /// A client of HTTP/2 stops the server by its windows, not by the socket.
 #[tokio::test]
 async fn close_a_connection_whose_client_opens_no_window() {
+    let time = StoppedTime::begin();
     for path in ["/large", "/large-stream"] {
         for window in [0, 65_535] {
             let settings = idle_after(SHORT).max_connections(1);
@@ -113,7 +122,9 @@ async fn close_a_connection_whose_client_opens_no_window() {
             let (response, _sending) = client.send_request(http2::get(path), true).unwrap();
             let response = soon(response).await.unwrap();
             assert_eq!(response.status(), 200);
-            assert_hello(&mut server.connect().await).await;
+            let mut next = server.connect().await;
+            next.send(get("/hello")).await;
+            assert_eq!(time.until(next.head()).await.status, 200);
         }
     }
 }
@@ -142,7 +153,7 @@ impl http_body::Body for Relayed {
 
 #[tokio::test]
 async fn do_not_close_a_connection_whose_answer_comes_slowly() {
-    let gate = gate();
+    let (time, gate) = (StoppedTime::begin(), gate());
     let held = Arc::clone(&gate);
     let relay = Mount::new(tower::service_fn(move |_request: policy_server::Request| {
         let gate = Arc::clone(&held);
@@ -157,7 +168,7 @@ async fn do_not_close_a_connection_whose_answer_comes_slowly() {
     // The next request is there already.
     connection.send(get("/relay") + &get("/hello")).await;
     assert_eq!(connection.head().await.header("content-length"), Some("7"));
-    tokio::time::sleep(SHORT * 4).await;
+    time.pass(SHORT * 4).await;
     gate.add_permits(1);
     assert_eq!(connection.exactly(7).await, b"relayed");
     assert_eq!(connection.answer().await.text(), "hello");
@@ -165,9 +176,10 @@ async fn do_not_close_a_connection_whose_answer_comes_slowly() {
 
 #[tokio::test]
 async fn close_a_connection_of_http_2_that_nobody_uses() {
+    let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;
     assert_eq!(http2::answer(&mut client, http2::get("/hello"), "").await.status, 200);
     // Whether or not it says goodbye.
-    let _ = soon(connection).await;
+    let _ = time.until(connection).await;
 }

@@ -134,10 +134,11 @@ async fn of_a_fallback_open_for_nobody_else_either() {
 
 #[tokio::test]
 async fn may_be_quiet_for_longer_than_a_connection() {
+    let time = StoppedTime::begin();
     let settings = Settings::default().idle_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
     let mut connection = opened(&server, opening("localhost", "/shop", &[ORIGIN])).await;
-    tokio::time::sleep(Duration::from_millis(800)).await;
+    time.pass(Duration::from_millis(800)).await;
     assert_echo(&mut connection).await;
 }
 

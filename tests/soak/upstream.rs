@@ -20,10 +20,9 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    pub(crate) fn start(address: &str) -> Self {
+    pub(crate) fn start(address: SocketAddr) -> Self {
         let listener = std::net::TcpListener::bind(address).expect("a port");
         listener.set_nonblocking(true).expect("a socket");
-        let address = listener.local_addr().expect("an address");
         let (life, ended) = oneshot::channel();
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -23,6 +23,8 @@ impl Folder {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("policy-accounts-{}-{count}", process::id()));
+        // What an earlier process of the same number left behind.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path)?;
         Ok(Self(path))
     }

@@ -11,8 +11,8 @@ use std::{
     io,
     net::SocketAddr,
     panic,
-    sync::Once,
-    time::{Duration, Instant},
+    sync::{Once, mpsc},
+    time::Duration,
 };
 
 use policy_server::App;
@@ -21,8 +21,8 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     sync::oneshot,
-    task::JoinHandle,
-    time::timeout,
+    task::{JoinHandle, spawn_blocking, yield_now},
+    time::{Instant, advance, pause, timeout},
 };
 
 /// How long anything may take before a test gives up, on a machine with much else to do.
@@ -35,6 +35,43 @@ thread_local! {
 /// Waits for something that must happen.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future).await.expect("it should have happened by now")
+}
+
+/// The time of a test and of its server, which stands still but for what the test lets go by: so
+/// nothing is late because the machine has much else to do.
+pub(crate) struct StoppedTime {
+    _running: mpsc::Sender<()>,
+}
+
+impl StoppedTime {
+    /// Stops the time of this runtime, which has one thread.
+    pub(crate) fn begin() -> Self {
+        pause();
+        // Time would go on by itself whenever everybody waits, but for a task that blocks. This
+        // one ends with the test; where that hangs, time goes on, and what it waits for is late.
+        let (running, ended) = mpsc::channel();
+        spawn_blocking(move || ended.recv_timeout(PATIENCE));
+        Self { _running: running }
+    }
+
+    /// Lets so much time go by, and everybody do what is due meanwhile.
+    pub(crate) async fn pass(&self, duration: Duration) {
+        const STEPS: u32 = 100;
+        for _ in 0..STEPS {
+            advance(duration / STEPS).await;
+            for _ in 0..4 {
+                yield_now().await;
+            }
+        }
+    }
+
+    /// Lets time go by until something has happened.
+    pub(crate) async fn until<T>(&self, future: impl Future<Output = T>) -> T {
+        tokio::select! {
+            happened = future => happened,
+            () = async { loop { self.pass(Duration::from_millis(100)).await } } => unreachable!(),
+        }
+    }
 }
 
 /// An app that listens, on the runtime and the thread of its test.

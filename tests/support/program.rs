@@ -4,7 +4,7 @@
 
 use std::{
     env, fs,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -12,13 +12,14 @@ use std::{
 
 use tokio::net::TcpStream;
 
-use super::http::soon;
+use super::{http::soon, port::Port};
 
 #[derive(Debug)]
 pub(crate) struct Program {
     process: Child,
     pub(crate) folder: PathBuf,
     pub(crate) address: SocketAddr,
+    _port: Port,
 }
 
 impl Program {
@@ -45,11 +46,12 @@ impl Program {
     /// Starts a program with this configuration, in which `ADDRESS` stands for where it listens and
     /// `FOLDER` for its folder, and waits until it does.
     async fn start(program: &str, option: &str, configuration: &str) -> Self {
-        // Nobody else takes a port so soon after it was free.
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let address = address.expect("a port");
+        let port = Port::reserve();
+        let address = port.address;
         let folder = env::temp_dir().join(format!("policy-{program}-{}", address.port()));
-        fs::create_dir_all(&folder).expect("a folder");
+        // What an earlier process left behind.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
         let configuration = configuration
             .replace("ADDRESS", &address.to_string())
             .replace("FOLDER", &folder.to_string_lossy());
@@ -59,7 +61,7 @@ impl Program {
         command.arg(option).arg(&file);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let started = Self { process, folder, address };
+        let started = Self { process, folder, address, _port: port };
         soon(async {
             while TcpStream::connect(address).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(20)).await;

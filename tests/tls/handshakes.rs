@@ -125,6 +125,7 @@ async fn of_plain_http_are_closed() {
 
 #[tokio::test]
 async fn that_take_too_long_are_cut() {
+    let time = StoppedTime::begin();
     let limit = Duration::from_millis(300);
     let (tls, authority) = identity("slow");
     let settings = Settings::default().header_timeout(limit);
@@ -133,15 +134,15 @@ async fn that_take_too_long_are_cut() {
     for begun in [0, 20] {
         let mut slow = Connection::open(server.address).await;
         slow.send(&hello(3)[..begun]).await;
-        assert!(slow.closed().await >= limit * 3 / 4, "{begun}");
+        assert!(time.until(slow.closed()).await >= limit * 3 / 4, "{begun}");
     }
     let mut dripping = Connection::open(server.address).await;
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     for byte in hello(3).iter().take(40) {
         if !dripping.try_send([*byte]).await {
             break;
         }
-        tokio::time::sleep(limit / 10).await;
+        time.pass(limit / 10).await;
     }
     assert!(dripping.rest().await.is_empty());
     assert!(begun.elapsed() >= limit * 3 / 4);
@@ -150,13 +151,14 @@ async fn that_take_too_long_are_cut() {
 
 #[tokio::test]
 async fn count_as_connections() {
+    let time = StoppedTime::begin();
     let (tls, authority) = identity("counted");
     let settings = Settings::default().header_timeout(Duration::from_millis(300));
     let server = Secure::start(app().tls(tls).settings(settings.max_connections(1))).await;
     let waiting = Connection::open(server.address).await;
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     // There is a place when the first one has had its time.
-    assert_serving(&server, &authority).await;
+    time.until(assert_serving(&server, &authority)).await;
     assert!(begun.elapsed() >= Duration::from_millis(200));
     drop(waiting);
 }

@@ -10,12 +10,12 @@ fn impatient() -> App<()> {
 }
 
 /// Sends a byte now and then until the server closes, and says what it answered.
-async fn drip(connection: &mut http::Connection, byte: u8) -> Vec<u8> {
+async fn drip(time: &StoppedTime, connection: &mut http::Connection, byte: u8) -> Vec<u8> {
     let (mut reading, mut writing) = connection.stream.split();
     let mut answer = Vec::new();
     let dripping = async {
         while tokio::io::AsyncWriteExt::write_all(&mut writing, &[byte]).await.is_ok() {
-            tokio::time::sleep(TICK).await;
+            time.pass(TICK).await;
         }
         pending::<()>().await;
     };
@@ -28,11 +28,12 @@ async fn drip(connection: &mut http::Connection, byte: u8) -> Vec<u8> {
 
 #[tokio::test]
 async fn do_not_hold_a_connection_by_their_head() {
+    let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     for begun in ["", "G", "GET /hello HTTP/1.1\r\nhost: localhost\r\nx: ", "P", "PRI"] {
         let mut connection = server.connect().await;
         connection.send(begun).await;
-        let answer = drip(&mut connection, b'x').await;
+        let answer = drip(&time, &mut connection, b'x').await;
         assert!(!answer.starts_with(b"HTTP/1.1 2"), "`{}`", answer.escape_ascii());
     }
     assert_serving(&server).await;
@@ -40,34 +41,37 @@ async fn do_not_hold_a_connection_by_their_head() {
 
 #[tokio::test]
 async fn do_not_hold_a_connection_by_their_second_head() {
+    let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /hello", &[])).await;
     assert_eq!(connection.answer().await.text(), "hello");
     connection.send("GET /hello HTTP/1.1\r\nx: ").await;
-    assert_eq!(drip(&mut connection, b'x').await, b"");
+    assert_eq!(drip(&time, &mut connection, b'x').await, b"");
     assert_serving(&server).await;
 }
 
 #[tokio::test]
 async fn that_say_nothing_are_let_go() {
+    let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
-    assert!(connection.closed().await < PATIENCE);
+    assert!(time.until(connection.closed()).await < PATIENCE);
     let mut connection = server.connect().await;
     connection.send("GET /hel").await;
-    assert!(connection.closed().await < PATIENCE);
+    assert!(time.until(connection.closed()).await < PATIENCE);
     assert_serving(&server).await;
 }
 
 #[tokio::test]
 async fn do_not_hold_a_handler_by_their_body() {
+    let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     for path in ["POST /orders", "POST /upload"] {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, "content-length: 5000", "content-type: application/json"];
         connection.send(request(path, &fields)).await;
-        let answer = drip(&mut connection, b' ').await;
+        let answer = drip(&time, &mut connection, b' ').await;
         let text = String::from_utf8(answer).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{text}");
         assert!(text.contains("\"code\":\"request.timed-out\""), "{text}");
@@ -82,12 +86,13 @@ async fn do_not_hold_a_handler_by_their_body() {
 #[tokio::test]
 async fn do_not_hold_a_connection_of_http_2() {
     let settings = Settings::default().idle_timeout(Duration::from_millis(300));
+    let time = StoppedTime::begin();
     let server = Running::start(app().settings(settings)).await;
     let mut connection = server.connect().await;
     connection.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     // An empty SETTINGS frame, and the beginning of a DATA frame of 16 KiB.
     connection.send([0, 0, 0, 4, 0, 0, 0, 0, 0]).await;
     connection.send([0, 0x40, 0, 0, 0, 0, 0, 0, 1]).await;
-    drip(&mut connection, 0).await;
+    drip(&time, &mut connection, 0).await;
     assert_serving(&server).await;
 }

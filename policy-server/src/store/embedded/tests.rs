@@ -47,7 +47,9 @@ impl Folder {
     fn new(name: &str) -> Self {
         let folder =
             std::env::temp_dir().join(format!("policy-embedded-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        // What an earlier process of the same number left behind.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
         Self(folder)
     }
 
