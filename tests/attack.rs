@@ -69,9 +69,11 @@ async fn be_server() {
     app.serve("127.0.0.1:0").await.expect("a server");
 }
 
-/// A server that has been as busy as it will be: what memory that takes, it keeps.
-async fn busy_server(test: &str) -> ServerProcess {
+/// A server that has served many connections at once, and the memory that these took while they
+/// were open: by it others are measured.
+async fn busy_server(test: &str) -> (ServerProcess, usize) {
     let server = ServerProcess::start(&mut again(test, "server"));
+    let (sockets, before) = (server.sockets(), server.memory());
     let mut connections = Vec::new();
     for _ in 0..500 {
         let mut connection = Connection::open(server.address).await;
@@ -79,19 +81,45 @@ async fn busy_server(test: &str) -> ServerProcess {
         assert_eq!(connection.answer().await.text(), "hello");
         connections.push(connection);
     }
-    server
+    let taken = server.memory().saturating_sub(before);
+    drop(connections);
+    ended(&server, sockets).await;
+    (server, taken)
 }
 
-/// Waits until the memory of a server is that of before, within a tenth.
-async fn assert_returns_to(server: &ServerProcess, before: usize, what: &str) {
-    let most = before + before / 10;
-    let returned = async {
-        while server.memory() > most {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+/// Waits until a server has no more sockets than this.
+async fn ended(server: &ServerProcess, sockets: usize) {
+    http::soon(async {
+        while server.sockets() > sockets {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-    };
-    let is_back = tokio::time::timeout(http::PATIENCE, returned).await.is_ok();
-    let now = server.memory();
-    println!("{what}: {} KiB of memory before, {} KiB after", before / 1024, now / 1024);
-    assert!(is_back, "{what}: {before} bytes before, {now} after");
+    })
+    .await;
+}
+
+/// Repeats an attack until it leaves no memory behind. What it takes for the first time, the
+/// allocator may keep for the next time, and more of it if another thread was the one to ask; what
+/// is lost is lost each time. `unit` is what [`busy_server`] took for its connections.
+async fn assert_leaves_nothing(
+    server: &ServerProcess,
+    unit: usize,
+    what: &str,
+    mut attack: impl AsyncFnMut(),
+) {
+    const ROUNDS: usize = 6;
+
+    let sockets = server.sockets();
+    let (mut before, mut most) = (server.memory(), 0);
+    for round in 1..=ROUNDS {
+        attack().await;
+        ended(server, sockets).await;
+        let after = server.memory();
+        let left = after.saturating_sub(before);
+        println!("{what}: {} KiB before, {} KiB after round {round}", before / 1024, after / 1024);
+        if left <= (most / 8).max(unit / 10) {
+            return;
+        }
+        (before, most) = (after, left.max(most));
+    }
+    panic!("{what}: each of {ROUNDS} rounds leaves more memory behind");
 }

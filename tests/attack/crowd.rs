@@ -73,7 +73,6 @@ async fn be_clients() {
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     let (half, p99) = (at(0.5), at(0.99));
     println!("{} answers over {busy_count} more, p50 {half:?}, p99 {p99:?}", times.len());
-    assert!(each < 20 * 1024, "{each} bytes for each connection");
     // All of the others are still there.
     for connection in idle.iter_mut().step_by(100) {
         ask(connection).await;

@@ -49,25 +49,25 @@ async fn floods(test: &str, name: &'static str, flood: fn(u32) -> Vec<u8>) {
     if role().is_some() {
         return be_server().await;
     }
-    let server = busy_server(test).await;
-    let (before, address) = (server.memory(), server.address);
-    let bystander = Bystander::of(address);
-    let attackers: Vec<_> = (0..4)
-        .map(|_| {
+    let (server, unit) = busy_server(test).await;
+    let address = server.address;
+    assert_leaves_nothing(&server, unit, name, async || {
+        let bystander = Bystander::of(address);
+        let attackers = [(); 4].map(|()| {
             thread::spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 runtime.expect("a runtime").block_on(attack(address, flood))
             })
-        })
-        .collect();
-    for attacker in attackers {
-        let attacker = tokio::task::spawn_blocking(|| attacker.join().expect("an attacker"));
-        let (sent, connections) = attacker.await.expect("a thread");
-        println!("{name}: {} KiB over {connections} connections", sent / 1024);
-        assert!(connections > 1, "{name}: the server takes all of it");
-    }
-    bystander.report(name);
-    assert_returns_to(&server, before, name).await;
+        });
+        for attacker in attackers {
+            let attacker = tokio::task::spawn_blocking(|| attacker.join().expect("an attacker"));
+            let (sent, connections) = attacker.await.expect("a thread");
+            println!("{name}: {} KiB over {connections} connections", sent / 1024);
+            assert!(connections > 1, "{name}: the server takes all of it");
+        }
+        bystander.report(name);
+    })
+    .await;
 }
 
 #[tokio::test]

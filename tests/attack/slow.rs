@@ -39,16 +39,13 @@ async fn slow_clients_slow_nobody_else_down() {
     if role().is_some() {
         return be_server().await;
     }
-    let server = busy_server("slow::slow_clients_slow_nobody_else_down").await;
-    // The first time shows how much memory each of them takes; the allocator keeps that.
-    for (name, arguments) in ATTACKS {
-        attack(name, slowhttptest(&server, arguments)).await;
-    }
-    let before = server.memory();
-    for (name, arguments) in ATTACKS {
-        let bystander = Bystander::of(server.address);
-        attack(name, slowhttptest(&server, arguments)).await;
-        bystander.report(name);
-    }
-    assert_returns_to(&server, before, "slow clients").await;
+    let (server, unit) = busy_server("slow::slow_clients_slow_nobody_else_down").await;
+    assert_leaves_nothing(&server, unit, "slow clients", async || {
+        for (name, arguments) in ATTACKS {
+            let bystander = Bystander::of(server.address);
+            attack(name, slowhttptest(&server, arguments)).await;
+            bystander.report(name);
+        }
+    })
+    .await;
 }

@@ -26,6 +26,11 @@ impl Flood {
         Self { name, bytes: [bytes, get(LAST, "/hello")].concat(), end }
     }
 
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Pours it over a server, which must not come to the request behind it.
     pub(crate) async fn pour(&self, address: SocketAddr) {
         let mut raw = Raw::open(address).await;

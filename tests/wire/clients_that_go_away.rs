@@ -68,7 +68,6 @@ async fn take_their_handler_with_them() {
         connection.send(&bytes).await;
         assert_eq!(soon(seen.recv()).await, Some("begun"), "{bytes}");
         drop(connection);
-        println!("DBG {bytes}");
         assert_eq!(soon(seen.recv()).await, Some("dropped"), "{bytes}");
     }
     assert_serving(&server).await;
