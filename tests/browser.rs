@@ -97,8 +97,9 @@ fn a_refused_page_reads_nothing_and_its_preflighted_requests_never_arrive() -> R
         assert_eq!(row.get("status"), None, "{name}");
         assert_eq!(arrived(row), [methods], "{name}");
     }
-    let console = browser.console()?;
-    let refusals = console.iter().filter(|line| line.contains("blocked by CORS policy"));
+    let reason = "blocked by CORS policy";
+    let console = browser.console_with(reason, 6)?;
+    let refusals = console.iter().filter(|line| line.contains(reason));
     assert_eq!(refusals.count(), 6, "the browser gives the same reason: {console:#?}");
     Ok(())
 }

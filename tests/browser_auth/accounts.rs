@@ -14,7 +14,7 @@ use super::{
 };
 
 /// How long a page may take to load.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const PASSWORD: &str = "correct horse battery";
 

@@ -12,7 +12,7 @@ use policy_server::{Body, Request, Response, http::HeaderMap};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The requests so far.
 #[derive(Clone, Default)]

@@ -1,8 +1,11 @@
 //! An API with sessions as it is deployed, and pages of its own and of other sites.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use axum::{
@@ -164,7 +167,7 @@ impl Shop {
                 .layer(from_fn_with_state(arrivals.clone(), note));
             let api = app.bind("127.0.0.1:0").await?;
             front.forward("api.shop.example", api.local_addr());
-            tokio::spawn(api.run());
+            tokio::spawn(api.run_until(pending()));
             let pages = pages::serve().await?;
             for host in foreign {
                 front.forward(host, pages);

@@ -1,7 +1,7 @@
 //! An app that listens, and pages of another site. To a browser `localhost` and `127.0.0.1` are
 //! two sites, both of which it trusts as it does TLS, so that it sends Fetch Metadata to them.
 
-use std::net::SocketAddr;
+use std::{future::pending, net::SocketAddr};
 
 use axum::middleware::from_fn_with_state;
 use tokio::runtime::{Builder, Runtime};
@@ -30,7 +30,7 @@ impl Site {
             let app = app.layer(from_fn_with_state(arrivals.clone(), note));
             let server = app.bind("127.0.0.1:0").await?;
             let address = server.local_addr();
-            tokio::spawn(server.run());
+            tokio::spawn(server.run_until(pending()));
             Ok::<_, Failure>((address, pages::serve().await?))
         })?;
         Ok(Self { address, foreign, arrivals, _runtime: runtime })

@@ -16,7 +16,7 @@ use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 use crate::webdriver::{Driver, FLAGS, Failure, Profile, binary};
 
 /// No command takes longer than this, so that a browser that hangs ends the test with a sentence.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// A running browser. Dropping it ends the browser.
 pub(crate) struct Bidi {

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// How long an example may take to end.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running example. Dropping it kills it.
 #[derive(Debug)]

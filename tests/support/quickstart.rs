@@ -13,7 +13,7 @@ use crate::webdriver::Failure;
 use started::Example;
 
 /// How long the example may take to answer.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The running example.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use std::{
     process::{self, Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -25,8 +25,9 @@ use serde_json::{Value, json};
 /// Why the browser did not do what the test asked.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// No command takes longer than this; scripts get a second less.
-const LIMIT: Duration = Duration::from_secs(60);
+/// No command takes longer than this, on a machine with much else to do, so that a browser that
+/// hangs ends the test; scripts get a second less.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Quiet, offline but for the test, and without what needs a desktop or a kernel feature that
 /// containers lack. QUIC is off so that the protocol is the one that the test has chosen.
@@ -163,6 +164,23 @@ impl Browser {
         Ok(fs::write(to, from_base64(&image)?)?)
     }
 
+    /// What the browser wrote to the console, once so many lines contain this. They come some time
+    /// after what they tell of.
+    pub(crate) fn console_with(&self, what: &str, count: usize) -> Result<Vec<String>, Failure> {
+        let begun = Instant::now();
+        let mut lines = Vec::new();
+        loop {
+            lines.extend(self.console()?);
+            if lines.iter().filter(|line| line.contains(what)).count() >= count {
+                return Ok(lines);
+            }
+            if begun.elapsed() > LIMIT {
+                return Err(format!("not {count} lines with `{what}`: {lines:#?}").into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// What the browser wrote to the console since it was last asked, with the pages' own words.
     pub(crate) fn console(&self) -> Result<Vec<String>, Failure> {
         let log = self.post("se/log", &json!({ "type": "browser" }))?;
@@ -261,6 +279,8 @@ impl Profile {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("policy-browser-{}-{count}", process::id()));
+        // What an earlier process of the same number left behind.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)?;
         Ok(Self(folder))
     }

@@ -45,7 +45,7 @@ async function timed(path, init) {
   observer.observe({ type: "resource" });
   const response = await fetch(path, init);
   const text = await response.text();
-  const entry = await Promise.race([promise, new Promise((late) => setTimeout(late, 2000))]);
+  const entry = await Promise.race([promise, new Promise((late) => setTimeout(late, 20000))]);
   observer.disconnect();
   return { response, text, entry };
 }
