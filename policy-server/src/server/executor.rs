@@ -12,11 +12,12 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::rt::Executor;
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 
 /// A request with its answer, or what else hyper has run.
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -142,16 +143,18 @@ fn spawn(work: Work) {
 mod tests {
     use std::{
         future::{poll_fn, ready},
+        pin::pin,
         sync::{
             atomic::{AtomicU32, Ordering::SeqCst},
             mpsc,
         },
-        thread,
     };
 
-    use tokio::task::yield_now;
+    use tokio::{task::yield_now, time::advance};
 
     use super::*;
+
+    // Time stands still, so that no request is late because the machine has much else to do.
 
     /// A connection that begins so many requests when it is first polled, and notes how many are
     /// done each time that it is polled again.
@@ -187,8 +190,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn requests_that_came_together_are_answered_before_anything_is_written() {
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_came_together_are_answered_before_anything_is_written() {
         let (mut with, seen) = connection(5, |_, done| {
             Box::pin(async move {
                 done.fetch_add(1, SeqCst);
@@ -198,7 +201,7 @@ mod tests {
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 5]);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn one_that_waits_goes_on_by_itself() {
         let outside = Arc::new(AtomicU32::new(0));
         let after = Arc::clone(&outside);
@@ -217,12 +220,14 @@ mod tests {
         settled(&outside, 1).await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn one_that_computes_for_long_holds_up_no_later_one() {
         let (mut with, seen) = connection(3, |number, done| {
             Box::pin(async move {
                 if number == 0 {
-                    thread::sleep(SHARE * 2);
+                    // The time goes on before anybody would have to wait for it.
+                    let mut advance = pin!(advance(SHARE * 2));
+                    let _ = poll_fn(|context| Poll::Ready(advance.as_mut().poll(context))).await;
                 }
                 done.fetch_add(1, SeqCst);
             })
@@ -236,8 +241,8 @@ mod tests {
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [3]);
     }
 
-    #[test]
-    fn a_panic_ends_its_own_request() {
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_ends_its_own_request() {
         let (mut with, seen) = connection(3, |number, done| {
             Box::pin(async move {
                 if number == 0 {
@@ -251,7 +256,7 @@ mod tests {
     }
 
     /// hyper has the sending half of a tunnel run by the executor, when its request is answered.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_a_request_begins_by_itself_runs() {
         let executor = StreamExecutor::default();
         let done = Arc::new(AtomicU32::new(0));
@@ -262,7 +267,7 @@ mod tests {
         settled(&done, 1).await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_end_of_a_connection_ends_no_request() {
         let done = Arc::new(AtomicU32::new(0));
         let noted = Arc::clone(&done);
