@@ -174,22 +174,22 @@ async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
     let (_folder, accounts) = started();
     Visitor::signed_up(&accounts, "ada").await;
     let mut stranger = Visitor::of(&accounts);
-    let mut fastest = [Duration::MAX; 2];
+    let mut took = [Duration::ZERO; 2];
     for _ in 0..10 {
         let mut answers = Vec::new();
-        for (name, fastest) in ["ada", "nobody"].into_iter().zip(&mut fastest) {
+        for (name, took) in ["ada", "nobody"].into_iter().zip(&mut took) {
             let begun = Instant::now();
             let answer = stranger.enter("/login", name, "a wrong one").await;
-            *fastest = begun.elapsed().min(*fastest);
+            *took += begun.elapsed();
             assert_eq!(answer.problem(), (403, "accounts.wrong".to_owned()));
             assert_eq!(stranger.cookie, None);
             answers.push((answer.lines(), answer.body));
         }
         assert_eq!(answers[0], answers[1]);
     }
-    // Without a hash to verify the answer takes a twentieth of it.
-    let [wrong, unknown] = fastest;
-    assert!(unknown * 2 > wrong, "{unknown:?} for nobody, {wrong:?} for a wrong password");
+    // Without a hash to verify the answers take a twentieth of it.
+    let [wrong, unknown] = took;
+    assert!(unknown * 4 > wrong, "{unknown:?} for nobody, {wrong:?} for a wrong password");
 }
 
 #[tokio::test]

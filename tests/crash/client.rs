@@ -1,5 +1,7 @@
 //! A user with some sessions and tokens, who remembers what was acknowledged.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use super::connection::{Answer, Connection, Lost};
 use crate::random::Random;
 
@@ -76,9 +78,11 @@ impl Client {
         Self { name, random, sessions: Vec::new(), tokens: Vec::new(), acknowledged }
     }
 
-    /// Does one thing after the other until the connection is lost.
-    pub(super) async fn work(&mut self, connection: &mut Connection) {
-        while self.step(connection).await.is_ok() {}
+    /// Does one thing after the other until the connection is lost, and counts them.
+    pub(super) async fn work(&mut self, connection: &mut Connection, done: &AtomicU64) {
+        while self.step(connection).await.is_ok() {
+            done.fetch_add(1, Relaxed);
+        }
     }
 
     async fn step(&mut self, connection: &mut Connection) -> Result<(), Lost> {

@@ -4,10 +4,17 @@ use std::{
     env, fs,
     path::Path,
     process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{
     client::{Acknowledged, Client},
@@ -20,6 +27,9 @@ use crate::{
 };
 
 const CLIENTS: usize = 200;
+
+/// How long anything may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().expect("a number"))
@@ -54,16 +64,26 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
     for round in 1..=rounds {
         let server = ServerProcess::start(command);
         let address = server.address;
+        let done = Arc::new(AtomicU64::new(0));
         let mut working = JoinSet::new();
         for mut client in clients.drain(..) {
+            let done = Arc::clone(&done);
             working.spawn(async move {
                 if let Ok(mut connection) = Connection::open(address).await {
-                    client.work(&mut connection).await;
+                    client.work(&mut connection, &done).await;
                 }
                 client
             });
         }
-        sleep(Duration::from_millis(50 + random.below(700) as u64)).await;
+        // Some time after so much was done, on whatever machine.
+        let enough = 300 + random.below(1200) as u64;
+        let is_enough = async {
+            while done.load(Relaxed) < enough {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(PATIENCE, is_enough).await.expect("a server that works");
+        sleep(Duration::from_micros(random.below(20_000) as u64)).await;
         // SIGKILL.
         drop(server);
         clients = working.join_all().await;

@@ -40,13 +40,13 @@ async fn until(caller: &Caller, token: &str, status: u16) {
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(20), asked).await.expect("another answer");
+    timeout(Duration::from_secs(60), asked).await.expect("another answer");
 }
 
 /// As [`until`], where fetches failed: moves the time, as a fetch may still be on its way that
 /// fails and is repeated later.
 async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
-    for _ in 0..20 {
+    for _ in 0..100 {
         clock.advance(10 * MINUTE);
         let token = token(signer, clock);
         let asked = async {
@@ -327,7 +327,7 @@ async fn a_slow_server_holds_a_start_up_for_5_seconds() {
         () = early => (),
     }
     clock.advance(Duration::from_millis(1));
-    let opened = timeout(Duration::from_secs(20), opening).await.expect("it goes on");
+    let opened = timeout(Duration::from_secs(60), opening).await.expect("it goes on");
     let caller = Caller::of(opened.unwrap().unwrap());
     assert_eq!(caller.status(&token(&key, &clock)).await, 503);
 }

@@ -119,7 +119,7 @@ impl IdentityProvider {
     pub(crate) async fn until_asked(&self, times: usize) {
         let mut requests = self.requests.clone();
         let asked = requests.wait_for(|requests| requests.len() >= times);
-        timeout(Duration::from_secs(20), asked).await.expect("nobody asks").unwrap();
+        timeout(Duration::from_secs(60), asked).await.expect("nobody asks").unwrap();
         assert_eq!(self.asked(), times);
     }
 }
