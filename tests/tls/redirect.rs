@@ -103,7 +103,7 @@ async fn has_the_limits_of_connections() {
     let long = format!("x-long: {}", "x".repeat(256 * 1024));
     let mut large = Connection::open(server.redirect()).await;
     large.try_send(asked("GET /", "api.example", &[&long])).await;
-    let answer = large.rest().await;
+    let answer = time.until(large.rest()).await;
     assert!(answer.starts_with(b"HTTP/1.1 431 ") || answer.is_empty(), "{answer:?}");
 }
 
