@@ -15,7 +15,7 @@
 //! - [`headers`], [`isolation`]: what browsers are told about an answer, and who may load it
 //! - [`time`] and `secret`: points in time and keys, which come in as arguments
 //! - [`path`]: the paths of routes
-//! - [`route`]: the facets of one route, and how levels compose
+//! - [`route`]: the facets of one route, how levels compose, and what rules ask about it
 //! - `forwarded`: what proxies say about those in front of them
 //! - `tunnel`: where a CONNECT may lead
 //! - `gate`: what is asked of every request before its handler runs

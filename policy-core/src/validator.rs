@@ -33,10 +33,19 @@ pub struct Violation<'a, P> {
     pub value: &'a str,
 }
 
-impl<P> Violation<'_, P> {
+impl<'a, P> Violation<'a, P> {
     /// Whether the rule refuses the policy.
     pub const fn is_error(&self) -> bool {
         matches!(self.rule.severity(), Severity::Error)
+    }
+
+    /// The same, with its part by name.
+    pub fn named(self) -> Violation<'a, &'static str>
+    where
+        P: PolicyPart,
+    {
+        let Self { rule, part, index, value } = self;
+        Violation { rule, part: part.name(), index, value }
     }
 
     /// The violation in words: `cors policy: origins #2 `null`: ..`. A part that is the policy as a

@@ -180,10 +180,7 @@ pub use app::{
     settings::Settings,
     tunnel::{Targets, Tunnel},
 };
-pub use attributes::{
-    auth, cache, cors, csrf, delete, get, head, headers, isolation, jsonp, limit, options, patch,
-    post, put, route, routes,
-};
+pub use attributes::*;
 pub use auth::{
     principal::{AuthScheme, Principal},
     scheme::{AuthError, Scheme, SchemeRequest},
@@ -236,14 +233,13 @@ pub mod prelude {
     pub use crate::{
         App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, HeadersPolicy, Identity,
         IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Report,
-        Response, Scope, Session, Sessions, Tokens, auth, cache, cors, csrf, delete,
+        Response, Scope, Session, Sessions, Tokens,
+        attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
             Preconditions, Query, State, Valid, Validate,
         },
-        get, head, headers, isolation, jsonp, limit, options, patch, post, put,
         response::{ETag, LastModified},
-        route, routes,
         session::{days, hours, minutes},
     };
     pub use http::StatusCode;

@@ -1,6 +1,8 @@
 //! Policies that live in constants.
 
 use super::spec::{Audience, CacheSpec, Violation};
+#[cfg(feature = "engine")]
+use crate::route::{FacetPolicy, Level, RouteFacts};
 
 /// A caching policy that passed every rule: a value to share between routes.
 ///
@@ -68,6 +70,25 @@ impl CachePolicy {
     /// What the policy says.
     pub const fn spec(&self) -> &CacheSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl FacetPolicy for CachePolicy {
+    type Compiled = super::Caching;
+
+    /// A default is for what everybody may read.
+    fn applies(&self, level: Level, route: RouteFacts<'_>) -> bool {
+        let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+        level == Level::Route || (is_read && !route.is_personal())
+    }
+
+    fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
+        CacheSpec { route, ..self.0 }.violations().map(Violation::named).collect()
+    }
+
+    fn compile(&self) -> Self::Compiled {
+        super::Caching::new(self)
     }
 }
 

@@ -4,6 +4,8 @@ use super::{
     csp::{Directive, Name, Source},
     spec::{Frame, HeadersSpec, Violation},
 };
+#[cfg(feature = "engine")]
+use crate::route::{FacetPolicy, RouteFacts};
 
 /// The security fields of an answer, which passed every rule.
 ///
@@ -106,6 +108,19 @@ impl HeadersPolicy {
     /// What the policy says.
     pub const fn spec(&self) -> &HeadersSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl FacetPolicy for HeadersPolicy {
+    type Compiled = super::SecurityHeaders;
+
+    fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
+        HeadersSpec { route, ..self.0 }.violations().map(Violation::named).collect()
+    }
+
+    fn compile(&self) -> Self::Compiled {
+        super::SecurityHeaders::new(self)
     }
 }
 

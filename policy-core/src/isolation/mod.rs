@@ -19,3 +19,12 @@ pub enum Isolation {
     /// Those of the same site.
     SameSite,
 }
+
+#[cfg(feature = "engine")]
+impl crate::route::FacetPolicy for Isolation {
+    type Compiled = Self;
+
+    fn compile(&self) -> Self {
+        *self
+    }
+}

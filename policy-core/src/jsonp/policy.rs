@@ -1,5 +1,10 @@
 //! What a route says about scripts.
 
+#[cfg(feature = "engine")]
+use super::{JsonpSpec, Violation};
+#[cfg(feature = "engine")]
+use crate::route::{FacetPolicy, RouteFacts};
+
 /// Which names can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Grammar {
@@ -27,4 +32,17 @@ pub struct JsonpPolicy {
     pub callback: &'static str,
     /// Which names can be called.
     pub grammar: Grammar,
+}
+
+#[cfg(feature = "engine")]
+impl FacetPolicy for JsonpPolicy {
+    type Compiled = Self;
+
+    fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
+        JsonpSpec { route, ..JsonpSpec::of(self) }.violations().map(Violation::named).collect()
+    }
+
+    fn compile(&self) -> Self {
+        *self
+    }
 }

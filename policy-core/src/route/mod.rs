@@ -4,9 +4,10 @@ mod facts;
 
 pub use facts::{Authentication, RouteFacts};
 
+#[cfg(feature = "engine")]
+use crate::Violation;
 use crate::{
-    auth::AuthPolicy, cache::CachePolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy,
-    grammar::is_token, headers::HeadersPolicy, isolation::Isolation, jsonp::JsonpPolicy,
+    auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy, grammar::is_token,
     limits::Limits,
 };
 
@@ -73,39 +74,130 @@ pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option
     )
 }
 
-/// What the attributes of a handler say, as constant data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoutePolicy {
-    /// `#[cors(..)]`
-    pub cors: Facet<CorsPolicy>,
-    /// `#[auth(..)]`
-    pub auth: AuthPolicy,
-    /// `#[csrf(..)]`
-    pub csrf: CsrfPolicy,
-    /// `#[cache(..)]`
-    pub cache: Facet<CachePolicy>,
-    /// `#[jsonp(..)]`
-    pub jsonp: Option<JsonpPolicy>,
-    /// `#[limit(..)]`
-    pub limits: Limits,
-    /// `#[headers(..)]`
-    pub headers: Facet<HeadersPolicy>,
-    /// `#[isolation(..)]`
-    pub isolation: Facet<Isolation>,
+/// The list of facets beside CORS, who may call and limits, which are composed in ways of their own.
+///
+/// `levels`: what an app, a group and a route can state, and the form that is compiled at start; then
+/// the method by which a level states that there is none. `route`: what a route alone can state.
+///
+/// `facets!([macro] arguments)` calls a macro with the arguments and the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! facets {
+    ([$($define:tt)*] $($arguments:tt)*) => {
+        $($define)*! {
+            $($arguments)*
+            levels {
+                /// Who may keep the responses, and for how long. A default is for what everybody
+                /// may read: routes that ask for credentials, and methods other than GET and HEAD,
+                /// do not take it over.
+                cache: $crate::cache::CachePolicy => $crate::cache::Caching,
+                /// Leaves caching to the handlers, whatever the outer level says.
+                no_cache;
+                /// The security fields, in place of those of `HeadersPolicy::DEFAULT`.
+                headers: $crate::headers::HeadersPolicy => $crate::headers::SecurityHeaders,
+                /// Adds no security fields, whatever the outer level says.
+                no_headers;
+                /// Whose pages may load the responses (W3C Fetch Metadata).
+                isolation: $crate::isolation::Isolation => $crate::isolation::Isolation,
+                /// Lets the pages of everybody load them, whatever the outer level says.
+                no_isolation;
+            }
+            route {
+                /// Answers with a script where the query names a function to call.
+                jsonp: $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
+            }
+        }
+    };
 }
 
-impl RoutePolicy {
-    /// A route that is open to everybody and says nothing else.
-    pub const PUBLIC: Self = Self {
-        cors: Facet::Inherit,
-        auth: AuthPolicy::Public,
-        csrf: CsrfPolicy::Token,
-        cache: Facet::Inherit,
-        jsonp: None,
-        limits: Limits::NONE,
-        headers: Facet::Inherit,
-        isolation: Facet::Inherit,
+macro_rules! define_policies {
+    (
+        levels { $(
+            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$none_doc:meta])* $none:ident;
+        )* }
+        route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
+    ) => {
+        /// What the attributes of a handler say, as constant data.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct RoutePolicy {
+            /// Who may read the responses from other origins.
+            pub cors: Facet<CorsPolicy>,
+            /// Who may call.
+            pub auth: AuthPolicy,
+            /// What protects sessions from pages of others.
+            pub csrf: CsrfPolicy,
+            /// How large, how long, how often, and how many at once.
+            pub limits: Limits,
+            $($(#[$doc])* pub $name: Facet<$Policy>,)*
+            $($(#[$own_doc])* pub $own: Option<$Own>,)*
+        }
+
+        impl RoutePolicy {
+            /// A route that is open to everybody and says nothing else.
+            pub const PUBLIC: Self = Self {
+                cors: Facet::Inherit,
+                auth: AuthPolicy::Public,
+                csrf: CsrfPolicy::Token,
+                limits: Limits::NONE,
+                $($name: Facet::Inherit,)*
+                $($own: None,)*
+            };
+
+            /// What of it other levels can state, too.
+            pub const fn level(&self) -> LevelPolicy<CorsPolicy> {
+                LevelPolicy { cors: self.cors, limits: self.limits, $($name: self.$name,)* }
+            }
+        }
+
+        /// What one level (route, group, mount or app) states, with CORS policies as `C`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct LevelPolicy<C> {
+            /// Who may read the responses from other origins.
+            pub cors: Facet<C>,
+            /// How large, how long, how often, and how many at once; each is a facet of its own.
+            pub limits: Limits,
+            $($(#[$doc])* pub $name: Facet<$Policy>,)*
+        }
+
+        impl<C> LevelPolicy<C> {
+            /// The same with another form of CORS policies.
+            pub fn map_cors<D>(
+                self,
+                map: impl FnOnce(Facet<C>) -> Facet<D>,
+            ) -> LevelPolicy<D> {
+                LevelPolicy { cors: map(self.cors), limits: self.limits, $($name: self.$name,)* }
+            }
+        }
+
+        impl<C> Default for LevelPolicy<C> {
+            fn default() -> Self {
+                Self { cors: Facet::Inherit, limits: Limits::NONE, $($name: Facet::Inherit,)* }
+            }
+        }
     };
+}
+
+facets!([define_policies]);
+
+/// A facet as the start compiles it for one route.
+#[cfg(feature = "engine")]
+pub trait FacetPolicy: Copy {
+    /// What requests are judged by.
+    type Compiled;
+
+    /// Whether a route takes this policy over from a level.
+    fn applies(&self, _level: Level, _route: RouteFacts<'_>) -> bool {
+        true
+    }
+
+    /// The rules that it breaks on a route, each with the name of its part.
+    fn violations<'a>(&'a self, _route: RouteFacts<'a>) -> Vec<Violation<'a, &'static str>> {
+        Vec::new()
+    }
+
+    /// The compiled policy.
+    fn compile(&self) -> Self::Compiled;
 }
 
 /// Checks the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor

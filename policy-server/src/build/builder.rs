@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use http::Method;
 use policy_core::{
-    Rule,
+    Rule, Violation,
     auth::{AuthPolicy, AuthSpec, Requirement},
     cache::CachePolicy,
     cors::{self, OriginLists},
@@ -173,19 +173,17 @@ impl<'a> Assembler<'a> {
     ) {
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
-        let RoutePolicy { cors, auth, csrf, cache, jsonp, limits, headers, isolation } =
-            description.policy;
-        let own = self.level(
-            &place,
-            Defaults { cors: cors.map(CorsSource::Policy), cache, headers, isolation, limits },
-        );
+        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let own = description.policy.level().map_cors(|cors| cors.map(CorsSource::Policy));
+        let own = self.level(&place, own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec =
             AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
         let facts = RouteFacts::of(&spec, &methods, false);
-        let (rules, level) = self.rules(&place, [&own, scope], facts, jsonp);
+        let (rules, level) = self.rules(&place, [&own, scope], facts, &description.policy);
         let guard = self.guard(&place, &description);
-        self.errors(&place, violations_of_callers(&auth, &csrf, rules.cors.as_deref()));
+        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
+        self.errors(&place, violations.map(Violation::named));
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
@@ -280,7 +278,7 @@ impl<'a> Assembler<'a> {
             if callers.scheme.is_none() && !self.known.tokens {
                 self.rule(place, Rule::TokensMissing, "CONNECT");
             }
-            self.errors(place, violations_of_callers(&auth, &csrf, None));
+            self.errors(place, violations_of_callers(&auth, &csrf, None).map(Violation::named));
             match RouteGuard::new(auth, csrf, scheme) {
                 Ok(checked) => guard = checked,
                 Err(error) => {
@@ -305,7 +303,8 @@ impl<'a> Assembler<'a> {
         let own = self.level(&place, defaults);
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
         let facts = RouteFacts { methods: &names, ..RouteFacts::PUBLIC };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], facts, None);
+        let (rules, level) =
+            self.rules(&place, [&own, &Stated::default()], facts, &RoutePolicy::PUBLIC);
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
@@ -344,7 +343,8 @@ impl<'a> Assembler<'a> {
         let default = std::mem::take(&mut self.default);
         let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
-        let (rules, level) = self.rules(&place, [&own, &Stated::default()], facts, None);
+        let (rules, level) =
+            self.rules(&place, [&own, &Stated::default()], facts, &RoutePolicy::PUBLIC);
         self.default = default;
         if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
             self.conflict(&place, format!("GET {path}"), error);

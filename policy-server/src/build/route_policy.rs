@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use policy_core::{
-    PolicyPart, Rule, Violation,
-    cache::{Audience, CachePolicy, CacheSpec, Caching},
+    Rule, Violation,
+    cache::Audience,
     cors::Cors,
-    headers::{HeadersPolicy, HeadersSpec, SecurityHeaders},
-    isolation::Isolation,
-    jsonp::{JsonpPolicy, JsonpSpec},
+    headers::SecurityHeaders,
     limits::{Limits, Rate, RateTable},
-    route::{Facet, Level, RouteFacts, nearest},
+    route::{Facet, FacetPolicy, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
 };
 
 use super::builder::Assembler;
@@ -29,11 +27,7 @@ use crate::{
 /// What one level says, compiled.
 #[derive(Clone, Default)]
 pub(super) struct Stated {
-    cors: Facet<Arc<Cors>>,
-    cache: Facet<CachePolicy>,
-    headers: Facet<HeadersPolicy>,
-    isolation: Facet<Isolation>,
-    limits: Limits,
+    pub(super) policies: LevelPolicy<Arc<Cors>>,
     rate: Option<Arc<RateLimit>>,
     concurrency: Option<Arc<Concurrency>>,
 }
@@ -56,11 +50,11 @@ impl Assembler<'_> {
     /// Compiles what one level says. What breaks a rule is complained about here, once, and
     /// counts as nothing.
     pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
-        let Defaults { cors, cache, headers, isolation, limits } = defaults;
-        self.errors(place, limits.violations());
-        let rate = limits.rate.and_then(|rate| self.rate_limit(place, rate));
-        let concurrency = limits.concurrency.map(|most| Arc::new(Concurrency::new(most)));
-        let cors = match cors {
+        let Limits { rate, concurrency, .. } = defaults.limits;
+        self.errors(place, defaults.limits.violations().map(Violation::named));
+        let rate = rate.and_then(|rate| self.rate_limit(place, rate));
+        let concurrency = concurrency.map(|most| Arc::new(Concurrency::new(most)));
+        let policies = defaults.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
             Facet::Set(source) => match source.compile(place, self.lists) {
@@ -70,8 +64,8 @@ impl Assembler<'_> {
                     Facet::None
                 }
             },
-        };
-        Stated { cors, cache, headers, isolation, limits, rate, concurrency }
+        });
+        Stated { policies, rate, concurrency }
     }
 
     fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
@@ -95,9 +89,10 @@ impl Assembler<'_> {
     pub(super) fn without_route(&mut self) -> (Arc<Rules>, Arc<Rules>) {
         let anybody = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let nobody = Stated::default();
-        let (unknown, _) = self.rules("app", [&nobody, &nobody], anybody, None);
-        let unshared = Stated { cors: Facet::None, ..Stated::default() };
-        let (outside, _) = self.rules("app", [&unshared, &nobody], anybody, None);
+        let (unknown, _) = self.rules("app", [&nobody, &nobody], anybody, &RoutePolicy::PUBLIC);
+        let policies = LevelPolicy { cors: Facet::None, ..LevelPolicy::default() };
+        let unshared = Stated { policies, ..Stated::default() };
+        let (outside, _) = self.rules("app", [&unshared, &nobody], anybody, &RoutePolicy::PUBLIC);
         (unknown, outside)
     }
 
@@ -108,89 +103,108 @@ impl Assembler<'_> {
         place: &str,
         [route, scope]: [&Stated; 2],
         facts: RouteFacts<'_>,
-        jsonp: Option<JsonpPolicy>,
+        own: &RoutePolicy,
     ) -> (Arc<Rules>, Option<Level>) {
         let app = self.default.clone();
         let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
-        let cors = held(levels, |stated| stated.cors.clone());
+        let cors = held(levels, |stated| stated.policies.cors.clone());
         let (cors, level) = cors.unzip();
-        let route = RouteFacts { is_shared: cors.is_some() || jsonp.is_some(), ..facts };
-        let caching = held(levels, |stated| stated.cache);
-        let caching = caching.filter(|(policy, level)| self.takes(place, policy, *level, route));
-        let headers = held(levels, |stated| stated.headers);
-        if let Some((policy, _)) = &headers {
-            self.errors(place, HeadersSpec { route, ..*policy.spec() }.violations());
-        }
-        if let Some(policy) = &jsonp {
-            self.errors(place, JsonpSpec { route, ..JsonpSpec::of(policy) }.violations());
-        }
-        let headers = headers.map(|(policy, _)| {
-            let fields = SecurityHeaders::new(&policy);
-            if self.is_https { fields } else { fields.without_transport() }
-        });
+        let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
+        let facets = self.facets(place, levels, own, route);
+        let headers = facets
+            .headers
+            .map(|fields| if self.is_https { fields } else { fields.without_transport() });
         let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
-        if let Some((policy, _)) = caching.as_ref().filter(|_| takes_nonce)
+        let caching = held(levels, |stated| stated.policies.cache);
+        if let Some((policy, _)) = caching.filter(|_| takes_nonce && facets.cache.is_some())
             && policy.spec().audience == Audience::Public
         {
             self.rule(place, Rule::HeadersNonceShared, "");
         }
         let stated = || levels.into_iter().map(|(_, stated)| stated);
-        let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.limits));
+        let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.policies.limits));
         let rate = stated().find_map(|stated| stated.rate.clone());
         let fields = [
             cors.as_ref().map(|_| 4),
-            caching.as_ref().map(|_| 2),
+            facets.cache.as_ref().map(|_| 2),
             headers.as_ref().map(SecurityHeaders::count),
             rate.as_ref().map(|_| 2),
         ];
-        let concurrency = stated().find_map(|stated| stated.concurrency.clone());
         let rules = Rules {
             cors,
-            caching: caching.map(|(policy, _)| Caching::new(&policy)),
             headers,
-            isolation: held(levels, |stated| stated.isolation).map(|(isolation, _)| isolation),
-            jsonp,
             body: limits.body.unwrap_or(BODY),
             timeout: limits.timeout.unwrap_or(TIMEOUT),
             rate,
-            concurrency,
+            concurrency: stated().find_map(|stated| stated.concurrency.clone()),
             fields: fields.into_iter().flatten().sum(),
+            ..facets
         };
         (Arc::new(rules), level)
     }
 
-    /// Whether a route takes a policy for caches. Its own has to suit it; a default is for what
-    /// everybody may read.
-    fn takes(
+    /// One facet of a route, checked once more where it has to agree with the route.
+    fn facet<P: FacetPolicy>(
         &mut self,
         place: &str,
-        policy: &CachePolicy,
-        level: Level,
+        stated: Option<(P, Level)>,
         route: RouteFacts<'_>,
-    ) -> bool {
-        if level != Level::Route {
-            let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
-            return is_read && !route.is_personal();
-        }
-        self.errors(place, CacheSpec { route, ..*policy.spec() }.violations());
-        true
+    ) -> Option<P::Compiled> {
+        let (policy, _) = stated.filter(|(policy, level)| policy.applies(*level, route))?;
+        self.errors(place, policy.violations(route).into_iter());
+        Some(policy.compile())
     }
 
     /// Reports the errors among the violations of a policy.
-    pub(super) fn errors<'v, P: PolicyPart>(
+    pub(super) fn errors<'v>(
         &mut self,
         place: &str,
-        violations: impl Iterator<Item = Violation<'v, P>>,
+        violations: impl Iterator<Item = Violation<'v, &'static str>>,
     ) {
         for Violation { rule, part, value, .. } in violations.filter(Violation::is_error) {
             let problem = match value {
                 "" => StartProblem::without_value(rule, place),
                 value => StartProblem::new(rule, place, value),
             };
-            self.problems.push(problem.of_part(part.name()));
+            self.problems.push(problem.of_part(part));
         }
     }
 }
+
+macro_rules! compile_facets {
+    (
+        levels { $(
+            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$none_doc:meta])* $none:ident;
+        )* }
+        route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
+    ) => {
+        impl Assembler<'_> {
+            /// Each facet by the nearest level that states it.
+            fn facets(
+                &mut self,
+                place: &str,
+                levels: [(Level, &Stated); 3],
+                policy: &RoutePolicy,
+                route: RouteFacts<'_>,
+            ) -> Rules {
+                Rules {
+                    $($name: {
+                        let stated = held(levels, |stated| stated.policies.$name);
+                        self.facet(place, stated, route)
+                    },)*
+                    $($own: {
+                        let stated = policy.$own.map(|policy| (policy, Level::Route));
+                        self.facet(place, stated, route)
+                    },)*
+                    ..Rules::default()
+                }
+            }
+        }
+    };
+}
+
+policy_core::facets!([compile_facets]);
 
 fn words(seed: [u8; 16]) -> [u64; 2] {
     let seed = u128::from_le_bytes(seed);

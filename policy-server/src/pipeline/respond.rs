@@ -118,7 +118,7 @@ impl Finish {
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
-        cache::finish(rules.caching.as_ref(), exchange, headers);
+        cache::finish(rules.cache.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
             let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
             security.finish(headers, nonce);
