@@ -1,5 +1,6 @@
 //! What a function must look like to be a handler, and which argument gets what.
 
+use policy_core::route::{MAX_EXTRACTORS, MAX_PARAMETERS};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
@@ -8,10 +9,6 @@ use syn::{
 };
 
 use crate::{attributes::route, diagnostics::Diagnostics};
-
-/// The largest tuples that `policy_server` can fill.
-const MAX_PARAMETERS: usize = 8;
-const MAX_EXTRACTORS: usize = 12;
 
 /// The arguments of a handler, sorted by where their values come from.
 #[derive(Default)]

@@ -34,6 +34,13 @@ impl<T> Facet<T> {
     }
 }
 
+/// The most parameters of a path. The macros refuse a handler with more, and the server has room for
+/// as many.
+pub const MAX_PARAMETERS: usize = 8;
+
+/// The most arguments of a handler beside the parameters of its path.
+pub const MAX_EXTRACTORS: usize = 12;
+
 /// The level of an app that decided a facet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {

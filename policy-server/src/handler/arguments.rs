@@ -6,7 +6,7 @@ use axum_core::{
 };
 use http::{StatusCode, header::CONTENT_TYPE};
 use http_body_util::{BodyExt, Collected, Limited};
-use policy_core::Refusal;
+use policy_core::{Refusal, route::MAX_EXTRACTORS};
 
 use crate::{
     base::problem::{MEDIA_TYPE, Problem},
@@ -53,6 +53,8 @@ impl<S> Arguments<S, ()> for () {
 
 macro_rules! arguments {
     ($($head:ident)*; $last:ident) => {
+        const _: () = assert!(<[&str]>::len(&[$(stringify!($head)),*]) < MAX_EXTRACTORS);
+
         #[expect(non_snake_case, reason = "types and values share their names here")]
         impl<S, Via, $($head,)* $last> Arguments<S, Via> for ($($head,)* $last,)
         where

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use policy_core::{Refusal, gate::decode_parameter};
+use policy_core::{Refusal, gate::decode_parameter, route::MAX_PARAMETERS};
 
 use crate::base::problem::Problem;
 
@@ -44,9 +44,6 @@ impl<T: FromStr<Err: Display> + Send> FromParam for T {
         text.parse().map_err(|error: T::Err| error.to_string())
     }
 }
-
-/// The most parameters that a path can have.
-pub(crate) const MAX_PARAMETERS: usize = 8;
 
 /// What the parameters of a path took, as places in the path of the request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +108,8 @@ fn parse_one<T: FromParam>(
 
 macro_rules! parameters {
     ($($name:ident $index:literal)*) => {
+        const _: () = assert!([$($index),*].len() <= MAX_PARAMETERS);
+
         impl<$($name: FromParam + 'static,)*> Parameters for ($($name,)*) {
             fn parse(values: &Values, path: &str) -> Result<Self, InvalidParameter> {
                 Ok(($(parse_one::<$name>(values, path, $index)?,)*))

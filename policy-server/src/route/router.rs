@@ -8,13 +8,11 @@ use policy_core::{
     cors::Preflight,
     method,
     path::{PathTemplate, Segment},
+    route::MAX_PARAMETERS,
 };
 use rustc_hash::FxHashMap;
 
-use crate::{
-    handler::parameters::{MAX_PARAMETERS, Values},
-    route::route_policy::Rules,
-};
+use crate::{handler::parameters::Values, route::route_policy::Rules};
 
 /// The paths of an app.
 #[derive(Debug, Default)]
