@@ -172,6 +172,19 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     }
 }
 
+/// Forbids every cache to keep a response that no route declares anything about.
+///
+/// ```
+/// use http::{HeaderMap, header::CACHE_CONTROL};
+///
+/// let mut headers = HeaderMap::new();
+/// policy_core::cache::forbid_storing(&mut headers);
+/// assert_eq!(headers[CACHE_CONTROL], "no-store");
+/// ```
+pub fn forbid_storing(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, NO_STORE);
+}
+
 /// `None` where an answer stays as it is, and an empty value where nothing is left to say.
 fn decide(
     declared: Option<&Control>,

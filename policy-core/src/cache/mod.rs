@@ -13,6 +13,8 @@ mod policy;
 mod spec;
 
 #[cfg(feature = "engine")]
-pub use finish::{Caching, Exchange, Happened, finish, forget_age, is_cacheable_by_default};
+pub use finish::{
+    Caching, Exchange, Happened, finish, forbid_storing, forget_age, is_cacheable_by_default,
+};
 pub use policy::{CachePolicy, CachePolicyBuilder};
 pub use spec::{Audience, CacheSpec, Part, Violation};

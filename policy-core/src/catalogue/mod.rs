@@ -174,5 +174,25 @@ macro_rules! each_kind {
 
 each_kind! { rules refusals events }
 
+impl Refusal {
+    /// Whether no cache may keep the response: what is refused to one client now is nobody else's
+    /// response (RFC 6585 4, for one).
+    pub const fn is_uncacheable(self) -> bool {
+        matches!(self.status(), 401 | 403 | 429 | 503)
+    }
+
+    /// After how many seconds a client may ask again, where it is worth asking.
+    pub const fn retry_after(self) -> Option<u32> {
+        match self {
+            Self::ConcurrencyExceeded
+            | Self::CredentialsUnchecked
+            | Self::SessionBusy
+            | Self::SessionStore
+            | Self::TokenStoreUnavailable => Some(1),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

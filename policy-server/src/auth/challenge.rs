@@ -3,14 +3,14 @@
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, LOCATION, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+    header::{LOCATION, ORIGIN, WWW_AUTHENTICATE},
 };
 use policy_core::{Refusal, gate::Single};
 
 use super::Guard;
 use crate::{
     auth::session::CommitError,
-    base::{escape::printable, event::log, problem::Problem},
+    base::{body::BodyRejection, escape::printable, event::log, problem::Problem},
 };
 
 /// Why a request is not let through, and what the answer says of it.
@@ -90,7 +90,6 @@ impl Guard {
 
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
-        let is_unavailable = self.refusal.status() == 503;
         let mut response = match (self.login, self.problem) {
             (Some(page), _) => {
                 let mut response = StatusCode::SEE_OTHER.into_response();
@@ -101,13 +100,15 @@ impl IntoResponse for Denied {
             (None, None) => Problem::from(self.refusal).into_response(),
         };
         let headers = response.headers_mut();
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(challenge) = self.challenge {
             headers.insert(WWW_AUTHENTICATE, challenge);
         }
-        if is_unavailable {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
         response
+    }
+}
+
+impl From<BodyRejection> for Denied {
+    fn from(rejection: BodyRejection) -> Self {
+        Self::problem(Refusal::BodyIncomplete, Problem::from(rejection))
     }
 }

@@ -21,7 +21,7 @@ const REACH: usize = 64 * 1024;
 
 /// A form whose fields can be looked through.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     UrlEncoded,
     Multipart { boundary: Vec<u8> },
 }
@@ -48,7 +48,7 @@ impl Form {
     }
 
     /// Reads as much of a body as may hold the field; the handler still gets all of it.
-    pub(super) async fn token(&self, body: &mut Body) -> Result<Option<Vec<u8>>, BodyRejection> {
+    pub(crate) async fn token(&self, body: &mut Body) -> Result<Option<Vec<u8>>, BodyRejection> {
         let mut front = BytesMut::new();
         let mut rest = std::mem::take(body);
         let mut trailers = None;

@@ -1,6 +1,5 @@
 //! Gates 5 to 9: where a request comes from, who sent it, and whether they may.
 
-mod authenticate;
 mod background;
 mod challenge;
 mod form_token;
@@ -66,11 +65,6 @@ impl Guard {
         let denied = Denied::from(refusal);
         self.deny(request.method(), request.uri().path(), request.headers(), denied)
     }
-
-    /// Whether it has anything to ask on routes that are open to everybody.
-    pub(crate) fn is_needed(&self) -> bool {
-        self.sessions.is_some() || self.tokens.is_some()
-    }
 }
 
 /// What one route asks of its callers.
@@ -119,7 +113,7 @@ impl RouteGuard {
         policy.scheme.is_some_and(|own| own.ambient)
     }
 
-    fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {
+    pub(crate) fn challenge(&self, refusal: Refusal) -> Option<HeaderValue> {
         let own = || match refusal {
             Refusal::CredentialsMissing | Refusal::CredentialInvalid => {
                 self.scheme.as_ref().and_then(SharedScheme::challenge)

@@ -47,8 +47,8 @@ pub(crate) struct RequestAuth {
     is_connect: bool,
     /// Looked at by whoever needs it first.
     session: OnceLock<Arc<RequestSession>>,
-    pub(super) form_token: OnceLock<Vec<u8>>,
-    pub(super) principal: OnceLock<Principal>,
+    form_token: OnceLock<Vec<u8>>,
+    principal: OnceLock<Principal>,
     /// Whether a token or ticket was made, which stands in the answer.
     has_issued: AtomicBool,
 }
@@ -96,6 +96,21 @@ impl RequestAuth {
         self.principal.get()
     }
 
+    /// Notes who sent the request, while nobody else looks at it.
+    pub(crate) fn set_principal(&mut self, principal: Option<Principal>) {
+        self.principal = principal.map_or_else(OnceLock::new, OnceLock::from);
+    }
+
+    /// Notes who sent the request.
+    pub(crate) fn know(&self, principal: Principal) {
+        let _ = self.principal.set(principal);
+    }
+
+    /// Notes the CSRF token that a form carries.
+    pub(crate) fn set_form_token(&self, token: Vec<u8>) {
+        let _ = self.form_token.set(token);
+    }
+
     /// Done when the credential of who sent the request ends, or the server does.
     pub(crate) fn until_ended(&self) -> impl Future<Output = ()> + Send + use<> {
         stream_revocation::until_ended(&self.guard, self.principal())
@@ -112,7 +127,7 @@ impl RequestAuth {
 
     /// The same, loaded, while nobody else looks at it; nothing if the store has to be waited
     /// for. Cookies over their limits are refused where the session is asked for again.
-    pub(super) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
+    pub(crate) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
         let mut session = self.presented(headers).ok()?;
         session.load_early();
         self.session = OnceLock::from(Arc::new(session));
@@ -149,7 +164,7 @@ impl RequestAuth {
 
     /// Gate 8: whether a page of ours sent this (Fetch-Metadata and Origin), with the token of
     /// the session if there is one.
-    pub(super) fn check_forgery(
+    pub(crate) fn check_forgery(
         &self,
         headers: &HeaderMap,
         session: Option<&Record>,
@@ -171,7 +186,7 @@ impl RequestAuth {
     }
 
     /// The form, which nobody has read yet, that may carry the anti-forgery token.
-    pub(super) fn form(&self, headers: &HeaderMap) -> Option<Form> {
+    pub(crate) fn form(&self, headers: &HeaderMap) -> Option<Form> {
         let may_be = self.provenance.may_carry_token()
             && self.csrf == CsrfPolicy::Token
             && self.guard.sessions.is_some()
@@ -219,7 +234,6 @@ impl RequestAuth {
             cookie_set: committed.set_cookie.is_some(),
             csrf_token_rendered: committed.is_token_rendered,
             credential_issued: self.has_issued.load(Ordering::Relaxed),
-            // A refusal has said so itself.
             refused: false,
             session_read: committed.was_read || self.is_ambient,
             bearer,

@@ -26,9 +26,9 @@ use crate::{
     auth::{RouteGuard, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    handler::{Description, RouteInfo},
+    handler::{Description, RouteInfo, service::SharedService},
     observe::health::{Probe, Readiness},
-    pipeline::compiled_app::{CompiledRoute, CompiledTunnel, Target},
+    pipeline::compiled_app::{CompiledRoute, Target},
     route::{
         route_policy::Rules,
         router::{AddError, RouterBuilder},
@@ -63,7 +63,7 @@ pub(super) struct Assembler<'a> {
     /// Of the type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
     router: RouterBuilder,
-    routes: Vec<CompiledRoute>,
+    routes: Vec<Arc<CompiledRoute>>,
 }
 
 impl<'a> Assembler<'a> {
@@ -92,7 +92,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn finish(
         mut self,
         named: &NamedLists,
-    ) -> (RouterBuilder, Vec<CompiledRoute>, Vec<StartProblem>) {
+    ) -> (RouterBuilder, Vec<Arc<CompiledRoute>>, Vec<StartProblem>) {
         self.problems.extend(named.fill());
         if !named.is_complete {
             // The file that is missing may have had them.
@@ -182,6 +182,9 @@ impl<'a> Assembler<'a> {
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&place, [&own, scope], facts, &description.policy);
         let guard = self.guard(&place, &description);
+        let knows_callers = self.known.sessions || self.known.tokens;
+        let asks_caller = facts.authentication != Authentication::Public
+            || (description.extracts && knows_callers);
         let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
         self.errors(&place, violations.map(Violation::named));
         for (method, path) in description.routes {
@@ -208,16 +211,16 @@ impl<'a> Assembler<'a> {
                 self.conflict(&place, route_text, error);
             }
             let info = self.info(path, Some(description));
-            self.routes.push(CompiledRoute {
+            self.routes.push(Arc::new(CompiledRoute {
                 info,
                 methods,
                 rules: Arc::clone(&rules),
                 level,
-                authentication: facts.authentication,
-                guard: guard.clone(),
+                auth: guard.clone(),
+                asks_caller,
                 target: Target::Handler(call),
                 is_probe: false,
-            });
+            }));
         }
     }
 
@@ -264,8 +267,40 @@ impl<'a> Assembler<'a> {
         })
     }
 
+    /// What answers where no path leads: the tunnel and the fallback.
+    fn unlisted(
+        &self,
+        rules: &Arc<Rules>,
+        auth: RouteGuard,
+        asks_caller: bool,
+        target: Target,
+    ) -> Arc<CompiledRoute> {
+        Arc::new(CompiledRoute {
+            info: self.info(String::new(), None),
+            methods: Vec::new(),
+            rules: Arc::clone(rules),
+            level: None,
+            auth,
+            asks_caller,
+            target,
+            is_probe: false,
+        })
+    }
+
+    pub(super) fn fallback(
+        &self,
+        service: SharedService,
+        rules: &Arc<Rules>,
+    ) -> Arc<CompiledRoute> {
+        self.unlisted(rules, RouteGuard::public(), false, Target::Fallback(service))
+    }
+
     /// The tunnel, unless there is something wrong with it.
-    pub(super) fn tunnel(&mut self, tunnel: Tunnel, rules: &Arc<Rules>) -> Option<CompiledTunnel> {
+    pub(super) fn tunnel(
+        &mut self,
+        tunnel: Tunnel,
+        rules: &Arc<Rules>,
+    ) -> Option<Arc<CompiledRoute>> {
         let place = "App::tunnel";
         let mut guard = RouteGuard::public();
         if let Some(callers) = tunnel.callers {
@@ -288,7 +323,9 @@ impl<'a> Assembler<'a> {
         }
         match tunnel.check() {
             Ok(opens) => {
-                Some(CompiledTunnel { opens: Arc::new(opens), rules: Arc::clone(rules), guard })
+                let asks_caller = guard.auth != AuthPolicy::Public;
+                let target = Target::Tunnel(Arc::new(opens));
+                Some(self.unlisted(rules, guard, asks_caller, target))
             }
             Err(problems) => {
                 self.problems.extend(problems);
@@ -323,16 +360,16 @@ impl<'a> Assembler<'a> {
             self.conflict(&place, path, error);
         }
         let info = self.info(below, None);
-        self.routes.push(CompiledRoute {
+        self.routes.push(Arc::new(CompiledRoute {
             info,
             methods,
             rules,
             level,
-            authentication: Authentication::Public,
-            guard: RouteGuard::public(),
+            auth: RouteGuard::public(),
+            asks_caller: false,
             target,
             is_probe: false,
-        });
+        }));
     }
 
     /// A route that is outside of every policy of the app.
@@ -350,15 +387,15 @@ impl<'a> Assembler<'a> {
             self.conflict(&place, format!("GET {path}"), error);
         }
         let info = self.info(path, None);
-        self.routes.push(CompiledRoute {
+        self.routes.push(Arc::new(CompiledRoute {
             info,
             methods,
             rules,
             level,
-            authentication: Authentication::Public,
-            guard: RouteGuard::public(),
+            auth: RouteGuard::public(),
+            asks_caller: false,
             target: Target::Service(probe.service(readiness)),
             is_probe: true,
-        });
+        }));
     }
 }

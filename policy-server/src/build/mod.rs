@@ -103,8 +103,9 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
     for (path, probe) in app.probes {
         assembler.probe(path, probe, &readiness);
     }
-    let (unknown, outside) = assembler.without_route();
-    let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &outside));
+    let (not_found_policy, no_route_policy) = assembler.without_route();
+    let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &no_route_policy));
+    let fallback = app.fallback.map(|service| assembler.fallback(service, &not_found_policy));
     let (router, routes, mut problems) = assembler.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
@@ -121,9 +122,9 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
         own_origin,
         router: router.finish(),
         routes,
-        unknown,
-        outside,
-        fallback: app.fallback,
+        not_found_policy,
+        no_route_policy,
+        fallback,
         random: app.random.clone(),
         settings: app.settings,
         readiness,

@@ -11,11 +11,11 @@ use policy_core::{
     gate::OwnOrigin,
 };
 
-#[cfg(feature = "proxy")]
-use crate::build::Target;
 use crate::{
     base::error::StartProblem,
-    build::{CompiledApp, violations_of_callers},
+    build::violations_of_callers,
+    gateway::tunnel::OpenTunnels,
+    pipeline::compiled_app::{CompiledApp, Target},
 };
 
 /// The routes of an app with the policies that hold for them and where each one was stated.
@@ -47,7 +47,7 @@ pub(crate) fn report(
             (
                 methods.join(","),
                 route.path().to_string(),
-                format!("auth: {}", route.guard.auth),
+                format!("auth: {}", route.auth.auth),
                 cors,
             )
         })
@@ -60,8 +60,8 @@ pub(crate) fn report(
     for (method, path, auth, cors) in &rows {
         writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
     }
-    if let Some(tunnel) = &app.tunnel {
-        writeln!(text, "  CONNECT  {}  auth: {}", tunnel.opens, tunnel.guard.auth)?;
+    if let Some((opens, auth)) = tunnel(app) {
+        writeln!(text, "  CONNECT  {opens}  auth: {auth}")?;
     }
     if let Some(proxies) = &app.proxies {
         writeln!(text, "  behind proxies: {proxies}")?;
@@ -82,7 +82,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
             notices.extend(gateway.notice());
         }
         let cors = route.rules.cors.as_deref();
-        let odd = violations_of_callers(&route.guard.auth, &route.guard.csrf, cors);
+        let odd = violations_of_callers(&route.auth.auth, &route.auth.csrf, cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
         }));
@@ -96,14 +96,18 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     if app.traces {
         notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
     }
-    if let Some(tunnel) =
-        app.tunnel.as_ref().filter(|tunnel| tunnel.guard.auth == AuthPolicy::Public)
-    {
-        let targets = tunnel.opens.to_string();
-        notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", targets));
+    if let Some((opens, AuthPolicy::Public)) = tunnel(app) {
+        notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", opens.to_string()));
     }
     // Routes share the policy of their scope and of the app.
     let mut told = HashSet::new();
     notices.retain(|notice| told.insert(notice.to_string()));
     notices
+}
+
+/// Where the tunnel of an app leads, and for whom.
+fn tunnel(app: &CompiledApp) -> Option<(&OpenTunnels, &AuthPolicy)> {
+    let route = app.tunnel.as_ref()?;
+    let Target::Tunnel(opens) = &route.target else { return None };
+    Some((opens, &route.auth.auth))
 }

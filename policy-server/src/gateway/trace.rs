@@ -3,7 +3,7 @@
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HOST},
+    header::{CONTENT_TYPE, HOST},
 };
 use policy_core::{Refusal, forwarded::is_forwarding, gate::Head};
 
@@ -39,7 +39,6 @@ pub(crate) fn answer(
     let mut response = message.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("message/http"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 

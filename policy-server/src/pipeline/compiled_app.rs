@@ -3,10 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
-use policy_core::{
-    gate::OwnOrigin,
-    route::{Authentication, Level},
-};
+use policy_core::{gate::OwnOrigin, route::Level};
 
 #[cfg(feature = "proxy")]
 use crate::gateway::proxy::Gateway;
@@ -25,28 +22,22 @@ use crate::{
 pub(crate) struct CompiledApp {
     pub(crate) own_origin: OwnOrigin,
     pub(crate) router: Router,
-    pub(crate) routes: Vec<CompiledRoute>,
-    /// What holds for unknown paths: what the app says.
-    pub(crate) unknown: Arc<Rules>,
-    /// What holds where no route may be looked for: the same, shared with nobody.
-    pub(crate) outside: Arc<Rules>,
-    pub(crate) fallback: Option<SharedService>,
+    pub(crate) routes: Vec<Arc<CompiledRoute>>,
+    /// For responses to paths that no route has: what the app says.
+    pub(crate) not_found_policy: Arc<Rules>,
+    /// For responses to requests that are rejected before routing: the same, shared with nobody.
+    pub(crate) no_route_policy: Arc<Rules>,
+    /// What answers for paths that no route has.
+    pub(crate) fallback: Option<Arc<CompiledRoute>>,
     pub(crate) random: Random,
     pub(crate) settings: Settings,
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
     pub(crate) guard: Arc<Guard>,
     pub(crate) proxies: Option<TrustedProxies>,
-    pub(crate) tunnel: Option<CompiledTunnel>,
+    pub(crate) tunnel: Option<Arc<CompiledRoute>>,
     /// Whether TRACE is answered.
     pub(crate) traces: bool,
-}
-
-/// The tunnel of an app that passed every check.
-pub(crate) struct CompiledTunnel {
-    pub(crate) opens: Arc<OpenTunnels>,
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) guard: RouteGuard,
 }
 
 /// One route of an app that passed every check.
@@ -56,8 +47,10 @@ pub(crate) struct CompiledRoute {
     pub(crate) rules: Arc<Rules>,
     /// Who said what `rules` has of CORS.
     pub(crate) level: Option<Level>,
-    pub(crate) authentication: Authentication,
-    pub(crate) guard: RouteGuard,
+    /// What it asks of its callers.
+    pub(crate) auth: RouteGuard,
+    /// Whether anybody asks who sent a request: the route, or an argument of its handler could.
+    pub(crate) asks_caller: bool,
     pub(crate) target: Target,
     /// Whether an orchestrator asks for it, by whatever name it has for this server.
     pub(crate) is_probe: bool,
@@ -69,22 +62,17 @@ pub(crate) enum Target {
     Service(SharedService),
     #[cfg(feature = "proxy")]
     Proxy(Arc<Gateway>),
+    Tunnel(Arc<OpenTunnels>),
+    /// For paths that no route has.
+    Fallback(SharedService),
 }
 
 impl CompiledApp {
-    pub(crate) fn route(&self, index: usize) -> Option<&CompiledRoute> {
+    pub(crate) fn route(&self, index: usize) -> Option<&Arc<CompiledRoute>> {
         self.routes.get(index)
     }
 
-    /// What a route asks of its callers, if there is anybody to ask.
-    pub(crate) fn guard_of(&self, route: usize) -> Option<&RouteGuard> {
-        let route = self.routes.get(route)?;
-        let extracts = route.info.description.as_ref().is_some_and(|handler| handler.extracts);
-        let may_ask = extracts && self.guard.is_needed();
-        (route.authentication != Authentication::Public || may_ask).then_some(&route.guard)
-    }
-
-    pub(crate) fn routes(&self) -> &[CompiledRoute] {
+    pub(crate) fn routes(&self) -> &[Arc<CompiledRoute>] {
         &self.routes
     }
 
@@ -97,11 +85,13 @@ impl CompiledApp {
         fallback: &SharedService,
         scheme: impl Fn(&crate::auth::scheme::SharedScheme) -> crate::auth::scheme::SharedScheme,
     ) {
-        for route in &mut self.routes {
+        for route in self.routes.iter_mut().filter_map(Arc::get_mut) {
             route.target = Target::Handler(handler);
-            route.guard.scheme = route.guard.scheme.as_ref().map(&scheme);
+            route.auth.scheme = route.auth.scheme.as_ref().map(&scheme);
         }
-        self.fallback = self.fallback.as_ref().map(|_| fallback.clone());
+        if let Some(own) = self.fallback.as_mut().and_then(Arc::get_mut) {
+            own.target = Target::Fallback(fallback.clone());
+        }
     }
 }
 
@@ -109,6 +99,11 @@ impl CompiledRoute {
     /// The template of the path, prefix included.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.info.path
+    }
+
+    /// Whether it is a path that the app lists, and neither the fallback nor the tunnel.
+    pub(crate) fn is_listed(&self) -> bool {
+        !matches!(self.target, Target::Fallback(_) | Target::Tunnel(_))
     }
 
     /// What its attributes say; nothing where it is no handler.

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use pin_project_lite::pin_project;
 use policy_core::{
     Refusal,
+    cache::forbid_storing,
     cors::{Cors, Grant, OriginLists, PolicyErrors, Preflight},
     gate::Head,
 };
@@ -22,7 +23,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
-    app::cors_source::CorsSource, base::problem::Problem, pipeline::respond::without_content,
+    app::cors_source::CorsSource, base::problem::Problem, pipeline::respond::head::without_content,
 };
 
 /// Puts a CORS policy in front of a service, such as an axum router: the first step of a move,
@@ -166,7 +167,9 @@ impl Plan {
     fn refused(&self, refusal: Refusal) -> Response {
         tracing::debug!(code = refusal.code(), "preflight refused");
         let mut response = Problem::from(refusal).into_response();
-        self.cors.finish(Grant::Refused, response.headers_mut());
+        let headers = response.headers_mut();
+        forbid_storing(headers);
+        self.cors.finish(Grant::Refused, headers);
         response
     }
 }

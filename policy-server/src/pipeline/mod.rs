@@ -1,12 +1,12 @@
 //! The way of one request through the gates to its response.
 
-pub(crate) mod admission;
 pub(crate) mod compiled_app;
 pub(crate) mod dispatch;
 #[cfg(feature = "testing")]
 pub(crate) mod explain;
+pub(crate) mod gates;
 pub(crate) mod layer;
-pub(crate) mod request_body;
+pub(crate) mod request_head;
 pub(crate) mod respond;
 pub(crate) mod response_future;
 pub(crate) mod service;

@@ -7,7 +7,8 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    thread,
     time::Duration,
 };
 
@@ -19,12 +20,12 @@ use tokio::{
 };
 use tracing::Span;
 
+use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::Outcome},
     base::{event::log, problem::Problem},
     handler::BoxFuture,
     observe::exchange::Exchange,
-    pipeline::{request_body::BodyProgress, respond::Finish},
 };
 
 /// An answer in the making. What a gate answers is ready at once; a handler is run, its panic
@@ -86,10 +87,12 @@ impl fmt::Debug for ResponseFuture {
     }
 }
 
-/// A handler at work.
+/// A request at work.
 pub(crate) struct Running {
     stage: Work,
-    finish: Option<Finish>,
+    policy: Option<ResponsePolicy>,
+    /// Whether a gate refused the request.
+    is_refused: bool,
     auth: Option<Arc<RequestAuth>>,
     body: BodyProgress,
     timeout: Duration,
@@ -98,9 +101,21 @@ pub(crate) struct Running {
     span: Span,
 }
 
+/// How far a request came at once.
+pub(crate) enum Begun {
+    /// A gate waits for a store, a scheme or a body.
+    Gates(BoxedGates),
+    /// The gates are passed, or one has refused.
+    Started(Started),
+}
+
+/// Gates that wait.
+pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
+
+/// What a request waits for.
 enum Work {
-    /// The gates that wait, and the handler.
-    Answering(BoxFuture),
+    Gates(BoxedGates),
+    Target(BoxFuture),
     /// The session is being written. No time-out cuts this off.
     Committing(Commit),
     Done,
@@ -108,63 +123,106 @@ enum Work {
 
 impl Running {
     pub(crate) fn new(
-        answer: BoxFuture,
-        finish: Finish,
+        begun: Begun,
+        policy: ResponsePolicy,
         auth: Option<Arc<RequestAuth>>,
         body: BodyProgress,
         timeout: Duration,
         span: Span,
     ) -> Self {
-        let stage = Work::Answering(answer);
-        Self { stage, finish: Some(finish), auth, body, timeout, deadline: None, span }
+        let (policy, stage, is_refused) = (Some(policy), Work::Done, false);
+        let mut running =
+            Self { stage, policy, is_refused, auth, body, timeout, deadline: None, span };
+        match begun {
+            Begun::Gates(gates) => running.stage = Work::Gates(gates),
+            Begun::Started(started) => running.start(started),
+        }
+        running
+    }
+
+    fn start(&mut self, Started { response, taken, is_refused }: Started) {
+        if let Some(policy) = &mut self.policy {
+            policy.note_taken(taken);
+        }
+        self.is_refused = is_refused;
+        self.stage = Work::Target(response);
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         let span = self.span.clone();
         let _entered = span.enter();
-        if let Work::Answering(answer) = &mut self.stage {
-            let answer = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
-            let (response, outcome) = match answer {
-                Ok(Poll::Ready(response)) => {
+        if let Work::Gates(gates) = &mut self.stage {
+            let polled = catch_unwind(AssertUnwindSafe(|| gates.as_mut().poll(context)));
+            match ready!(self.in_time(polled, context)) {
+                Ok(started) => self.start(started),
+                Err(response) => {
+                    if let Some(response) = self.settle(response, Outcome::Lost) {
+                        return Poll::Ready(response);
+                    }
+                }
+            }
+        }
+        if let Work::Target(response) = &mut self.stage {
+            let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
+            let (response, outcome) = match ready!(self.in_time(polled, context)) {
+                Ok(response) => {
                     let status = response.status();
                     (response, Outcome::Answered(status))
                 }
-                Ok(Poll::Pending) => {
-                    let timeout = self.timeout;
-                    let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
-                    if deadline.as_mut().poll(context).is_pending() {
-                        return Poll::Pending;
-                    }
-                    (self.timed_out(), Outcome::Lost)
-                }
-                Err(panic) => (panicked(&*panic), Outcome::Lost),
+                Err(response) => (response, Outcome::Lost),
             };
-            self.stage = Work::Done;
-            let settled = match self.auth.take() {
-                Some(auth) => auth.settle(response, outcome),
-                None => Settled::Ready(response, Happened::default()),
-            };
-            match settled {
-                Settled::Ready(response, happened) => {
-                    return Poll::Ready(self.finished(response, happened));
-                }
-                Settled::Later(commit) => self.stage = Work::Committing(commit),
+            if let Some(response) = self.settle(response, outcome) {
+                return Poll::Ready(response);
             }
         }
         let Work::Committing(commit) = &mut self.stage else { return Poll::Pending };
-        let (response, happened) =
+        let (response, facts) =
             match catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(context))) {
-                Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(settled)) => settled,
+                Ok(polled) => ready!(polled),
                 Err(panic) => (panicked(&*panic), Happened::default()),
             };
         self.stage = Work::Done;
-        Poll::Ready(self.finished(response, happened))
+        Poll::Ready(self.finished(response, facts))
     }
 
-    fn finished(&mut self, response: Response, happened: Happened) -> Response {
-        let response = match self.finish.take() {
-            Some(finish) => finish.apply(response, happened),
+    /// What was polled, or the response in its place where it panicked or is late.
+    fn in_time<T>(
+        &mut self,
+        polled: thread::Result<Poll<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T, Response>> {
+        match polled {
+            Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),
+            Ok(Poll::Pending) => {
+                let timeout = self.timeout;
+                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
+                ready!(deadline.as_mut().poll(context));
+                Poll::Ready(Err(self.timed_out()))
+            }
+            Err(panic) => Poll::Ready(Err(panicked(&*panic))),
+        }
+    }
+
+    /// Commits the session; nothing where that has to be waited for.
+    fn settle(&mut self, response: Response, outcome: Outcome) -> Option<Response> {
+        self.stage = Work::Done;
+        let settled = match self.auth.take() {
+            Some(auth) => auth.settle(response, outcome),
+            None => Settled::Ready(response, Happened::default()),
+        };
+        match settled {
+            Settled::Ready(response, facts) => Some(self.finished(response, facts)),
+            Settled::Later(commit) => {
+                self.stage = Work::Committing(commit);
+                None
+            }
+        }
+    }
+
+    fn finished(&mut self, response: Response, mut facts: Happened) -> Response {
+        facts.refused = self.is_refused;
+        let response = match self.policy.take() {
+            Some(policy) => policy.apply(response, facts),
             None => response,
         };
         self.span.record("status", response.status().as_u16());
@@ -186,7 +244,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let commit = match std::mem::replace(&mut self.stage, Work::Done) {
             Work::Committing(commit) => commit,
-            Work::Answering(_) => {
+            Work::Gates(_) | Work::Target(_) => {
                 let Some(auth) = self.auth.take().filter(|auth| auth.takes_rights_away()) else {
                     return;
                 };

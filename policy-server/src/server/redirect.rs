@@ -4,12 +4,10 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{
-    HeaderValue, Method, Request, StatusCode,
-    header::{CACHE_CONTROL, LOCATION},
-};
+use http::{HeaderValue, Method, Request, StatusCode, header::LOCATION};
 use policy_core::{
     Refusal,
+    cache::forbid_storing,
     gate::{Head, OwnOrigin},
 };
 
@@ -78,7 +76,7 @@ impl Redirect {
         headers.insert(LOCATION, location);
         if self.own_origin == OwnOrigin::Development {
             // Another program may have the port tomorrow.
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            forbid_storing(headers);
         }
         response
     }
@@ -87,6 +85,8 @@ impl Redirect {
 #[cfg(test)]
 mod tests {
     use policy_core::gate::PublicOrigin;
+
+    use http::header::CACHE_CONTROL;
 
     use super::*;
 

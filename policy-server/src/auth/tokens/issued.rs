@@ -3,11 +3,8 @@
 use std::fmt;
 
 use axum_core::response::{IntoResponse, Response};
-use http::{
-    HeaderValue,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
-};
-use policy_core::time::Timestamp;
+use http::{HeaderValue, header::CONTENT_TYPE};
+use policy_core::{cache::forbid_storing, time::Timestamp};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::base::problem::Problem;
@@ -49,11 +46,11 @@ impl IntoResponse for Issued {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self) {
             Ok(body) => {
-                let headers = [
-                    (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-                    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-                ];
-                (headers, body).into_response()
+                let json = HeaderValue::from_static("application/json");
+                let mut response = ([(CONTENT_TYPE, json)], body).into_response();
+                // RFC 6749 5.1
+                forbid_storing(response.headers_mut());
+                response
             }
             Err(error) => Problem::internal(error).into_response(),
         }

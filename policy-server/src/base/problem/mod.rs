@@ -14,7 +14,7 @@ use axum_core::{
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    header::{CONTENT_TYPE, RETRY_AFTER},
 };
 pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
@@ -324,19 +324,6 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let is_worth_a_retry = matches!(
-            self.0,
-            Kind::Listed(
-                Refusal::TokenStoreUnavailable
-                    | Refusal::SessionStore
-                    | Refusal::ConcurrencyExceeded
-            )
-        );
-        // What is refused to one client now is nobody else's answer (RFC 6585 4, for one).
-        let is_stored_nowhere = matches!(
-            self.0,
-            Kind::Listed(refusal) if matches!(refusal.status(), 401 | 403 | 429 | 503)
-        );
         let body = match &self.0 {
             Kind::Listed(refusal) => listed_body(*refusal),
             Kind::Own(own) => own.body(),
@@ -345,14 +332,24 @@ impl IntoResponse for Problem {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MEDIA_TYPE);
-        if is_worth_a_retry {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        if is_stored_nowhere {
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Kind::Listed(refusal) = &self.0
+            && let Some(seconds) = refusal.retry_after()
+        {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(Shown(self));
         response
+    }
+}
+
+/// The refusal that a response is about, where it is a problem of the catalogue.
+pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
+    if response.extensions().is_empty() {
+        return None;
+    }
+    match response.extensions().get()? {
+        Shown(Problem(Kind::Listed(refusal))) => Some(*refusal),
+        Shown(_) => None,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Bodies of requests, cut at their limit.
+//! Gate 11: how long a body may be. The limit is around it from the start, since gate 8 may read a
+//! form; a length that the head states is asked here.
 
 use std::{
     pin::Pin,
@@ -13,6 +14,27 @@ use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Limited;
+use policy_core::{
+    Refusal,
+    gate::{Head, Single},
+};
+
+use crate::route::route_policy::Rules;
+
+/// The length of the body, where the head states it.
+pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
+    match head.content_length {
+        Single::One(length) => length.to_str().ok()?.parse().ok(),
+        Single::Absent | Single::Repeated => None,
+    }
+}
+
+pub(crate) fn check(policy: &Rules, declared_length: Option<u64>) -> Result<(), Refusal> {
+    match declared_length {
+        Some(length) if length > policy.body => Err(Refusal::BodyTooLarge),
+        _ => Ok(()),
+    }
+}
 
 /// Whether a request's body was read to its end.
 #[derive(Clone, Debug, Default)]

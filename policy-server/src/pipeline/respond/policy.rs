@@ -1,127 +1,136 @@
-//! Gate 13: what is written onto every answer, whoever made it.
+//! The policy of a response: what the gates found out for it, and the order in which it is written.
 
 use std::sync::Arc;
 
-use axum_core::{body::Body, response::Response};
-use http::{
-    HeaderMap, HeaderValue, Method, StatusCode,
-    header::{ACCEPT, CONTENT_LENGTH},
-};
-use http_body::Body as _;
+use axum_core::response::Response;
+use http::{HeaderMap, HeaderValue, Method, header::ACCEPT};
 use policy_core::{
+    Refusal,
     cache::{self, Exchange, Happened},
     conditional::Conditions,
     cors::{Grant, finish_without_cors},
     gate::Head,
     headers::Nonce,
-    limits::Granted,
+    limits::{Granted, Refused},
     vary,
 };
 
+use super::head::without_body;
 use crate::{
     auth::Guard,
     base::problem,
-    route::{conditional, limits::Permit, route_policy::Rules},
+    gateway::tunnel,
+    pipeline::gates::limits::Taken,
+    route::{conditional, route_policy::Rules},
 };
 
-/// What becomes of the answer to one request.
+/// What the response to one request carries: the policy of its route, and what the gates found
+/// out for it.
 #[derive(Debug)]
-pub(crate) struct Finish {
+pub(crate) struct ResponsePolicy {
     rules: Arc<Rules>,
     grant: Grant,
     method: Method,
     is_secure: bool,
     /// Where nobody settles the session of the request, and a handler could set its cookie.
     guard: Option<Arc<Guard>>,
-    /// What is left of a limit for its client.
-    granted: Option<Granted>,
-    permit: Option<Permit>,
+    taken: Taken,
     /// What few requests have.
-    rare: Option<Box<Rare>>,
+    optional: Option<Box<OptionalContext>>,
 }
 
-/// What a request asks of its answer, and what a gate found out for it.
+/// What a request asks of its response, and what a gate found out for it.
 #[derive(Debug, Default)]
-struct Rare {
+struct OptionalContext {
     conditions: Option<Box<Conditions>>,
-    /// Which form of a problem is read best.
+    /// Which form of a problem is preferred.
     accept: Vec<HeaderValue>,
     nonce: Option<Nonce>,
+    is_of_tunnel: bool,
 }
 
-impl Finish {
-    /// For an answer to this request.
+impl ResponsePolicy {
+    /// For the response to this request.
     pub(crate) fn new(
         head: &Head<'_>,
         headers: &HeaderMap,
         rules: &Arc<Rules>,
         grant: Grant,
     ) -> Self {
-        let mut finish = Self {
+        let mut policy = Self {
             rules: Arc::clone(rules),
             grant,
             method: head.method.clone(),
             is_secure: head.is_secure,
             guard: None,
-            granted: None,
-            permit: None,
-            rare: None,
+            taken: Taken::default(),
+            optional: None,
         };
-        // A change was held against the state that it found, by its handler: that is gone now.
+        // Unsafe methods evaluate their conditions in the handler, before they change anything.
         if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
-            finish.rare().conditions = Conditions::read(head.method, headers);
+            policy.optional().conditions = Conditions::read(head.method, headers);
         }
         if head.has_preference {
-            finish.rare().accept = headers.get_all(ACCEPT).iter().cloned().collect();
+            policy.optional().accept = headers.get_all(ACCEPT).iter().cloned().collect();
         }
-        finish
+        policy
     }
 
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn optional(&mut self) -> &mut OptionalContext {
+        self.optional.get_or_insert_default()
     }
 
-    /// Keeps the handler's hands off the cookie of the sessions.
-    pub(crate) fn keeping_cookie(mut self, guard: &Arc<Guard>) -> Self {
+    /// Removes what a handler writes about the cookie of the sessions.
+    pub(crate) fn keep_session_cookie(&mut self, guard: &Arc<Guard>) {
         self.guard = Some(Arc::clone(guard));
-        self
     }
 
     /// States the nonce of the page that is made.
-    pub(crate) fn with_nonce(mut self, nonce: Nonce) -> Self {
-        self.rare().nonce = Some(nonce);
-        self
+    pub(crate) fn state_nonce(&mut self, nonce: Nonce) {
+        self.optional().nonce = Some(nonce);
     }
 
-    /// Notes what is left of the limits of the route, until the answer is done.
-    pub(crate) fn within(mut self, granted: Option<Granted>, permit: Option<Permit>) -> Self {
-        (self.granted, self.permit) = (granted, permit);
-        self
+    /// Speaks as a proxy does where the gates ask for credentials.
+    pub(crate) fn speak_as_proxy(&mut self) {
+        self.optional().is_of_tunnel = true;
     }
 
-    pub(crate) fn rules(&self) -> &Arc<Rules> {
-        &self.rules
+    /// States what is left of a rate.
+    pub(crate) fn note_rate(&mut self, rate: Option<Result<Granted, Refused>>) {
+        if rate.is_some() {
+            self.taken.rate = rate;
+        }
     }
 
-    pub(crate) fn apply(self, mut response: Response, happened: Happened) -> Response {
-        let Self { rules, grant, method, is_secure, guard, granted, permit, rare } = self;
+    /// States what is left of the limits, and holds the permit until the response is sent.
+    pub(crate) fn note_taken(&mut self, taken: Taken) {
+        self.note_rate(taken.rate);
+        self.taken.permit = taken.permit;
+    }
+
+    /// Writes all of it, CORS last.
+    pub(crate) fn apply(self, mut response: Response, mut facts: Happened) -> Response {
+        let Self { rules, grant, method, is_secure, guard, taken, optional } = self;
+        let optional = optional.as_deref();
+        if optional.is_some_and(|optional| optional.is_of_tunnel) {
+            response = tunnel::as_proxy(response);
+        }
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
-        if let Some(conditions) = rare.as_ref().and_then(|rare| rare.conditions.as_ref()) {
+        if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
         }
-        let accept = rare.as_ref().map_or(&[][..], |rare| &rare.accept);
-        problem::negotiate(accept, &mut response);
-        let exchange = Exchange { method: &method, status: response.status(), happened };
+        facts.refused |= problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
+        problem::negotiate(optional.map_or(&[], |optional| &optional.accept), &mut response);
+        let exchange = Exchange { method: &method, status: response.status(), happened: facts };
         let headers = response.headers_mut();
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
         cache::finish(rules.cache.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
-            let nonce = rare.as_ref().and_then(|rare| rare.nonce.as_ref());
-            security.finish(headers, nonce);
+            security.finish(headers, optional.and_then(|optional| optional.nonce.as_ref()));
             if is_secure {
                 security.finish_secure(headers);
             }
@@ -130,8 +139,8 @@ impl Finish {
             vary::add(headers, vary::Token::FetchMetadata);
             vary::add(headers, vary::Token::Origin);
         }
-        if let (Some(limit), Some(granted)) = (&rules.rate, granted) {
-            limit.write(&Ok(granted), headers);
+        if let (Some(limit), Some(rate)) = (&rules.rate, &taken.rate) {
+            limit.write(rate, headers);
         }
         match &rules.cors {
             Some(cors) => cors.finish(grant, headers),
@@ -140,34 +149,11 @@ impl Finish {
         if method == Method::HEAD {
             return without_body(response);
         }
-        match permit {
+        match taken.permit {
             Some(permit) => permit.keep(response),
             None => response,
         }
     }
-}
-
-/// An answer of these headers and nothing else, such as that to an allowed preflight.
-pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
-/// The answer to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status
-/// that has no content says no length (RFC 9110 8.6).
-fn without_body(response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let has_content = !parts.status.is_informational()
-        && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    if has_content
-        && let Some(length) = body.size_hint().exact()
-        && !parts.headers.contains_key(CONTENT_LENGTH)
-    {
-        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    Response::from_parts(parts, Body::empty())
 }
 
 #[cfg(test)]
@@ -176,7 +162,9 @@ mod tests {
 
     use futures_util::stream;
 
-    use super::*;
+    use axum_core::body::Body;
+    use http::{StatusCode, header::CONTENT_LENGTH};
+
     use crate::prelude::*;
 
     #[get("/stream")]

@@ -1,0 +1,27 @@
+//! Gate 6: how often an address may ask.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use policy_core::{Refusal, cache::Happened, cors::Grant, limits::Granted};
+
+use super::Gate;
+use crate::{pipeline::request_head::RequestHead, route::route_policy::Rules};
+
+pub(crate) fn check(
+    request: &RequestHead<'_>,
+    policy: &Arc<Rules>,
+    grant: &Grant,
+) -> Gate<Option<Granted>> {
+    let Some(limit) = policy.rate.as_ref().filter(|limit| limit.is_by_address()) else {
+        return ControlFlow::Continue(None);
+    };
+    match limit.take_address(request.client.address()) {
+        Ok(granted) => ControlFlow::Continue(Some(granted)),
+        Err(refused) => {
+            let response = request.problem(Refusal::RateExceeded);
+            let mut policy = request.response_policy(policy, grant.clone());
+            policy.note_rate(Some(Err(refused)));
+            ControlFlow::Break(policy.apply(response, Happened::default()))
+        }
+    }
+}

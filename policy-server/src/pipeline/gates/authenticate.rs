@@ -1,0 +1,202 @@
+//! Gate 7: who sent a request.
+
+use axum_core::body::Body;
+use http::{HeaderMap, Method, Request, Uri, request::Parts};
+use policy_core::{
+    Refusal,
+    auth::{Authorization, OwnScheme, Requirement, authorization},
+    token::TokenError,
+};
+
+use crate::{
+    auth::{
+        Denied, RequestAuth, RouteGuard,
+        principal::Principal,
+        scheme::{AuthError, SharedScheme},
+        session::Load,
+    },
+    base::{escape::printable, event::log},
+    store::StoreError,
+};
+
+/// The head of a request, for the gates that ask about its caller.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestView<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+impl<'a> RequestView<'a> {
+    pub(crate) fn of(request: &'a Request<Body>) -> Self {
+        Self { method: request.method(), uri: request.uri(), headers: request.headers() }
+    }
+
+    pub(crate) fn of_parts(parts: &'a Parts) -> Self {
+        Self { method: &parts.method, uri: &parts.uri, headers: &parts.headers }
+    }
+}
+
+/// Whoever was recognised.
+pub(crate) struct Authenticated {
+    pub(crate) principal: Principal,
+    /// Whether their browser sent the credential by itself.
+    pub(crate) is_ambient: bool,
+}
+
+/// How far authentication comes without waiting.
+enum AuthStep<'a> {
+    /// Whoever was recognised, if anybody was.
+    Known(Option<Authenticated>),
+    /// A ticket is to be taken out of its store.
+    Ticket(&'a str),
+    /// An application's own scheme is to be asked.
+    Own(OwnScheme),
+    /// A session is to be loaded.
+    Load,
+}
+
+/// Who sent a request, if nothing has to be waited for.
+pub(crate) fn at_once(
+    auth: &mut RequestAuth,
+    policy: &Requirement,
+    view: RequestView<'_>,
+) -> Option<Result<Option<Authenticated>, Denied>> {
+    match auth.step(policy, view) {
+        Ok(AuthStep::Known(caller)) => Some(Ok(caller)),
+        Ok(AuthStep::Load) => auth.load_early(view.headers).map(of_session),
+        Ok(AuthStep::Ticket(_) | AuthStep::Own(_)) => None,
+        Err(denied) => Some(Err(denied)),
+    }
+}
+
+/// Who sent a request.
+pub(crate) async fn later(
+    auth: &RequestAuth,
+    route: &RouteGuard,
+    policy: &Requirement,
+    parts: &Parts,
+    body: &mut Body,
+) -> Result<Option<Authenticated>, Denied> {
+    let view = RequestView::of_parts(parts);
+    match auth.step(policy, view)? {
+        AuthStep::Known(caller) => Ok(caller),
+        AuthStep::Ticket(text) => auth.redeem(text).await,
+        AuthStep::Own(own) => match &route.scheme {
+            Some(scheme) => ask(own, scheme, parts, body).await,
+            None => Err(Refusal::Internal.into()),
+        },
+        AuthStep::Load => of_session(auth.session(view.headers)?.load().await),
+    }
+}
+
+impl RequestAuth {
+    /// A bearer token decides alone where the route takes one; a credential that is no
+    /// good is refused, and never passed over for another.
+    fn step<'a>(
+        &self,
+        policy: &Requirement,
+        view: RequestView<'a>,
+    ) -> Result<AuthStep<'a>, Denied> {
+        if policy.token {
+            match authorization(view.headers) {
+                Authorization::None | Authorization::OtherScheme => (),
+                Authorization::Bearer(token) => {
+                    let principal = self.verify(token)?;
+                    return Ok(AuthStep::Known(Some(Authenticated {
+                        principal,
+                        is_ambient: false,
+                    })));
+                }
+                Authorization::Invalid => return Err(Refusal::AuthorizationMalformed.into()),
+            }
+        }
+        if policy.ticket
+            && let Some(text) = ticket(view.uri)
+        {
+            return Ok(AuthStep::Ticket(text));
+        }
+        if let Some(own) = policy.scheme {
+            return Ok(AuthStep::Own(own));
+        }
+        if !policy.session {
+            return Ok(AuthStep::Known(None));
+        }
+        Ok(AuthStep::Load)
+    }
+
+    fn verify(&self, token: &[u8]) -> Result<Principal, Denied> {
+        let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
+        service.verify(token, self.guard().clock.now()).map(Principal::of_token).map_err(|error| {
+            let refusal = match error {
+                TokenError::Expired => Refusal::TokenExpired,
+                TokenError::StoreUnavailable | TokenError::KeysUnavailable => {
+                    Refusal::CredentialsUnchecked
+                }
+                _ => Refusal::TokenInvalid,
+            };
+            Denied::from(refusal).detail(error.code())
+        })
+    }
+
+    /// Takes a ticket, unless the session that it was made in has ended since.
+    async fn redeem(&self, text: &str) -> Result<Option<Authenticated>, Denied> {
+        let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
+        let unchecked = |error: StoreError| {
+            let text = error.to_string();
+            log!(TicketUnchecked, error = %printable(&text));
+            Denied::unchecked()
+        };
+        let ticket = service.take_ticket(text).await.map_err(unchecked)?;
+        let ticket = ticket.ok_or(Refusal::TicketInvalid)?;
+        // One that was made with a token names the session of that.
+        if let (None, Some(handle)) = (&ticket.token, ticket.session) {
+            let sessions = self.guard().sessions.as_ref().ok_or(Refusal::Internal)?;
+            let lives = sessions.lives(&ticket.identity.subject, handle).await;
+            if !lives.map_err(unchecked)? {
+                return Err(Refusal::TicketInvalid.into());
+            }
+        }
+        let principal = Principal::of_ticket(ticket);
+        Ok(Some(Authenticated { principal, is_ambient: false }))
+    }
+}
+
+/// Whoever is logged in, as the store says.
+fn of_session(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
+    let loaded = loaded.map_err(|_logged| Denied::unchecked())?;
+    let principal = loaded.and_then(Principal::of_session);
+    Ok(principal.map(|principal| Authenticated { principal, is_ambient: true }))
+}
+
+/// Whoever an application's own scheme recognises.
+async fn ask(
+    own: OwnScheme,
+    scheme: &SharedScheme,
+    parts: &Parts,
+    body: &mut Body,
+) -> Result<Option<Authenticated>, Denied> {
+    match scheme.authenticate(parts, body).await {
+        Ok(identity) => Ok(identity.map(|identity| Authenticated {
+            principal: Principal::of_scheme(own.name, identity),
+            is_ambient: own.ambient,
+        })),
+        Err(AuthError::Invalid) => Err(Refusal::CredentialInvalid.into()),
+        Err(AuthError::Unavailable(error)) => {
+            let text = error.to_string();
+            log!(SchemeFailed, error = %printable(&text));
+            Err(Denied::unchecked())
+        }
+        Err(AuthError::Body(rejection)) => Err(rejection.into()),
+    }
+}
+
+/// The ticket in a query: `?ticket=`, once.
+fn ticket(uri: &Uri) -> Option<&str> {
+    let mut tickets =
+        uri.query()?.split('&').filter_map(|parameter| parameter.strip_prefix("ticket="));
+    match (tickets.next(), tickets.next()) {
+        (Some(ticket), None) => Some(ticket),
+        _ => None,
+    }
+}

@@ -1,0 +1,45 @@
+//! Gate 9: whether whoever sent a request may have this answered.
+
+use http::{HeaderValue, Method};
+use policy_core::{
+    Refusal,
+    auth::{Requirement, local_path},
+};
+
+use super::authenticate::{Authenticated, RequestView};
+use crate::auth::{Denied, RequestAuth, principal::Principal};
+
+/// The caller, if the route demands one or there is one.
+pub(crate) fn check(
+    auth: &RequestAuth,
+    policy: &Requirement,
+    view: RequestView<'_>,
+    caller: Option<Authenticated>,
+) -> Result<Option<Principal>, Denied> {
+    match caller {
+        None if policy.optional => Ok(None),
+        None => {
+            let login = if policy.session { login_page(auth, view) } else { None };
+            Err(Denied::from(Refusal::CredentialsMissing).login(login))
+        }
+        Some(Authenticated { principal, .. }) => {
+            principal.satisfies(policy, || auth.guard().clock.now())?;
+            Ok(Some(principal))
+        }
+    }
+}
+
+/// Where somebody who opened a page by its address goes to log in.
+fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> {
+    let page = auth.guard().sessions.as_ref()?.login_page()?;
+    let navigates = view.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+    if !navigates || *view.method != Method::GET {
+        return None;
+    }
+    let next = view.uri.path_and_query().and_then(|next| local_path(next.as_str()));
+    // Back to the page that was asked for, unless its path could be taken for another host.
+    let Some(next) = next else { return HeaderValue::from_str(page).ok() };
+    let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+    let sign = if page.contains('?') { '&' } else { '?' };
+    HeaderValue::from_str(&format!("{page}{sign}next={next}")).ok()
+}

@@ -1,0 +1,68 @@
+//! Gate 4: the origin of the page that sent a request. Preflights are answered here.
+
+use std::ops::ControlFlow;
+
+use axum_core::response::Response;
+use policy_core::{Refusal, cors::Grant, gate::Single};
+
+use super::{
+    Gate,
+    route::{Found, Matched},
+};
+use crate::{
+    pipeline::{compiled_app::Target, request_head::RequestHead, respond::head::without_content},
+    route::{route_policy::Rules, router::Path},
+};
+
+pub(crate) fn check<'a>(
+    request: &RequestHead<'a>,
+    matched: Matched<'a>,
+) -> Gate<(Found<'a>, Grant)> {
+    let found = match matched {
+        Matched::Preflight(path) => return ControlFlow::Break(preflight(request, path)),
+        Matched::Route(found) => found,
+    };
+    let head = request.head;
+    // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
+    if matches!(found.route.target, Target::Tunnel(_)) && head.origin != Single::Absent {
+        return ControlFlow::Break(request.reject_malformed(Refusal::TunnelOrigin));
+    }
+    let policy = &found.route.rules;
+    let grant = request.grant(policy);
+    if head.is_upgrade() && !may_upgrade(request, policy, &grant) {
+        return ControlFlow::Break(request.refuse(Refusal::WebSocketOrigin, policy, grant));
+    }
+    ControlFlow::Continue((found, grant))
+}
+
+/// The response to a preflight. No handler, no extractor, no body.
+fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
+    let RequestHead { app, head, .. } = *request;
+    let served = match head.request_method {
+        Single::One(method) => path.asked(method.as_bytes()),
+        Single::Absent | Single::Repeated => None,
+    };
+    let shared = served.or(path.shared()).and_then(|served| {
+        Some((&served.rules, served.rules.cors.as_ref()?, served.preflight.as_ref()?))
+    });
+    let Some((policy, cors, preflight)) = shared else {
+        return request.refuse(Refusal::PreflightOrigin, &app.no_route_policy, Grant::Unasked);
+    };
+    match preflight.answer(cors, head.origin, head.request_method) {
+        Ok((status, headers)) => without_content(status, headers),
+        Err(refusal) => request.refuse(refusal, policy, Grant::Refused),
+    }
+}
+
+/// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
+/// origins that may read the route, and its own.
+fn may_upgrade(request: &RequestHead<'_>, policy: &Rules, grant: &Grant) -> bool {
+    match (request.head.origin, grant) {
+        (Single::Absent, _) | (_, Grant::Origin(_)) => true,
+        (Single::Repeated, _) => false,
+        (Single::One(origin), _) => {
+            policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin())
+                || request.app.own_origin.is_own(request.head, origin.as_bytes())
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The gates of a request, in their order. Every target passes all of them: handler, mount, proxy,
+//! tunnel and fallback. What a route does not ask is decided when the app is built.
+//!
+//! | gate | file | asks |
+//! |--:|---|---|
+//! | 1 | [`wire`] | whether every parser reads this request alike |
+//! | 2 | [`own_origin`] | whether it is for this server, and what proxies say of it |
+//! | 3 | [`route`] | which route takes it |
+//! | 4 | [`cors`] | which page sent it; preflights end here |
+//! | 5 | [`fetch_metadata`] | how the page loads it, and whether it may be a replay |
+//! | 6 | [`address_rate`] | whether its address asked too often |
+//! | 7 | [`authenticate`] | who sent it |
+//! | 8 | [`csrf`] | whether they meant to |
+//! | 9 | [`authorize`] | whether they may |
+//! | 10 | [`limits`] | whether they asked too often, and whether there is room |
+//! | 11 | [`body`] | whether its body is too long |
+//! | 12 | [`target`] | what answers |
+//! | 13 | [`respond`](super::respond) | what the response carries |
+
+pub(crate) mod address_rate;
+pub(crate) mod authenticate;
+pub(crate) mod authorize;
+pub(crate) mod body;
+pub(crate) mod cors;
+pub(crate) mod csrf;
+pub(crate) mod fetch_metadata;
+pub(crate) mod limits;
+pub(crate) mod own_origin;
+pub(crate) mod route;
+pub(crate) mod target;
+pub(crate) mod wire;
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use axum_core::{body::Body, response::Response};
+use http::{Request, request::Parts};
+use policy_core::{
+    Refusal,
+    auth::{AuthPolicy, Requirement},
+};
+
+use self::{
+    authenticate::{Authenticated, RequestView},
+    limits::Taken,
+};
+use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
+use crate::{
+    auth::{Denied, RequestAuth, RouteGuard, principal::Principal},
+    client::Client,
+    handler::parameters::Values,
+};
+
+/// What a gate says: go on with this, or send that response.
+pub(crate) type Gate<T> = ControlFlow<Response, T>;
+
+/// A request that passed the gates that need only its head.
+pub(crate) struct Admitted {
+    pub(crate) route: Arc<CompiledRoute>,
+    /// The parameters of its path.
+    pub(crate) values: Values,
+    /// What its response carries.
+    pub(crate) policy: ResponsePolicy,
+    /// Where anybody asks who sent it.
+    pub(crate) auth: Option<Arc<RequestAuth>>,
+    /// The length of the body, where the head states it.
+    pub(crate) declared_length: Option<u64>,
+}
+
+/// Gates 1 to 6, which need only the head of a request.
+pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
+    wire::check(request)?;
+    own_origin::check(request)?;
+    let found = route::find(request)?;
+    let (found, grant) = cors::check(request, found)?;
+    let route = found.route;
+    fetch_metadata::check(request, route, &grant)?;
+    let granted = address_rate::check(request, &route.rules, &grant)?;
+    let auth = route.asks_caller.then(|| {
+        let RequestHead { app, head, headers, .. } = *request;
+        let cors = route.rules.cors.as_deref();
+        let (auth, own) = (&route.auth, &app.own_origin);
+        Arc::new(RequestAuth::new(&app.guard, auth, own, head, headers, cors, &grant))
+    });
+    let mut policy = ResponsePolicy::new(request.head, request.headers, &route.rules, grant);
+    policy.note_rate(granted.map(Ok));
+    if auth.is_none() && request.app.guard.sessions.is_some() {
+        policy.keep_session_cookie(&request.app.guard);
+    }
+    let declared_length = body::declared_length(request.head);
+    let (route, values) = (Arc::clone(route), found.values);
+    ControlFlow::Continue(Admitted { route, values, policy, auth, declared_length })
+}
+
+/// Gates 7 to 9; nothing where a store, a scheme or a body has to be waited for.
+pub(crate) fn of_the_caller(
+    auth: &mut RequestAuth,
+    route: &RouteGuard,
+    request: &Request<Body>,
+) -> Option<Result<(), Denied>> {
+    if auth.form(request.headers()).is_some() {
+        return None;
+    }
+    let AuthPolicy::Required(policy) = &route.auth else { return Some(Ok(())) };
+    let view = RequestView::of(request);
+    let caller = authenticate::at_once(auth, policy, view)?;
+    Some(
+        csrf_and_rights(auth, route, policy, view, caller)
+            .map(|principal| auth.set_principal(principal)),
+    )
+}
+
+/// Gates 7 to 9 where something is to be waited for.
+pub(crate) async fn of_the_caller_later(
+    auth: &RequestAuth,
+    route: &RouteGuard,
+    parts: &Parts,
+    body: &mut Body,
+) -> Result<(), Denied> {
+    let AuthPolicy::Required(policy) = &route.auth else {
+        return csrf::read_form(auth, parts, body).await;
+    };
+    let caller = authenticate::later(auth, route, policy, parts, body).await;
+    let reads_form = match &caller {
+        Ok(Some(caller)) => caller.is_ambient,
+        Ok(None) => policy.optional,
+        Err(_) => false,
+    };
+    if reads_form {
+        csrf::read_form(auth, parts, body).await?;
+    }
+    if let Some(principal) =
+        csrf_and_rights(auth, route, policy, RequestView::of_parts(parts), caller)?
+    {
+        auth.know(principal);
+    }
+    Ok(())
+}
+
+/// Gates 8 and 9, and what the response says where one of the three refuses.
+fn csrf_and_rights(
+    auth: &RequestAuth,
+    route: &RouteGuard,
+    policy: &Requirement,
+    view: RequestView<'_>,
+    caller: Result<Option<Authenticated>, Denied>,
+) -> Result<Option<Principal>, Denied> {
+    let admitted = caller.and_then(|caller| {
+        csrf::check(auth, view, caller.as_ref())?;
+        authorize::check(auth, policy, view, caller)
+    });
+    admitted.map_err(|denied| {
+        let challenge = route.challenge(denied.refusal());
+        denied.challenge(challenge)
+    })
+}
+
+/// Gates 10 and 11, the last ones before the target.
+pub(crate) fn of_the_limits(
+    route: &CompiledRoute,
+    principal: Option<&Principal>,
+    client: &Client,
+    declared_length: Option<u64>,
+) -> (Result<(), Refusal>, Taken) {
+    let mut taken = Taken::default();
+    let passed = limits::check(&route.rules, principal, client, &mut taken)
+        .and_then(|()| body::check(&route.rules, declared_length));
+    (passed, taken)
+}

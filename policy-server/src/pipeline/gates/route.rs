@@ -1,0 +1,116 @@
+//! Gate 3: the route that takes a request, by its path and method.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use axum_core::response::{IntoResponse, Response};
+use http::{HeaderValue, Method, StatusCode, header::ALLOW};
+use policy_core::{Refusal, cache::Happened, cors::Grant, method};
+
+use super::Gate;
+use crate::{
+    gateway::trace,
+    handler::parameters::Values,
+    pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
+    route::router::Path,
+};
+
+/// The route of a request, and what its path gave for the parameters.
+pub(crate) struct Found<'a> {
+    pub(crate) route: &'a Arc<CompiledRoute>,
+    pub(crate) values: Values,
+}
+
+/// What a path and a method lead to.
+pub(crate) enum Matched<'a> {
+    Route(Found<'a>),
+    /// A preflight asks for one of the methods of this path.
+    Preflight(&'a Path),
+}
+
+pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
+    let RequestHead { app, head, .. } = *request;
+    if let Some(route) = request.tunnel() {
+        return target(route, Values::default());
+    }
+    if head.is_asterisk() {
+        return ControlFlow::Break(StatusCode::NO_CONTENT.into_response());
+    }
+    if *head.method == Method::TRACE && app.traces {
+        return ControlFlow::Break(trace(request));
+    }
+    if head.protocol.is_some() && !head.is_extended_websocket() {
+        let policy = &app.no_route_policy;
+        let refused = request.refuse(Refusal::ProtocolUnknown, policy, Grant::Unasked);
+        return ControlFlow::Break(refused);
+    }
+    let Some((path, values)) = app.router.find(head.path) else {
+        return not_found(request);
+    };
+    if head.is_preflight() {
+        return ControlFlow::Continue(Matched::Preflight(path));
+    }
+    // RFC 8441 5: what GET with `Upgrade` is over HTTP/1.1.
+    let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
+    match path.served(method).and_then(|served| app.route(served.route)) {
+        Some(route) => target(route, values),
+        None => ControlFlow::Break(not_served(request, path)),
+    }
+}
+
+fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
+    ControlFlow::Continue(Matched::Route(Found { route, values }))
+}
+
+/// A path that no route has: the fallback, or the app's default policy.
+fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
+    let RequestHead { app, head, .. } = *request;
+    if let Some(fallback) = app.fallback.as_ref().filter(|_| !head.is_preflight()) {
+        return target(fallback, Values::default());
+    }
+    let policy = &app.not_found_policy;
+    let grant = request.grant(policy);
+    let refusal = if head.is_preflight() && grant == Grant::Refused {
+        Refusal::PreflightOrigin
+    } else if is_method_known(request) {
+        Refusal::RouteNotFound
+    } else {
+        Refusal::MethodUnknown
+    };
+    ControlFlow::Break(request.refuse(refusal, policy, grant))
+}
+
+/// A path without a route for the method: automatic OPTIONS, 405 for a method that is known,
+/// 501 for one that is not (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
+fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
+    let RequestHead { app, head, .. } = *request;
+    let policy = path.shared().map_or(&app.no_route_policy, |served| &served.rules);
+    let grant = request.grant(policy);
+    let mut response = if head.method == Method::OPTIONS {
+        StatusCode::NO_CONTENT.into_response()
+    } else if is_method_known(request) {
+        request.problem(Refusal::MethodNotAllowed)
+    } else {
+        return request.refuse(Refusal::MethodUnknown, policy, grant);
+    };
+    let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
+    response.headers_mut().insert(ALLOW, allow);
+    request.respond(response, Happened::default(), policy, grant)
+}
+
+/// Whether the standard knows the method, or the app has it somewhere.
+fn is_method_known(request: &RequestHead<'_>) -> bool {
+    let method = request.head.method;
+    method::is_known(method.as_str()) || request.app.router.serves(method)
+}
+
+/// The request itself, for nobody to share and nobody to keep.
+fn trace(request: &RequestHead<'_>) -> Response {
+    let RequestHead { app, head, headers, has_content, .. } = *request;
+    match trace::answer(head, headers, has_content) {
+        Ok(response) => {
+            let echoed = Happened { refused: true, ..Happened::default() };
+            request.respond(response, echoed, &app.no_route_policy, Grant::Unasked)
+        }
+        Err(refusal) => request.reject_malformed(refusal),
+    }
+}

@@ -1,0 +1,94 @@
+//! Gate 12: what answers a request that passed all gates before.
+
+use std::{future::ready, pin::Pin, sync::Arc};
+
+use axum_core::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::Request;
+use policy_core::jsonp::JsonpPolicy;
+
+#[cfg(feature = "proxy")]
+use crate::gateway::proxy;
+use crate::{
+    auth::RequestAuth,
+    client::Client,
+    handler::{BoxFuture, Call, parameters::Values},
+    pipeline::compiled_app::{CompiledApp, CompiledRoute, Target},
+    route::{conditional, jsonp},
+};
+
+/// Done when what a tunnel stands on ends.
+type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A request for the target of its route.
+pub(crate) struct TargetRequest<'a> {
+    pub(crate) app: &'a CompiledApp,
+    pub(crate) route: &'a CompiledRoute,
+    pub(crate) values: Values,
+    pub(crate) client: Client,
+    pub(crate) auth: Option<&'a Arc<RequestAuth>>,
+}
+
+impl TargetRequest<'_> {
+    /// Starts what answers. Nothing of a handler has run when this returns, but for the parameters
+    /// of its path.
+    #[inline(always)]
+    pub(crate) fn start(self, request: Request<Body>) -> BoxFuture {
+        match self.route.rules.jsonp {
+            Some(policy) => self.script(policy, request),
+            None => self.run(request),
+        }
+    }
+
+    /// A script, on a route that asks nobody who they are.
+    fn script(self, policy: JsonpPolicy, mut request: Request<Body>) -> BoxFuture {
+        let callback = match jsonp::callback(&policy, &mut request) {
+            Ok(callback) => callback,
+            Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
+        };
+        let response = Self { auth: None, ..self }.run(request);
+        match callback {
+            None => response,
+            Some(callback) => {
+                Box::pin(async move { jsonp::script(&callback, response.await).await })
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn run(self, mut request: Request<Body>) -> BoxFuture {
+        let Self { app, route, values, client, auth } = self;
+        match &route.target {
+            Target::Handler(call) => {
+                let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
+                call(Call { request, values, client, route, auth })
+            }
+            Target::Service(service) => {
+                request.extensions_mut().insert(client);
+                service.run(conditional::whole(request))
+            }
+            #[cfg(feature = "proxy")]
+            Target::Proxy(gateway) => {
+                let (guard, own_origin, random) = (&app.guard, &app.own_origin, &app.random);
+                let serving = proxy::Serving { guard, own_origin, random };
+                proxy::forward(&serving, gateway, request, &client)
+            }
+            Target::Tunnel(opens) => {
+                let ended: BoxedEnd = match auth {
+                    Some(auth) => Box::pin(auth.until_ended()),
+                    None => Box::pin(app.guard.endings.end_of_service()),
+                };
+                Box::pin(Arc::clone(opens).open(request, ended))
+            }
+            Target::Fallback(service) => service.run(request),
+        }
+    }
+}
+
+/// A response that is there already.
+pub(crate) fn answered(response: impl IntoResponse) -> BoxFuture {
+    let response: Response = response.into_response();
+    Box::pin(ready(response))
+}

@@ -1,0 +1,73 @@
+//! The head of a request at the gates.
+
+use std::sync::Arc;
+
+use axum_core::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
+use policy_core::{Refusal, cache::Happened, cors::Grant, gate::Head};
+
+use super::{
+    compiled_app::{CompiledApp, CompiledRoute},
+    respond::ResponsePolicy,
+};
+use crate::{base::problem::Problem, client::Client, route::route_policy::Rules};
+
+/// What the gates that need only the head of a request are asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestHead<'a> {
+    pub(crate) app: &'a CompiledApp,
+    pub(crate) head: &'a Head<'a>,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) client: &'a Client,
+    /// Whether a TRACE has content, which it must not have.
+    pub(crate) has_content: bool,
+}
+
+impl<'a> RequestHead<'a> {
+    /// The tunnel of the app, if this asks for it.
+    pub(crate) fn tunnel(&self) -> Option<&'a Arc<CompiledRoute>> {
+        self.app.tunnel.as_ref().filter(|_| self.head.is_tunnel())
+    }
+
+    /// Whether the policy shares its responses with the origin of this request.
+    pub(crate) fn grant(&self, policy: &Rules) -> Grant {
+        policy.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
+    }
+
+    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
+    /// behind it is read (RFC 9112 9.6, 11.2).
+    pub(crate) fn reject_malformed(&self, refusal: Refusal) -> Response {
+        let mut response = self.problem(refusal);
+        if self.head.version < Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let policy = &self.app.no_route_policy;
+        self.respond(response, Happened::default(), policy, Grant::Unasked)
+    }
+
+    pub(crate) fn refuse(&self, refusal: Refusal, policy: &Arc<Rules>, grant: Grant) -> Response {
+        self.respond(self.problem(refusal), Happened::default(), policy, grant)
+    }
+
+    /// A refusal, logged.
+    pub(crate) fn problem(&self, refusal: Refusal) -> Response {
+        let Self { app, head, .. } = *self;
+        app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
+        Problem::from(refusal).into_response()
+    }
+
+    pub(crate) fn response_policy(&self, policy: &Arc<Rules>, grant: Grant) -> ResponsePolicy {
+        ResponsePolicy::new(self.head, self.headers, policy, grant)
+    }
+
+    /// Writes the policy onto a response.
+    pub(crate) fn respond(
+        &self,
+        response: Response,
+        facts: Happened,
+        policy: &Arc<Rules>,
+        grant: Grant,
+    ) -> Response {
+        self.response_policy(policy, grant).apply(response, facts)
+    }
+}

@@ -1,0 +1,28 @@
+//! Responses that are a head alone.
+
+use axum_core::{body::Body, response::Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_LENGTH};
+use http_body::Body as _;
+
+/// A response of these headers and nothing else, such as the one to an allowed preflight.
+pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// The response to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status
+/// that has no content says no length (RFC 9110 8.6).
+pub(super) fn without_body(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let has_content = !parts.status.is_informational()
+        && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if has_content
+        && let Some(length) = body.size_hint().exact()
+        && !parts.headers.contains_key(CONTENT_LENGTH)
+    {
+        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Response::from_parts(parts, Body::empty())
+}
