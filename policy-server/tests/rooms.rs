@@ -11,12 +11,11 @@ use std::{
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The folders and root files of `src`, from top to bottom.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 15] = [
     "lib",
     "attributes",
     "run",
     "testing",
-    "test_client",
     "server",
     "build",
     "pipeline",
