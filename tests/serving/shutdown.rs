@@ -105,8 +105,11 @@ async fn begins_with_sigterm() {
 
 /// Two servers, for one process.
 async fn two_servers() -> (Server, Server) {
-    let bind = || App::new(()).routes(routes![hello]).bind("127.0.0.1:0");
-    (bind().await.unwrap(), bind().await.unwrap())
+    let bind = async || {
+        let app = App::new(()).routes(routes![hello]);
+        app.bind("127.0.0.1:0").await.expect("an app that starts")
+    };
+    (bind().await, bind().await)
 }
 
 /// Starts this test in its role, sends SIGTERM after the first response, and waits for the end.

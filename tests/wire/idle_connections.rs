@@ -28,10 +28,10 @@ async fn cost_little_and_keep_nobody_out() {
 
 /// What a connection takes without anything of ours.
 async fn serve_by_hyper() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    eprintln!("listening on http://{} ", listener.local_addr().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    eprintln!("listening on http://{} ", listener.local_addr().expect("an address"));
     loop {
-        let (stream, _) = listener.accept().await.unwrap();
+        let (stream, _) = listener.accept().await.expect("a connection");
         let answer = async |_| Ok::<_, Infallible>(::http::Response::new("hello".to_owned()));
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new());
@@ -61,7 +61,6 @@ async fn be_clients() {
     drop(by_hyper);
     let server = ServerProcess::start(&mut again(NAME, "server"));
     let (mut connections, each) = kept(&server, count).await;
-    println!("{each} bytes for each of {count} connections, {least} by hyper");
     assert!(each < 2 * least, "{each} bytes for each of {count} connections, {least} by hyper");
 
     // They are all still open, and another one finds its place.
