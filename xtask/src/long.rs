@@ -1,8 +1,10 @@
 //! `cargo xtask long`: what takes longer than anybody wants to wait after each change.
 
+use std::process::Command;
+
 use crate::{
     Failure, Outcome,
-    command::{self, answers, cargo, program},
+    command::{self, cargo, program},
     compile_time, faults, project,
     run::with_env,
     setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST},
@@ -65,6 +67,12 @@ const RUNS: &[Long] = &[
         purpose: "seeded faults are killed by their tests, and a matrix; [FILTER] [--resume]",
         duration: "30 min",
         run: seeded_faults,
+    },
+    Long {
+        name: "mutants",
+        purpose: "what cargo-mutants changes in a file or folder is noticed; PATH",
+        duration: "30 min",
+        run: mutants,
     },
     Long {
         name: "compile-time",
@@ -237,18 +245,43 @@ fn compile_time(arguments: &[&str]) -> Outcome {
     compile_time::run()
 }
 
+/// Changes of one module by rule, where seeded faults are chosen by hand: what survives is either
+/// no fault or a missing test, which a person tells apart.
+fn mutants(arguments: &[&str]) -> Outcome {
+    let [path] = arguments else {
+        return Err(Failure::new("`mutants` takes a path, such as `policy-core/src/cookie`"));
+    };
+    let Some((package, _)) = path.split_once("/src/") else {
+        return Err(Failure::new(format!("`{path}` is not below the `src` of a package")));
+    };
+    let is_folder = project::root().join(path).is_dir();
+    let files = if is_folder { format!("{path}/**/*.rs") } else { (*path).to_owned() };
+    let target = project::target();
+    let mut cargo_mutants = installed("cargo-mutants", "27.1.0")?;
+    cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
+    cargo_mutants.arg("--output").arg(&target).args(["--", "--tests"]);
+    // Nobody debugs these builds, or reads the case that broke a law.
+    let mutants = with_env(cargo_mutants, "CARGO_PROFILE_DEV_DEBUG", "none");
+    command::run(&mut with_env(mutants, "PROPTEST_MAX_SHRINK_ITERS", "0"))
+}
+
 /// Advisories are not part of it: their list would have to be fetched.
 fn deny(arguments: &[&str]) -> Outcome {
     no_arguments("deny", arguments)?;
-    let tools = project::target().join("tools");
-    let cargo_deny = tools.join("bin/cargo-deny");
-    let cargo_deny = cargo_deny.to_string_lossy();
-    if !answers(&mut program(&cargo_deny, &["--version"])) {
-        let folder = tools.to_string_lossy();
-        let install = ["install", "cargo-deny", "--locked", "--version", "0.20.2", "--root"];
-        command::run(&mut cargo(&[&install[..], &[&folder]].concat()))?;
+    let mut cargo_deny = installed("cargo-deny", "0.20.2")?;
+    command::run(cargo_deny.args(["check", "licenses", "bans", "sources"]))
+}
+
+/// A tool of cargo, which is installed below the target folder where it is missing.
+fn installed(name: &str, version: &str) -> Outcome<Command> {
+    let folder = project::target().join("tools").join(format!("{name}-{version}"));
+    let executable = folder.join("bin").join(name);
+    if !executable.is_file() {
+        let folder = folder.to_string_lossy();
+        let install = ["install", name, "--locked", "--version", version, "--root", &folder];
+        command::run(&mut cargo(&install))?;
     }
-    command::run(&mut program(&cargo_deny, &["check", "licenses", "bans", "sources"]))
+    Ok(program(&executable.to_string_lossy(), &[]))
 }
 
 fn features(arguments: &[&str]) -> Outcome {

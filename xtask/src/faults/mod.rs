@@ -131,6 +131,7 @@ impl Trials {
         let (mut together, mut alone): (Vec<_>, Vec<_>) =
             faults.into_iter().partition(is_switchable);
         let binaries = loop {
+            println!("{} faults in one build, {} alone", together.len(), alone.len());
             let switched = Switched::of(&together)?;
             self.tree.set(&switched.files)?;
             let targets = killers.iter().map(|killer| &killer.target).collect::<BTreeSet<_>>();
