@@ -230,5 +230,4 @@ fn data_head(length: usize) -> Bytes {
 }
 
 #[cfg(test)]
-#[path = "frames_tests.rs"]
 mod tests;

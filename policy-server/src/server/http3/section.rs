@@ -185,5 +185,4 @@ fn pseudo(is_it: impl Fn(&PseudoHeader) -> bool) -> Field {
 }
 
 #[cfg(test)]
-#[path = "section_tests.rs"]
 mod tests;
