@@ -112,7 +112,7 @@
 //!   everything of its login.
 //! - Event streams, WebSockets and other lasting answers end with the credential that opened them.
 //!
-//! `cargo run --example accounts` shows all of it.
+//! `cargo run -p accounts` shows all of it.
 //!
 //! # What HTTP asks of an answer
 //!
@@ -137,7 +137,7 @@
 //! - **Isolation** by [`#[isolation(..)]`](macro@isolation) keeps pages of others from loading a
 //!   route in any way that [`cors`](macro@cors) does not grant.
 //!
-//! `cargo run --example catalogue` shows all of it.
+//! `cargo run -p catalogue` shows all of it.
 //!
 //! # Paths
 //!
@@ -253,6 +253,9 @@ pub mod __private {
     pub use http;
     pub use policy_core;
 
+    /// The rows of the embedded store, which are fuzzed from outside.
+    #[cfg(feature = "embedded")]
+    pub use crate::store::embedded::codec::{Row, Successor, TokenRow};
     #[cfg(feature = "testing")]
     pub use crate::testing::prove::{Law, Proof, prove};
     pub use crate::{

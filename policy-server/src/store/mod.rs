@@ -4,7 +4,7 @@ mod answer;
 #[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "embedded")]
-mod embedded;
+pub(crate) mod embedded;
 mod memory;
 mod requests;
 mod session_store;

@@ -16,11 +16,14 @@ use crate::store::{Family, Revocation, Ticket, TokenHash};
 const VERSION: u8 = 1;
 
 /// What is kept in a row.
-pub(super) trait Row: Sized {
+pub trait Row: Sized {
+    /// Writes the fields.
     fn write(&self, to: &mut Writer);
 
+    /// Reads the fields.
     fn read(from: &mut Reader<'_>) -> Option<Self>;
 
+    /// The whole row.
     fn encode(&self) -> Vec<u8> {
         let mut writer = Writer(Vec::with_capacity(256));
         writer.byte(VERSION);
@@ -28,6 +31,7 @@ pub(super) trait Row: Sized {
         writer.0
     }
 
+    /// Reads a whole row.
     fn decode(row: &[u8]) -> Option<Self> {
         let mut reader = Reader(row);
         if reader.byte()? != VERSION {
@@ -40,7 +44,7 @@ pub(super) trait Row: Sized {
 
 /// Where a session went when its id changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Successor {
+pub struct Successor {
     pub(super) key: SessionKey,
     /// The old key loads the session until then.
     pub(super) grace: Timestamp,
@@ -48,13 +52,15 @@ pub(super) struct Successor {
 
 /// A refresh token.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TokenRow {
+pub struct TokenRow {
     pub(super) family: [u8; 16],
     /// When it was exchanged, and for what.
     pub(super) used: Option<(Timestamp, TokenHash)>,
 }
 
-pub(super) struct Writer(Vec<u8>);
+/// A row that is written.
+#[derive(Debug)]
+pub struct Writer(Vec<u8>);
 
 impl Writer {
     fn byte(&mut self, byte: u8) {
@@ -101,7 +107,9 @@ impl Writer {
     }
 }
 
-pub(super) struct Reader<'a>(&'a [u8]);
+/// What is still unread of a row.
+#[derive(Debug)]
+pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn byte(&mut self) -> Option<u8> {

@@ -1,6 +1,6 @@
 //! Sessions, refresh tokens and revocations in one file, by redb.
 
-mod codec;
+pub(crate) mod codec;
 #[cfg(test)]
 mod crash;
 mod deadlines;
