@@ -87,7 +87,7 @@ Or ask as a browser does before a PUT, for the granted page (204) and for the re
   curl -i -X OPTIONS {api}/notes/1 -H 'Origin: {refused}' \\
        -H 'Access-Control-Request-Method: PUT' -H 'Access-Control-Request-Headers: x-editor'
 
-Then change an attribute in examples/quickstart.rs and start again. Ctrl-C ends it.
+Then change an attribute in examples/quickstart/main.rs and start again. Ctrl-C ends it.
 "
     );
 }

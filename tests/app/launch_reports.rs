@@ -1,7 +1,8 @@
 //! What a developer sees when the server starts.
 
+use policy_tests::process::{ServerProcess, again, role};
+
 use super::*;
-use crate::process::{ServerProcess, again, role};
 
 #[get("/prices/{id}")]
 #[cors(origins = config("partners", within = ["https://*.partner.example"]), credentials)]

@@ -6,10 +6,10 @@ use policy_server::{
     http::{HeaderValue, Method, Request},
     store::LimitPolicy,
 };
+use policy_tests::http::{Running, request, soon};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::http::{Running, request, soon};
 
 struct Panics;
 

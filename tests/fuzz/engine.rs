@@ -11,8 +11,9 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use policy_tests::random::Random;
+
 use super::mutate::{changed, shrunk};
-use crate::random::Random;
 
 /// How many inputs a target sees as a test.
 const SHORT: u64 = 4_000;
@@ -146,7 +147,7 @@ impl Target {
             let escaped = input.escape_ascii();
             println!(
                 "fuzz {} (seed {seed}): an input fails, in {path}:\n{escaped}\nrun it again: \
-                 POLICY_FUZZ_INPUT={path} cargo test --features asym --test fuzz fuzz::{}::",
+                 POLICY_FUZZ_INPUT={path} cargo test -p policy-tests --test fuzz targets::{}::",
                 self.name, self.name,
             );
             // Once more, to say why.

@@ -1,6 +1,6 @@
 //! How inputs change.
 
-use crate::random::Random;
+use policy_tests::random::Random;
 
 /// Numbers at the limits of something.
 const NUMBERS: &[&[u8]] = &[
@@ -48,7 +48,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], dictionary
         }
         1 => {
             if let Some(byte) = input.get_mut(from) {
-                *byte = random.next() as u8;
+                *byte = random.draw() as u8;
             }
         }
         2 => drop(input.drain(piece)),
@@ -58,7 +58,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], dictionary
             input.splice(to..to, copy);
         }
         4 => {
-            let byte = random.next() as u8;
+            let byte = random.draw() as u8;
             let times = 1 << random.below(13);
             input.splice(from..from, std::iter::repeat_n(byte, random.below(times) + 1));
         }

@@ -1,15 +1,12 @@
 //! The same with clients and proxies of others.
 
-use std::{
-    env,
-    path::PathBuf,
-    process::{Command, Output},
-};
+use std::process::{Command, Output};
 
 use axum::extract::WebSocketUpgrade;
 use policy_server::Tunnel;
+use policy_tests::{peers::installed, program::Program};
 
-use super::{program::Program, *};
+use super::*;
 
 /// Runs a program to its end, while the server goes on.
 async fn run(mut command: Command) -> Output {
@@ -169,18 +166,11 @@ print('done')
 #[ignore = "needs packages of Python"]
 async fn python_speaks_websockets() {
     let server = Running::start(app().routes(routes![socket])).await;
-    let mut command = Command::new(python());
+    let mut command = Command::new(installed("python/bin/python3"));
     let (url, own) =
         (format!("ws://{}/socket", server.address), format!("http://{}", server.address));
     command.args(["-c", PYTHON, &url, &own]);
     let output = run(command).await;
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{errors}");
-}
-
-/// `cargo xtask test` installs the packages there.
-fn python() -> PathBuf {
-    let test = env::current_exe().expect("the path of this test");
-    let target = test.ancestors().nth(3).expect("the folder of the build");
-    target.join("interop/python/bin/python3")
 }

@@ -197,15 +197,6 @@ async fn have_limits() {
     time.until(idle.closed()).await;
 }
 
-impl Running {
-    /// The status of the answer to one request, whatever comes behind it.
-    async fn answer_head(&self, bytes: &str) -> u16 {
-        let mut connection = self.connect().await;
-        connection.send(bytes).await;
-        connection.head().await.status
-    }
-}
-
 #[tokio::test]
 async fn end_with_the_server() {
     let (target, _serving) = target().await;

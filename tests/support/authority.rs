@@ -1,5 +1,4 @@
 //! Certificates as operators have them: in PEM files, signed by somebody.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     fs,
@@ -15,13 +14,13 @@ use rcgen::{
 use sha2::{Digest, Sha256};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Somebody who signs certificates.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "an authority of tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -29,25 +28,25 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
     }
 
-    pub(crate) fn certificate(&self) -> CertificateDer<'static> {
+    pub fn certificate(&self) -> CertificateDer<'static> {
         self.0.der().clone()
     }
 
-    pub(crate) fn pem(&self) -> String {
+    pub fn pem(&self) -> String {
         self.0.pem()
     }
 
     /// The hash of its public key (RFC 5280 4.1.2.7), by which Chromium can be told to trust it.
-    pub(crate) fn key_hash(&self) -> String {
+    pub fn key_hash(&self) -> String {
         BASE64.encode(&Sha256::digest(self.0.key().subject_public_key_info()))
     }
 
-    pub(crate) fn issue(&self, names: &[&str]) -> Issued {
+    pub fn issue(&self, names: &[&str]) -> Issued {
         self.issue_with(names, |_params| ())
     }
 
     /// For some days, counted from now; they may lie behind us.
-    pub(crate) fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
+    pub fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
         let day = |days: i32| {
             let (now, distance) = (SystemTime::now(), DAY * days.unsigned_abs());
             if days < 0 { now - distance } else { now + distance }
@@ -57,7 +56,7 @@ impl Authority {
         })
     }
 
-    pub(crate) fn issue_with(
+    pub fn issue_with(
         &self,
         names: &[&str],
         change: impl FnOnce(&mut CertificateParams),
@@ -73,16 +72,16 @@ impl Authority {
 }
 
 /// A certificate with its key.
-pub(crate) struct Issued {
-    pub(crate) der: CertificateDer<'static>,
-    pub(crate) certificate: String,
-    pub(crate) key: String,
+pub struct Issued {
+    pub der: CertificateDer<'static>,
+    pub certificate: String,
+    pub key: String,
 }
 
 impl Issued {
     /// Writes both, over those that were there, each in one step, as programs do that renew
     /// certificates: in between, they do not belong together.
-    pub(crate) fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
+    pub fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
         let write = |name: &str, text: &str| {
             let (new, path) = (folder.join(format!("{name}.new")), folder.join(name));
             fs::write(&new, text).expect("a file");

@@ -19,7 +19,7 @@ use crate::webdriver::{Driver, FLAGS, Failure, Profile, binary};
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// A running browser. Dropping it ends the browser.
-pub(crate) struct Bidi {
+pub struct Bidi {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     commands: u64,
     /// The tab that is driven.
@@ -44,7 +44,7 @@ enum Process {
 
 impl Bidi {
     /// Chromium through chromedriver.
-    pub(crate) fn chromium(more: &[String], preferences: &Value) -> Result<Self, Failure> {
+    pub fn chromium(more: &[String], preferences: &Value) -> Result<Self, Failure> {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
@@ -69,7 +69,7 @@ impl Bidi {
     }
 
     /// Firefox, by itself.
-    pub(crate) fn firefox(preferences: &[(&str, Value)]) -> Result<Self, Failure> {
+    pub fn firefox(preferences: &[(&str, Value)]) -> Result<Self, Failure> {
         let program =
             binary("FIREFOX", &["firefox-esr", "firefox"]).ok_or("firefox-esr is not installed")?;
         let profile = Profile::fresh()?;
@@ -131,12 +131,12 @@ impl Bidi {
     }
 
     /// Name and version of the engine.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         &self.version
     }
 
     /// A browser that has seen nothing yet: a tab with cookies and caches of its own.
-    pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
+    pub fn reopen(&mut self) -> Result<(), Failure> {
         if let Some(container) = self.container.take() {
             self.call("browser.removeUserContext", &json!({ "userContext": container }))?;
         }
@@ -150,14 +150,14 @@ impl Bidi {
     }
 
     /// Loads a page and waits until it is complete.
-    pub(crate) fn goto(&mut self, url: &str) -> Result<(), Failure> {
+    pub fn goto(&mut self, url: &str) -> Result<(), Failure> {
         let navigate = json!({ "context": self.tab, "url": url, "wait": "complete" });
         self.call("browsingContext.navigate", &navigate).map(drop)
     }
 
     /// Calls an `async` function of the page with one argument and waits for what it returns; both
     /// cross the wire as JSON.
-    pub(crate) fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure> {
+    pub fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure> {
         let declaration =
             format!("async input => JSON.stringify(await ({function})(JSON.parse(input)) ?? null)");
         let call = json!({

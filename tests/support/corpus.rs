@@ -1,11 +1,10 @@
 //! Requests of HTTP/1.1 that two readers could understand in two ways, with what has to come of
 //! each. Behind each stands another one, which must not be reached where the first one's end is
 //! anybody's guess.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 /// What a server does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub enum Want {
     /// It refuses with one of 400, 417, 421, 431, 501 and 505, and closes.
     Refused,
     /// It answers with this status, and closes.
@@ -16,14 +15,14 @@ pub(crate) enum Want {
 
 use Want::{Last, Refused, Served};
 
-pub(crate) struct Raw {
-    pub(crate) name: &'static str,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) want: Want,
+pub struct Raw {
+    pub name: &'static str,
+    pub bytes: Vec<u8>,
+    pub want: Want,
 }
 
 /// What stands behind each; the connection ends with it.
-pub(crate) const BEHIND: &[u8] =
+pub const BEHIND: &[u8] =
     b"GET /names/behind HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 const CHUNKS: &str = "5\r\nhello\r\n0\r\n\r\n";
@@ -49,7 +48,7 @@ fn get(name: &'static str, want: Want, lines: &str) -> Raw {
 
 /// All of them. Those that are answered are requests for `/hello`, or for `/upload`, which sends
 /// its body back.
-pub(crate) fn all() -> Vec<Raw> {
+pub fn all() -> Vec<Raw> {
     let mut all = lengths();
     all.extend(codings());
     all.extend(chunked());

@@ -1,9 +1,7 @@
-//! An example as its reader starts it: `cargo run --example NAME`.
-#![allow(dead_code, reason = "every test uses a part of it")]
-#![allow(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+//! An example as its reader starts it.
 
 use std::{
-    env,
+    ffi::OsStr,
     io::{self, BufRead, BufReader, Read, copy, sink},
     net::SocketAddr,
     process::{Child, Command, Stdio},
@@ -16,36 +14,22 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running example. Dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Example {
+pub struct Example {
     process: Child,
     /// What it printed, by the words before it.
     printed: Vec<(&'static str, String)>,
 }
 
 impl Example {
-    /// The command that starts it.
-    pub(crate) fn command(name: &str) -> Command {
-        // Where all tests run, all examples were built with them, just now.
-        let is_built = env::var_os("POLICY_EXAMPLES").is_some_and(|what| what == "built");
-        let mut command = if is_built {
-            let test = env::current_exe().expect("the path of this test");
-            let profile = test.ancestors().nth(2).expect("the folder of all that was built");
-            Command::new(profile.join("examples").join(name))
-        } else {
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args(["run", "--quiet", "--example", name]);
-            cargo
-        };
-        command
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+    /// The command that starts a program.
+    pub fn command(program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Starts it and reads the addresses, which it prints behind these words once it listens.
-    pub(crate) fn start(command: &mut Command, words: &[&'static str]) -> io::Result<Self> {
+    pub fn start(command: &mut Command, words: &[&'static str]) -> io::Result<Self> {
         // From here on the process is ended whatever happens.
         let mut example = Self { process: command.spawn()?, printed: Vec::new() };
         let (stdout, stderr) = (example.process.stdout.take(), example.process.stderr.take());
@@ -72,19 +56,19 @@ impl Example {
     }
 
     /// The address that it printed behind a word: an origin.
-    pub(crate) fn printed(&self, word: &str) -> &str {
+    pub fn printed(&self, word: &str) -> &str {
         let found = self.printed.iter().find(|(known, _)| *known == word);
         found.map_or_else(|| panic!("it printed no `{word}`"), |(_, address)| address)
     }
 
     /// Where it listens, which it printed behind a word.
-    pub(crate) fn address(&self, word: &str) -> SocketAddr {
+    pub fn address(&self, word: &str) -> SocketAddr {
         let port = self.printed(word).rsplit(':').next().and_then(|port| port.parse().ok());
         SocketAddr::from(([127, 0, 0, 1], port.unwrap_or_default()))
     }
 
     /// Asks it to end, as a supervisor does, and waits until it did.
-    pub(crate) fn stop(mut self) -> io::Result<()> {
+    pub fn stop(mut self) -> io::Result<()> {
         // Cargo replaces itself by the example, so the process is the example.
         let process = self.process.id().to_string();
         Command::new("kill").args(["-TERM", &process]).status()?;

@@ -1,5 +1,4 @@
 //! HTTP/2 as bytes: frames and header blocks that no library would send.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::net::SocketAddr;
 
@@ -10,26 +9,26 @@ use tokio::{
 
 use crate::http::soon;
 
-pub(crate) const DATA: u8 = 0;
-pub(crate) const HEADERS: u8 = 1;
-pub(crate) const PRIORITY: u8 = 2;
-pub(crate) const RST_STREAM: u8 = 3;
-pub(crate) const SETTINGS: u8 = 4;
-pub(crate) const PING: u8 = 6;
-pub(crate) const GOAWAY: u8 = 7;
-pub(crate) const WINDOW_UPDATE: u8 = 8;
-pub(crate) const CONTINUATION: u8 = 9;
+pub const DATA: u8 = 0;
+pub const HEADERS: u8 = 1;
+pub const PRIORITY: u8 = 2;
+pub const RST_STREAM: u8 = 3;
+pub const SETTINGS: u8 = 4;
+pub const PING: u8 = 6;
+pub const GOAWAY: u8 = 7;
+pub const WINDOW_UPDATE: u8 = 8;
+pub const CONTINUATION: u8 = 9;
 
-pub(crate) const END_STREAM: u8 = 1;
-pub(crate) const END_HEADERS: u8 = 4;
+pub const END_STREAM: u8 = 1;
+pub const END_HEADERS: u8 = 4;
 
-pub(crate) const NO_ERROR: u32 = 0;
-pub(crate) const PROTOCOL_ERROR: u32 = 1;
-pub(crate) const FLOW_CONTROL_ERROR: u32 = 3;
-pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
+pub const NO_ERROR: u32 = 0;
+pub const PROTOCOL_ERROR: u32 = 1;
+pub const FLOW_CONTROL_ERROR: u32 = 3;
+pub const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// A frame (RFC 9113 4.1).
-pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("a length").to_be_bytes();
     let mut bytes = vec![length[1], length[2], length[3], kind, flags];
     bytes.extend(stream.to_be_bytes());
@@ -38,12 +37,12 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 }
 
 /// Fields as literals that nothing indexes (RFC 7541 6.2.2).
-pub(crate) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     fields.iter().flat_map(|(name, value)| literal(0, name, value)).collect()
 }
 
 /// A field as a literal: `first` is 0, or 0x40 where the table keeps it.
-pub(crate) fn literal(first: u8, name: &str, value: &str) -> Vec<u8> {
+pub fn literal(first: u8, name: &str, value: &str) -> Vec<u8> {
     let mut bytes = vec![first];
     for text in [name, value] {
         bytes.extend(number(text.len()));
@@ -68,37 +67,37 @@ fn number(mut value: usize) -> Vec<u8> {
 }
 
 /// The pseudo fields of a request for `localhost`.
-pub(crate) fn pseudo<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
+pub fn pseudo<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")]
 }
 
 /// A whole request without a body.
-pub(crate) fn get(stream: u32, path: &str) -> Vec<u8> {
+pub fn get(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(&pseudo("GET", path)))
 }
 
 /// The head of a request with one.
-pub(crate) fn post(stream: u32, path: &str) -> Vec<u8> {
+pub fn post(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block(&pseudo("POST", path)))
 }
 
 /// A setting (RFC 9113 6.5.1).
-pub(crate) fn setting(id: u16, value: u32) -> Vec<u8> {
+pub fn setting(id: u16, value: u32) -> Vec<u8> {
     [&id.to_be_bytes()[..], &value.to_be_bytes()].concat()
 }
 
 /// What came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) kind: u8,
-    pub(crate) flags: u8,
-    pub(crate) stream: u32,
-    pub(crate) payload: Vec<u8>,
+pub struct Frame {
+    pub kind: u8,
+    pub flags: u8,
+    pub stream: u32,
+    pub payload: Vec<u8>,
 }
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
     /// With a GOAWAY of this code.
     Goaway(u32),
     /// Without a word.
@@ -106,18 +105,18 @@ pub(crate) enum End {
 }
 
 /// One connection with prior knowledge.
-pub(crate) struct Raw {
-    pub(crate) stream: TcpStream,
+pub struct Raw {
+    pub stream: TcpStream,
     received: Vec<u8>,
 }
 
 impl Raw {
     /// Says hello. The table of the server's header blocks is empty, so that they can be read.
-    pub(crate) async fn open(address: SocketAddr) -> Self {
+    pub async fn open(address: SocketAddr) -> Self {
         Self::open_with(address, &[]).await
     }
 
-    pub(crate) async fn open_with(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
+    pub async fn open_with(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let stream = soon(TcpStream::connect(address)).await.expect("a server");
         stream.set_nodelay(true).expect("a socket");
         let mut raw = Self { stream, received: Vec::new() };
@@ -129,13 +128,13 @@ impl Raw {
     }
 
     /// Sends as much as the server takes, and says whether that was all.
-    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
     /// Sends all of this, or as much as the server takes, and reads meanwhile, so that answers
     /// hold up nothing.
-    pub(crate) async fn pour(&mut self, bytes: impl AsRef<[u8]>) {
+    pub async fn pour(&mut self, bytes: impl AsRef<[u8]>) {
         let (mut reading, mut writing) = self.stream.split();
         let write = async {
             if writing.write_all(bytes.as_ref()).await.is_ok() {
@@ -149,7 +148,7 @@ impl Raw {
     }
 
     /// The next frame; none at the end of the connection.
-    pub(crate) async fn frame(&mut self) -> Option<Frame> {
+    pub async fn frame(&mut self) -> Option<Frame> {
         loop {
             if let Some((frame, length)) = first_frame(&self.received) {
                 self.received.drain(..length);
@@ -164,7 +163,7 @@ impl Raw {
     }
 
     /// The next frame of a stream that is not about windows.
-    pub(crate) async fn frame_of(&mut self, stream: u32) -> Frame {
+    pub async fn frame_of(&mut self, stream: u32) -> Frame {
         loop {
             let frame = self.frame().await.expect("a connection that is open");
             if frame.stream == stream && frame.kind != WINDOW_UPDATE {
@@ -175,12 +174,12 @@ impl Raw {
     }
 
     /// How the connection ends, whatever comes before.
-    pub(crate) async fn end(&mut self) -> End {
+    pub async fn end(&mut self) -> End {
         self.end_and(0).await.0
     }
 
     /// How it ends, and whether there was an answer on a stream before.
-    pub(crate) async fn end_and(&mut self, stream: u32) -> (End, bool) {
+    pub async fn end_and(&mut self, stream: u32) -> (End, bool) {
         let (mut end, mut is_answered) = (End::Closed, false);
         while let Some(frame) = self.frame().await {
             is_answered |= frame.kind == HEADERS && frame.stream == stream;
@@ -195,7 +194,7 @@ impl Raw {
     }
 
     /// The answer on a stream: its status and its body, or the code of its reset.
-    pub(crate) async fn answer(&mut self, stream: u32) -> Result<(u16, String), u32> {
+    pub async fn answer(&mut self, stream: u32) -> Result<(u16, String), u32> {
         let (mut status, mut body) = (0, Vec::new());
         loop {
             let frame = self.frame_of(stream).await;
@@ -215,7 +214,7 @@ impl Raw {
     }
 
     /// The answer to a request with these fields and this body.
-    pub(crate) async fn ask(
+    pub async fn ask(
         &mut self,
         stream: u32,
         fields: &[(&str, &str)],

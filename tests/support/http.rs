@@ -1,8 +1,5 @@
 //! A server on a socket of its own, and clients that write bytes to it and read what comes back.
 //! Nothing here knows more of HTTP than where a message ends.
-#![allow(dead_code, reason = "every test uses a part of it")]
-
-pub(crate) mod log;
 
 use std::{
     cell::Cell,
@@ -26,26 +23,26 @@ use tokio::{
 };
 
 /// How long anything may take before a test gives up, on a machine with much else to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 thread_local! {
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Waits for something that must happen.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future).await.expect("it should have happened by now")
 }
 
 /// The time of a test and of its server, which stands still but for what the test lets go by: so
 /// nothing is late because the machine has much else to do.
-pub(crate) struct StoppedTime {
+pub struct StoppedTime {
     _running: mpsc::Sender<()>,
 }
 
 impl StoppedTime {
     /// Stops the time of this runtime, which has one thread.
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         pause();
         // Time would go on by itself whenever everybody waits, but for a task that blocks. This
         // one ends with the test; where that hangs, time goes on, and what it waits for is late.
@@ -55,7 +52,7 @@ impl StoppedTime {
     }
 
     /// Lets so much time go by, and everybody do what is due meanwhile.
-    pub(crate) async fn pass(&self, duration: Duration) {
+    pub async fn pass(&self, duration: Duration) {
         const STEPS: u32 = 100;
         for _ in 0..STEPS {
             advance(duration / STEPS).await;
@@ -66,7 +63,7 @@ impl StoppedTime {
     }
 
     /// Lets time go by until something has happened.
-    pub(crate) async fn until<T>(&self, future: impl Future<Output = T>) -> T {
+    pub async fn until<T>(&self, future: impl Future<Output = T>) -> T {
         tokio::select! {
             happened = future => happened,
             () = async { loop { self.pass(Duration::from_millis(100)).await } } => unreachable!(),
@@ -75,17 +72,17 @@ impl StoppedTime {
 }
 
 /// An app that listens, on the runtime and the thread of its test.
-pub(crate) struct Running {
-    pub(crate) address: SocketAddr,
+pub struct Running {
+    pub address: SocketAddr,
     stop: oneshot::Sender<()>,
     stopped: JoinHandle<()>,
     panics_before: usize,
 }
 
 impl Running {
-    pub(crate) async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
+    pub async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
         count_panics();
-        log::listen();
+        crate::log::listen();
         let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
         let address = server.local_addr();
         let (stop, stopping) = oneshot::channel();
@@ -98,27 +95,34 @@ impl Running {
         Self { address, stop, stopped, panics_before: PANICS.get() }
     }
 
-    pub(crate) async fn connect(&self) -> Connection {
+    pub async fn connect(&self) -> Connection {
         Connection::open(self.address).await
     }
 
     /// Sends one request on a connection of its own.
-    pub(crate) async fn answer(&self, request: impl AsRef<[u8]>) -> Answer {
+    pub async fn answer(&self, request: impl AsRef<[u8]>) -> Answer {
         let mut connection = self.connect().await;
         connection.send(request).await;
         connection.answer().await
     }
 
     /// Asks the server to stop, as a signal would; done when it has.
-    pub(crate) fn stop(self) -> JoinHandle<()> {
+    pub fn stop(self) -> JoinHandle<()> {
         self.stop.send(()).expect("a server that runs");
         self.stopped
     }
 
     /// How often a thread of the test panicked since the server runs. All of it is one thread,
     /// so these are the panics of its tasks, which nothing else tells of.
-    pub(crate) fn panics(&self) -> usize {
+    pub fn panics(&self) -> usize {
         PANICS.get() - self.panics_before
+    }
+
+    /// The status of the answer to one request, whatever comes behind it.
+    pub async fn answer_head(&self, bytes: impl AsRef<[u8]>) -> u16 {
+        let mut connection = self.connect().await;
+        connection.send(bytes).await;
+        connection.head().await.status
     }
 }
 
@@ -134,40 +138,40 @@ fn count_panics() {
 }
 
 /// One connection of a client.
-pub(crate) struct Connection {
-    pub(crate) stream: TcpStream,
+pub struct Connection {
+    pub stream: TcpStream,
     /// What was received and not yet looked at.
     received: Vec<u8>,
 }
 
 impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> Self {
+    pub async fn open(address: SocketAddr) -> Self {
         Self::over(soon(TcpStream::connect(address)).await.expect("a server that listens"))
     }
 
-    pub(crate) fn over(stream: TcpStream) -> Self {
+    pub fn over(stream: TcpStream) -> Self {
         stream.set_nodelay(true).expect("a socket");
         Self { stream, received: Vec::new() }
     }
 
-    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         soon(self.stream.write_all(bytes.as_ref())).await.expect("a server that takes bytes");
     }
 
     /// Sends as much as the server takes, which may close before the end.
-    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
     /// The answer to anything but HEAD.
-    pub(crate) async fn answer(&mut self) -> Answer {
+    pub async fn answer(&mut self) -> Answer {
         let mut answer = self.head().await;
         answer.body = self.body_of(&answer).await;
         answer
     }
 
     /// The head of an answer: all there is of one to HEAD, and the beginning of a stream.
-    pub(crate) async fn head(&mut self) -> Answer {
+    pub async fn head(&mut self) -> Answer {
         let end = loop {
             if let Some(end) = find(&self.received, b"\r\n\r\n") {
                 break end;
@@ -198,7 +202,7 @@ impl Connection {
     }
 
     /// The next chunk of a chunked body; `None` for the last.
-    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+    pub async fn chunk(&mut self) -> Option<Vec<u8>> {
         let line = loop {
             if let Some(end) = find(&self.received, b"\r\n") {
                 break self.exactly(end + 2).await;
@@ -215,7 +219,7 @@ impl Connection {
     }
 
     /// So many bytes.
-    pub(crate) async fn exactly(&mut self, length: usize) -> Vec<u8> {
+    pub async fn exactly(&mut self, length: usize) -> Vec<u8> {
         while self.received.len() < length {
             let before = self.received.len();
             self.receive().await;
@@ -225,7 +229,7 @@ impl Connection {
     }
 
     /// Everything up to the end of the connection, orderly or not.
-    pub(crate) async fn rest(&mut self) -> Vec<u8> {
+    pub async fn rest(&mut self) -> Vec<u8> {
         loop {
             let before = self.received.len();
             self.receive().await;
@@ -236,7 +240,7 @@ impl Connection {
     }
 
     /// Waits until the server closes, and says how long that took; nothing may come before.
-    pub(crate) async fn closed(&mut self) -> Duration {
+    pub async fn closed(&mut self) -> Duration {
         let begun = Instant::now();
         let rest = self.rest().await;
         assert!(rest.is_empty(), "before it closed: `{}`", rest.escape_ascii());
@@ -256,13 +260,13 @@ impl Connection {
 }
 
 /// One answer, as its bytes say it.
-pub(crate) struct Answer {
+pub struct Answer {
     /// `HTTP/1.1 200 OK`
-    pub(crate) line: String,
-    pub(crate) status: u16,
+    pub line: String,
+    pub status: u16,
     /// In the order in which they were sent.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 impl Answer {
@@ -277,7 +281,7 @@ impl Answer {
         Self { status, headers: headers.collect(), line, body: Vec::new() }
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let mut named = self.headers.iter().filter(|header| header.0 == name);
         let value = named.next().map(|header| header.1.as_str());
         assert!(named.next().is_none(), "`{name}` twice in {self:?}");
@@ -285,7 +289,7 @@ impl Answer {
     }
 
     /// All headers but the date, sorted, as lines.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let lasting = self.headers.iter().filter(|header| header.0 != "date");
         let mut lines: Vec<_> = lasting.map(|(name, value)| format!("{name}: {value}")).collect();
         lines.sort_unstable();
@@ -293,18 +297,18 @@ impl Answer {
     }
 
     /// The headers of CORS, sorted.
-    pub(crate) fn sharing(&self) -> Vec<String> {
+    pub fn sharing(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| line.starts_with("access-control-"));
         lines
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         str::from_utf8(&self.body).expect("a text")
     }
 
     /// Status and code of a problem, which says the same status itself.
-    pub(crate) fn problem(&self) -> (u16, String) {
+    pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem: Value = serde_json::from_slice(&self.body).expect("JSON");
         assert_eq!(problem["status"], self.status);
@@ -319,7 +323,7 @@ impl fmt::Debug for Answer {
 }
 
 /// A request for `localhost` without a body: `GET /` and further fields.
-pub(crate) fn request(what: &str, fields: &[&str]) -> String {
+pub fn request(what: &str, fields: &[&str]) -> String {
     let mut text = format!("{what} HTTP/1.1\r\nhost: localhost\r\n");
     for field in fields {
         text.push_str(field);

@@ -4,7 +4,6 @@
 //! asks when the place is reached for the first time, on whatever thread that is. A subscriber of
 //! one test's thread would be deaf to every place that another test was the first to reach. So one
 //! subscriber listens for the whole process, and hands on to the log of the thread.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     cell::RefCell,
@@ -28,7 +27,7 @@ thread_local! {
 /// What was said since it began, on this thread: events as `LEVEL name=value ..`, spans as
 /// `span name=value ..` with all that was recorded later.
 #[derive(Clone)]
-pub(crate) struct Log {
+pub struct Log {
     said: Arc<Mutex<Said>>,
     /// What the targets begin with that are listened to.
     target: &'static str,
@@ -44,18 +43,18 @@ struct Said {
 }
 
 /// Ends a log when it is dropped.
-pub(crate) struct Guard(());
+pub struct Guard(());
 
 /// Sets the subscriber of the process. What starts a server calls this first, so that no place is
 /// being reached for the first time while it is set.
-pub(crate) fn listen() {
+pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
 }
 
 impl Log {
     /// Listens to targets that begin so.
-    pub(crate) fn of(target: &'static str) -> (Self, Guard) {
+    pub fn of(target: &'static str) -> (Self, Guard) {
         listen();
         rebuild_interest_cache();
         let log = Self { said: Arc::default(), target };
@@ -68,7 +67,7 @@ impl Log {
     }
 
     /// The lines that contain this.
-    pub(crate) fn with(&self, what: &str) -> Vec<String> {
+    pub fn with(&self, what: &str) -> Vec<String> {
         self.said().lines.iter().filter(|line| line.contains(what)).cloned().collect()
     }
 }

@@ -4,19 +4,17 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use http::HeaderMap;
+use policy_core_tests::exchange::Policy;
 
-use crate::{
-    exchange::Policy,
-    fetch::{SAFELISTED_METHODS, is_token},
-};
+use crate::fetch::{SAFELISTED_METHODS, is_token};
 
 /// Whether a policy lets a page of this origin read answers.
-pub(crate) fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
+pub fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
     policy.origins.iter().any(|entry| entry == "*" || matches(entry, origin))
 }
 
 /// Whether a pattern stands for the value of an Origin header.
-pub(crate) fn matches(pattern: &str, origin: &[u8]) -> bool {
+pub fn matches(pattern: &str, origin: &[u8]) -> bool {
     let (Some(pattern), Ok(origin)) = (Parts::of(pattern), std::str::from_utf8(origin)) else {
         return false;
     };
@@ -35,13 +33,13 @@ pub(crate) fn matches(pattern: &str, origin: &[u8]) -> bool {
 
 /// Whether one pattern stands for everything that another one stands for: it does if it has an
 /// origin of that one whose label and port nobody else names.
-pub(crate) fn covers(pattern: &str, inner: &str) -> bool {
+pub fn covers(pattern: &str, inner: &str) -> bool {
     let witness = inner.replace("*.", "fresh.").replace(":*", ":60001");
     matches(pattern, witness.as_bytes())
 }
 
 /// The names of the headers that a page sees of an answer that it may read.
-pub(crate) fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
+pub fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
     let safelisted = "cache-control content-language content-length content-type expires \
         last-modified pragma";
     let exposes = |name: &str| {
@@ -56,12 +54,12 @@ pub(crate) fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
 }
 
 /// Whether a browser could have written this text as an origin that is not opaque.
-pub(crate) fn is_serialized_origin(text: &str) -> bool {
+pub fn is_serialized_origin(text: &str) -> bool {
     Parts::of(text).is_some_and(|parts| parts.is_serialized())
 }
 
 /// Whether two policies may answer preflights for each other.
-pub(crate) fn declare_alike(one: &Policy, two: &Policy) -> bool {
+pub fn declare_alike(one: &Policy, two: &Policy) -> bool {
     let set = |list: &[String]| {
         let mut list: Vec<String> = list.iter().map(|name| name.to_lowercase()).collect();
         list.sort();
@@ -83,7 +81,7 @@ pub(crate) fn declare_alike(one: &Policy, two: &Policy) -> bool {
 
 /// Whether the page of a script may read what its fetch of a route answers, where these methods
 /// are served under this declaration.
-pub(crate) fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
+pub fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
     let grants_page = grants_origin(policy, wanted.origin.as_bytes())
         && (!wanted.includes_credentials || policy.credentials);
     let may_ask = || {
@@ -97,7 +95,7 @@ pub(crate) fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> b
 }
 
 /// Whether a preflight allows a method.
-pub(crate) fn allows_method(policy: &Policy, served: &[&str], method: &str) -> bool {
+pub fn allows_method(policy: &Policy, served: &[&str], method: &str) -> bool {
     let is_served = |name: &str| served.contains(&name);
     SAFELISTED_METHODS.contains(&method)
         || match &policy.methods {
@@ -108,7 +106,7 @@ pub(crate) fn allows_method(policy: &Policy, served: &[&str], method: &str) -> b
 
 /// Whether a preflight allows the name of a header. A route that takes bodies takes their type,
 /// unless its policy says all by itself.
-pub(crate) fn allows_header(
+pub fn allows_header(
     policy: &Policy,
     served: &[&str],
     name: &str,
@@ -126,22 +124,20 @@ pub(crate) fn allows_header(
 
 /// What a page's fetch needs of a policy.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) origin: &'a str,
-    pub(crate) includes_credentials: bool,
+pub struct Wanted<'a> {
+    pub origin: &'a str,
+    pub includes_credentials: bool,
     /// As the browser sends it.
-    pub(crate) method: &'a str,
+    pub method: &'a str,
     /// CORS-unsafe request-header names, lower case.
-    pub(crate) unsafe_names: &'a [String],
-    pub(crate) is_preflighted: bool,
+    pub unsafe_names: &'a [String],
+    pub is_preflighted: bool,
     /// As engines have it and the standard does not.
-    pub(crate) star_allows_authorization: bool,
+    pub star_allows_authorization: bool,
 }
 
 /// Fetch, 2.2.2: CORS-unsafe request-header names, of those headers that a script can set.
-pub(crate) fn unsafe_names<'a>(
-    headers: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Vec<String> {
+pub fn unsafe_names<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let sent = headers.into_iter().filter(|(name, _)| !is_forbidden(name));
     let (safe, mut names): (Vec<_>, Vec<_>) =
         sent.partition(|(name, value)| is_safelisted(name, value));
@@ -198,14 +194,14 @@ fn is_simple_range(value: &str) -> bool {
 }
 
 /// Fetch, 2.2.1: normalize a method.
-pub(crate) fn normalized(method: &str) -> String {
+pub fn normalized(method: &str) -> String {
     let upper = method.to_ascii_uppercase();
     let known = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
     if known.contains(&&*upper) { upper } else { method.to_owned() }
 }
 
 /// Whether a policy breaks none of the rules.
-pub(crate) fn is_valid(policy: &Policy) -> bool {
+pub fn is_valid(policy: &Policy) -> bool {
     let anonymous = !policy.credentials;
     let star_or = |list: &[String], valid: &dyn Fn(&str) -> bool| {
         list.iter().all(|entry| if entry == "*" { anonymous } else { valid(entry) })
@@ -226,7 +222,7 @@ pub(crate) fn is_valid(policy: &Policy) -> bool {
 }
 
 /// Whether a text can stand in a list of origins.
-pub(crate) fn is_pattern(text: &str) -> bool {
+pub fn is_pattern(text: &str) -> bool {
     let Some(parts) = Parts::of(text) else { return false };
     let wildcard = parts.labels.first() == Some(&"*");
     let concrete =

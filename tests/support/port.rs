@@ -8,13 +8,13 @@ use tokio::net::TcpSocket;
 /// it to nobody else. A server that is told its number can listen on it all the same, since both
 /// allow that (`SO_REUSEADDR`, which servers set) and this one never listens.
 #[derive(Debug)]
-pub(crate) struct Port {
-    pub(crate) address: SocketAddr,
+pub struct Port {
+    pub address: SocketAddr,
     _socket: TcpSocket,
 }
 
 impl Port {
-    pub(crate) fn reserve() -> Self {
+    pub fn reserve() -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_reuseaddr(true).expect("a socket");
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a port");

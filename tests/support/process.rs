@@ -1,5 +1,4 @@
 //! A test that needs a process of its own: it runs itself once more, in a role.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     env,
@@ -16,13 +15,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ROLE: &str = "POLICY_TEST_ROLE";
 
 /// What this process is to do, if it is not the test itself.
-pub(crate) fn role() -> Option<String> {
+pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
 /// The test of this name, to be run in a role and with as many file descriptors as the system
 /// grants.
-pub(crate) fn again(test: &str, role: &str) -> Command {
+pub fn again(test: &str, role: &str) -> Command {
     let mut command = Command::new("sh");
     command
         .args(["-c", "ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""])
@@ -36,7 +35,7 @@ pub(crate) fn again(test: &str, role: &str) -> Command {
 }
 
 /// Runs the test in a role to its end, which must be a good one.
-pub(crate) fn succeeds(command: &mut Command) {
+pub fn succeeds(command: &mut Command) {
     let output = command.output().expect("a shell");
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -45,17 +44,17 @@ pub(crate) fn succeeds(command: &mut Command) {
 
 /// A process that serves, ended when it is dropped.
 #[derive(Debug)]
-pub(crate) struct ServerProcess {
+pub struct ServerProcess {
     process: Child,
     stderr: BufReader<ChildStderr>,
     /// The first line of its launch report.
-    pub(crate) first_line: String,
-    pub(crate) address: SocketAddr,
+    pub first_line: String,
+    pub address: SocketAddr,
 }
 
 impl ServerProcess {
     /// Starts it, and reads the address from its launch report, which it prints once it listens.
-    pub(crate) fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let mut process = command.spawn().expect("a shell");
         let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
         let mut first_line = String::new();
@@ -67,7 +66,7 @@ impl ServerProcess {
     }
 
     /// The next lines of its launch report.
-    pub(crate) fn lines(&mut self, count: usize) -> String {
+    pub fn lines(&mut self, count: usize) -> String {
         let mut text = String::new();
         for _ in 0..count {
             self.stderr.read_line(&mut text).expect("a line");
@@ -76,18 +75,18 @@ impl ServerProcess {
     }
 
     /// Sends SIGTERM.
-    pub(crate) fn terminate(&self) {
+    pub fn terminate(&self) {
         self.signal("TERM");
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 
     /// Waits for its end, and says whether it was a good one, with what it still had to say.
-    pub(crate) fn ended(mut self) -> (bool, String) {
+    pub fn ended(mut self) -> (bool, String) {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.process.try_wait().expect("its status") {
@@ -102,7 +101,7 @@ impl ServerProcess {
     }
 
     /// How many sockets it has.
-    pub(crate) fn sockets(&self) -> usize {
+    pub fn sockets(&self) -> usize {
         let folder = format!("/proc/{}/fd", self.process.id());
         let entries = std::fs::read_dir(folder).expect("Linux");
         let targets = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -110,7 +109,7 @@ impl ServerProcess {
     }
 
     /// The memory that it really uses, in bytes.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let path = format!("/proc/{}/status", self.process.id());
         let status = std::fs::read_to_string(path).expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

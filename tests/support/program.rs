@@ -1,6 +1,5 @@
 //! Servers of others: each with a configuration, a folder and an address of its own, until it is
 //! dropped.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     env, fs,
@@ -15,16 +14,16 @@ use tokio::net::TcpStream;
 use super::{http::soon, port::Port};
 
 #[derive(Debug)]
-pub(crate) struct Program {
+pub struct Program {
     process: Child,
-    pub(crate) folder: PathBuf,
-    pub(crate) address: SocketAddr,
+    pub folder: PathBuf,
+    pub address: SocketAddr,
     _port: Port,
 }
 
 impl Program {
     /// Starts nginx with this inside of `http`, in one process: workers would outlive it.
-    pub(crate) async fn nginx(http: &str) -> Self {
+    pub async fn nginx(http: &str) -> Self {
         let configuration = format!(
             "daemon off; master_process off; pid FOLDER/pid; error_log FOLDER/errors;
              events {{ worker_connections 64; }}
@@ -39,7 +38,7 @@ impl Program {
         Self::start("nginx", "-c", &configuration).await
     }
 
-    pub(crate) async fn haproxy(configuration: &str) -> Self {
+    pub async fn haproxy(configuration: &str) -> Self {
         Self::start("haproxy", "-f", configuration).await
     }
 

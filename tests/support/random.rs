@@ -1,10 +1,9 @@
 //! Random numbers that a seed repeats (splitmix64).
-#![allow(dead_code, reason = "every test uses a part of it")]
 
-pub(crate) struct Random(pub(crate) u64);
+pub struct Random(pub u64);
 
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -13,12 +12,12 @@ impl Random {
     }
 
     /// Below `end`, which is not 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.draw() % end as u64) as usize
     }
 
     /// One of these.
-    pub(crate) fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }

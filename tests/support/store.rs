@@ -21,7 +21,7 @@ use tokio::{sync::Semaphore, time::timeout};
 
 /// Memory that can fail; copies are one store.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Store {
+pub struct Store {
     memory: MemoryStore,
     state: Arc<State>,
 }
@@ -58,40 +58,40 @@ enum Kind {
 
 impl Store {
     /// What is asked of it from now on fails.
-    pub(crate) fn fail(&self, fails: bool) {
+    pub fn fail(&self, fails: bool) {
         self.state.fails_to_read.store(fails, Ordering::Relaxed);
         self.state.fails_to_write.store(fails, Ordering::Relaxed);
     }
 
     /// It answers questions, and changes nothing.
-    pub(crate) fn fail_to_write(&self) {
+    pub fn fail_to_write(&self) {
         self.state.fails_to_write.store(true, Ordering::Relaxed);
     }
 
     /// Calls wait from now on.
-    pub(crate) fn hold(&self) {
+    pub fn hold(&self) {
         self.state.holds.store(true, Ordering::Relaxed);
     }
 
     /// Waits until a call waits.
-    pub(crate) async fn is_held(&self) {
+    pub async fn is_held(&self) {
         let held = timeout(Duration::from_secs(10), self.state.held.acquire()).await;
         held.expect("a call in time").expect("a call").forget();
     }
 
     /// Lets one call go on.
-    pub(crate) fn step(&self) {
+    pub fn step(&self) {
         self.state.permits.add_permits(1);
     }
 
     /// Lets all calls go on.
-    pub(crate) fn release(&self) {
+    pub fn release(&self) {
         self.state.holds.store(false, Ordering::Relaxed);
         self.state.permits.add_permits(1000);
     }
 
     /// How many questions it was asked so far.
-    pub(crate) fn calls(&self) -> usize {
+    pub fn calls(&self) -> usize {
         self.state.calls.load(Ordering::Relaxed)
     }
 

@@ -1,6 +1,5 @@
 //! HTTPS in front of servers that speak plain HTTP, for several names at one port: what a
 //! deployment has a proxy for.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     collections::HashMap,
@@ -29,7 +28,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Ends TLS for hosts of its own, with a certificate by an authority that nobody else knows. Ends
 /// with it.
-pub(crate) struct TlsFront {
+pub struct TlsFront {
     port: u16,
     authority_hash: String,
     servers: Servers,
@@ -41,7 +40,7 @@ type Servers = Arc<Mutex<HashMap<String, SocketAddr>>>;
 
 impl TlsFront {
     /// Listens on a free port of the loopback interface.
-    pub(crate) async fn start(hosts: &[&str]) -> Result<Self, Failure> {
+    pub async fn start(hosts: &[&str]) -> Result<Self, Failure> {
         let (config, authority_hash) = identity(hosts)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
@@ -52,18 +51,18 @@ impl TlsFront {
     }
 
     /// The origin of a host, as browsers write it.
-    pub(crate) fn origin(&self, host: &str) -> String {
+    pub fn origin(&self, host: &str) -> String {
         format!("https://{host}:{}", self.port)
     }
 
     /// Sends what comes for `host` to a server from now on.
-    pub(crate) fn forward(&self, host: &str, server: SocketAddr) {
+    pub fn forward(&self, host: &str, server: SocketAddr) {
         self.servers.lock().expect("a lock").insert(host.to_owned(), server);
     }
 
     /// Flags with which Chromium finds the hosts here, and no other, and trusts the authority:
     /// connections are secure as any, with all that browsers make depend on it.
-    pub(crate) fn browser_flags(&self) -> Vec<String> {
+    pub fn browser_flags(&self) -> Vec<String> {
         let hosts = "MAP *.example 127.0.0.1, MAP *.test 127.0.0.1, MAP * ~NOTFOUND, \
                      EXCLUDE 127.0.0.1";
         vec![
@@ -80,7 +79,7 @@ impl Drop for TlsFront {
 }
 
 /// A certificate for the hosts by a new authority, and the hash of the authority's public key.
-pub(crate) fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
+pub fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
     let authority = Authority::new();
     let leaf = authority.issue(hosts);
     let chain = vec![leaf.der, authority.certificate()];

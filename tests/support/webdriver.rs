@@ -1,7 +1,6 @@
 //! A browser that a test drives: headless Chromium through chromedriver (W3C WebDriver).
 //!
 //! Speaks plain HTTP/1.1 over a blocking socket, which is all that WebDriver needs.
-#![allow(dead_code, reason = "every test uses a part of it")]
 #![expect(
     clippy::indexing_slicing,
     reason = "an index into a JSON value gives null where there is nothing"
@@ -23,7 +22,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// Why the browser did not do what the test asked.
-pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// No command takes longer than this, on a machine with much else to do, so that a browser that
 /// hangs ends the test; scripts get a second less.
@@ -31,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 
 /// Quiet, offline but for the test, and without what needs a desktop or a kernel feature that
 /// containers lack. QUIC is off so that the protocol is the one that the test has chosen.
-pub(crate) const FLAGS: &[&str] = &[
+pub const FLAGS: &[&str] = &[
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -46,7 +45,7 @@ pub(crate) const FLAGS: &[&str] = &[
 
 /// A running browser with one window. Dropping it ends the browser and its driver.
 #[derive(Debug)]
-pub(crate) struct Browser {
+pub struct Browser {
     driver: Driver,
     session: String,
     /// Removed after the driver has ended.
@@ -55,12 +54,12 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts a browser with a fresh profile.
-    pub(crate) fn start() -> Result<Self, Failure> {
+    pub fn start() -> Result<Self, Failure> {
         Self::with(&[], &json!({}))
     }
 
     /// Starts a browser with more flags, and with preferences in its profile.
-    pub(crate) fn with(more: &[String], preferences: &Value) -> Result<Self, Failure> {
+    pub fn with(more: &[String], preferences: &Value) -> Result<Self, Failure> {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
@@ -87,17 +86,17 @@ impl Browser {
     }
 
     /// Loads a page and waits until it is complete.
-    pub(crate) fn goto(&self, url: &str) -> Result<(), Failure> {
+    pub fn goto(&self, url: &str) -> Result<(), Failure> {
         self.post("url", &json!({ "url": url })).map(drop)
     }
 
     /// The address of the page.
-    pub(crate) fn url(&self) -> Result<String, Failure> {
+    pub fn url(&self) -> Result<String, Failure> {
         text(&self.get("url")?)
     }
 
     /// Waits until an expression of the page is true.
-    pub(crate) fn wait_for(&self, expression: &str) -> Result<(), Failure> {
+    pub fn wait_for(&self, expression: &str) -> Result<(), Failure> {
         let wait = format!(
             "while (!({expression})) await new Promise(resolve => setTimeout(resolve, 20));"
         );
@@ -106,13 +105,13 @@ impl Browser {
     }
 
     /// The title of the page.
-    pub(crate) fn title(&self) -> Result<String, Failure> {
+    pub fn title(&self) -> Result<String, Failure> {
         text(&self.get("title")?)
     }
 
     /// Runs the body of an `async` function in the page and waits for what it returns; `input` is
     /// its parameter of that name.
-    pub(crate) fn run(&self, function: &str, input: &Value) -> Result<Value, Failure> {
+    pub fn run(&self, function: &str, input: &Value) -> Result<Value, Failure> {
         let script = format!(
             "const input = arguments[0], done = arguments[1];
              (async () => {{ {function} }})().then(
@@ -128,29 +127,29 @@ impl Browser {
     }
 
     /// Runs a script that may leave the page, and does not wait for where it leads.
-    pub(crate) fn leave(&self, script: &str, input: &Value) -> Result<(), Failure> {
+    pub fn leave(&self, script: &str, input: &Value) -> Result<(), Failure> {
         let script = format!("const input = arguments[0]; {script}");
         self.post("execute/sync", &json!({ "script": script, "args": [input] })).map(drop)
     }
 
     /// The cookies that the page's own requests carry, those that its scripts cannot see too.
-    pub(crate) fn cookies(&self) -> Result<Vec<Value>, Failure> {
+    pub fn cookies(&self) -> Result<Vec<Value>, Failure> {
         Ok(self.get("cookie")?.as_array().ok_or("no cookies")?.clone())
     }
 
     /// Gives the page's host a cookie, whatever its prefix asks for.
-    pub(crate) fn add_cookie(&self, cookie: &Value) -> Result<(), Failure> {
+    pub fn add_cookie(&self, cookie: &Value) -> Result<(), Failure> {
         self.post("cookie", &json!({ "cookie": cookie })).map(drop)
     }
 
     /// Forgets the cookies that the page's requests carry.
-    pub(crate) fn forget_cookies(&self) -> Result<(), Failure> {
+    pub fn forget_cookies(&self) -> Result<(), Failure> {
         let path = format!("/session/{}/cookie", self.session);
         self.driver.call("DELETE", &path, None).map(drop)
     }
 
     /// What a reader sees of the first element that the selector finds.
-    pub(crate) fn text_of(&self, selector: &str) -> Result<String, Failure> {
+    pub fn text_of(&self, selector: &str) -> Result<String, Failure> {
         let query = json!({ "using": "css selector", "value": selector });
         let found = self.post("element", &query)?;
         let ids = found.as_object().ok_or("no element")?;
@@ -159,14 +158,14 @@ impl Browser {
     }
 
     /// The window as a PNG file.
-    pub(crate) fn screenshot(&self, to: &Path) -> Result<(), Failure> {
+    pub fn screenshot(&self, to: &Path) -> Result<(), Failure> {
         let image = text(&self.get("screenshot")?)?;
         Ok(fs::write(to, from_base64(&image)?)?)
     }
 
     /// What the browser wrote to the console, once so many lines contain this. They come some time
     /// after what they tell of.
-    pub(crate) fn console_with(&self, what: &str, count: usize) -> Result<Vec<String>, Failure> {
+    pub fn console_with(&self, what: &str, count: usize) -> Result<Vec<String>, Failure> {
         let begun = Instant::now();
         let mut lines = Vec::new();
         loop {
@@ -182,7 +181,7 @@ impl Browser {
     }
 
     /// What the browser wrote to the console since it was last asked, with the pages' own words.
-    pub(crate) fn console(&self) -> Result<Vec<String>, Failure> {
+    pub fn console(&self) -> Result<Vec<String>, Failure> {
         let log = self.post("se/log", &json!({ "type": "browser" }))?;
         log.as_array().ok_or("no log")?.iter().map(|entry| text(&entry["message"])).collect()
     }
@@ -193,6 +192,18 @@ impl Browser {
 
     fn post(&self, command: &str, body: &Value) -> Result<Value, Failure> {
         self.driver.call("POST", &format!("/session/{}/{command}", self.session), Some(body))
+    }
+
+    /// A form of the shown page, sent as if the user had: the whole window goes there.
+    pub fn submit(&self, url: &str) -> Result<(), Failure> {
+        const SUBMIT: &str = "
+            const form = document.createElement('form');
+            form.method = 'post';
+            form.action = input;
+            form.innerHTML = '<input name=\"to\" value=\"mallory\">';
+            document.body.append(form);
+            form.submit();";
+        self.leave(SUBMIT, &Value::from(url))
     }
 }
 
@@ -205,13 +216,13 @@ impl Drop for Browser {
 
 /// The program between the test and the browser.
 #[derive(Debug)]
-pub(crate) struct Driver {
+pub struct Driver {
     process: Child,
     port: u16,
 }
 
 impl Driver {
-    pub(crate) fn start() -> Result<Self, Failure> {
+    pub fn start() -> Result<Self, Failure> {
         let program =
             binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;
         let process = Command::new(&program)
@@ -235,12 +246,7 @@ impl Driver {
     }
 
     /// One command: a request on a connection of its own, and the `value` of its answer.
-    pub(crate) fn call(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Value, Failure> {
+    pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(LIMIT))?;
@@ -272,10 +278,10 @@ impl Drop for Driver {
 
 /// What the browser remembers: a folder of its own, so that no test sees another's.
 #[derive(Debug)]
-pub(crate) struct Profile(pub(crate) PathBuf);
+pub struct Profile(pub PathBuf);
 
 impl Profile {
-    pub(crate) fn fresh() -> Result<Self, Failure> {
+    pub fn fresh() -> Result<Self, Failure> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("policy-browser-{}-{count}", process::id()));
@@ -321,7 +327,7 @@ fn answer_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
 }
 
 /// The program that the variable names, or the first of `names` on the search path.
-pub(crate) fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
+pub fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
     if let Some(path) = env::var_os(variable) {
         return Some(path.into());
     }

@@ -1,7 +1,8 @@
 //! Where one request ends and the next one begins (RFC 9112 6 and 11.2).
 
+use policy_tests::corpus::{self, BEHIND, Want};
+
 use super::*;
-use crate::corpus::{self, BEHIND, Want};
 
 /// The statuses of all answers on a connection, and the last body.
 async fn statuses(connection: &mut http::Connection) -> (Vec<u16>, String) {

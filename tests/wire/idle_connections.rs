@@ -7,8 +7,9 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
+use policy_tests::process::{ServerProcess, again, role, succeeds};
+
 use super::*;
-use crate::process::{ServerProcess, again, role, succeeds};
 
 const NAME: &str = "idle_connections::cost_little_and_keep_nobody_out";
 const CONNECTIONS: usize = 10_000;

@@ -1,6 +1,6 @@
 //! What the attributes refuse, in which words and on which token.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` writes the `.stderr` files anew; a change in them is
+//! `TRYBUILD=overwrite cargo test -p policy-ui --test ui` writes the `.stderr` files anew; a change in them is
 //! a change in what users read.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

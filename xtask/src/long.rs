@@ -122,11 +122,12 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
 }
 
 fn laws(arguments: &[&str]) -> Outcome {
-    let test = ["test", "--workspace", "--release", "--test", "laws", "--"];
-    command::run(&mut with_env(cargo(&[&test, arguments].concat()), "PROPTEST_CASES", "100000"))
+    let laws = ["--package", "policy-core-tests", "--package", "policy-tests", "--test", "laws"];
+    let test = cargo(&[&["test", "--release"], &laws[..], &["--"], arguments].concat());
+    command::run(&mut with_env(test, "PROPTEST_CASES", "100000"))
 }
 
-/// The modules of `tests/fuzz` that have a corpus.
+/// The modules of `tests/fuzz/targets`, each of which has a corpus.
 const TARGETS: &[&str] =
     &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record", "wire"];
 
@@ -142,16 +143,15 @@ fn fuzz(arguments: &[&str]) -> Outcome {
     let seconds: f64 =
         seconds.parse().map_err(|_number| Failure::new("`--seconds` takes a number"))?;
     let (filter, each) = match target {
-        None => ("fuzz::".to_owned(), seconds / TARGETS.len() as f64),
-        Some(target) if TARGETS.contains(&target) => (format!("fuzz::{target}::"), seconds),
+        None => ("targets::".to_owned(), seconds / TARGETS.len() as f64),
+        Some(target) if TARGETS.contains(&target) => (format!("targets::{target}::"), seconds),
         Some(target) => {
             let all = TARGETS.join(", ");
             return Err(Failure::new(format!("no target is named `{target}`: there are {all}")));
         }
     };
-    let test = ["test", "--release", "--features", "asym", "--test", "fuzz", "--", &filter];
-    let shown = ["--nocapture", "--test-threads=1"];
-    let command = cargo(&[&test[..], &shown].concat());
+    let shown = [&filter, "--nocapture", "--test-threads=1"];
+    let command = suite("fuzz", &["--release"], &shown);
     command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
 }
 
@@ -161,8 +161,8 @@ fn requests(arguments: &[&str]) -> Outcome {
         ["--count", count] => count,
         _ => return Err(Failure::new("`requests` takes `--count N` at most")),
     };
-    let test = ["test", "--release", "--test", "fuzz", "--", "fuzz::requests::", "--nocapture"];
-    command::run(&mut with_env(cargo(&test), "POLICY_FUZZ_REQUESTS", count))
+    let test = suite("fuzz", &["--release"], &["requests::", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count))
 }
 
 /// Engines as they are installed and with third-party cookies, each with as many cases.
@@ -183,9 +183,9 @@ fn browser_diff(arguments: &[&str]) -> Outcome {
         }
     }
     setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX])?;
-    let shown = ["--ignored", "--nocapture", "--test-threads=1"];
-    let test = ["test", "--test", "browser_diff", "--", engine];
-    let test = with_env(cargo(&[&test, &shown[..]].concat()), "POLICY_DIFF_CASES", cases);
+    let filter = format!("diff::{engine}");
+    let shown = [&filter, "--ignored", "--nocapture", "--test-threads=1"];
+    let test = with_env(suite("browser", &[], &shown), "POLICY_DIFF_CASES", cases);
     let test = with_env(test, "POLICY_DIFF_SEED", seed);
     command::run(&mut match case {
         Some(case) => with_env(test, "POLICY_DIFF_CASE", case),
@@ -199,7 +199,7 @@ fn crash(arguments: &[&str]) -> Outcome {
         [rounds] => rounds,
         _ => return Err(Failure::new("`crash` takes the number of rounds at most")),
     };
-    let test = cargo(&["test", "--test", "crash", "--", "--nocapture"]);
+    let test = suite("long", &[], &["crash::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
 }
 
@@ -211,8 +211,8 @@ fn attack(arguments: &[&str]) -> Outcome {
         [seconds] => seconds,
         _ => return Err(Failure::new("`attack` takes the number of seconds at most")),
     };
-    let shown = ["--include-ignored", "--nocapture", "--test-threads=1"];
-    let test = cargo(&[&["test", "--release", "--test", "attack", "--"][..], &shown].concat());
+    let shown = ["attack::", "--include-ignored", "--nocapture", "--test-threads=1"];
+    let test = suite("long", &["--release"], &shown);
     command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
 }
 
@@ -222,8 +222,14 @@ fn soak(arguments: &[&str]) -> Outcome {
         [seconds] => seconds,
         _ => return Err(Failure::new("`soak` takes the number of seconds at most")),
     };
-    let test = cargo(&["test", "--release", "--test", "soak", "--", "--nocapture"]);
+    let test = suite("long", &["--release"], &["soak::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_SOAK_SECONDS", seconds))
+}
+
+/// Tests of one binary of `tests`.
+fn suite(name: &str, options: &[&str], arguments: &[&str]) -> Command {
+    let test = ["test", "--package", "policy-tests", "--test", name];
+    cargo(&[&test[..], options, &["--"], arguments].concat())
 }
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {

@@ -53,7 +53,10 @@ fn steps(run: &mut Run) -> Outcome {
     run.commands("lints", lints())?;
     run.commands(
         "tests",
-        [with_built_examples(with_features(&["test", "--workspace", "--no-fail-fast"], &[]))],
+        [
+            with_features(&["build", "--workspace", "--examples"], &[]),
+            with_built_examples(with_features(&["test", "--workspace", "--no-fail-fast"], &[])),
+        ],
     )?;
     run.commands("tests that need programs", [with_built_examples(with_programs())])?;
     run.commands("documentation", [documentation()])?;
@@ -91,12 +94,12 @@ fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
     cargo(&[arguments, &FEATURES, behind].concat())
 }
 
-/// For tests that run examples: all of them are built with all tests, and not once more by each.
+/// For the test that runs the quickstart: it was built with these features just now.
 fn with_built_examples(command: Command) -> Command {
     with_env(command, "POLICY_EXAMPLES", "built")
 }
 
 fn documentation() -> Command {
-    let doc = with_features(&["doc", "--workspace", "--no-deps"], &[]);
+    let doc = with_features(&["doc", "--workspace", "--no-deps", "--lib"], &[]);
     with_env(doc, "RUSTDOCFLAGS", "--deny warnings")
 }

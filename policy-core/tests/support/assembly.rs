@@ -11,7 +11,7 @@ use policy_core::{
 use crate::exchange::{Answer, App, Request, World};
 
 /// Answers a request. Nothing is kept between calls.
-pub(crate) fn answer(world: &World, request: &Request) -> Answer {
+pub fn answer(world: &World, request: &Request) -> Answer {
     let mut asked = http::Request::new(());
     *asked.method_mut() = request.method.clone();
     *asked.uri_mut() = request.path.parse().expect("a path");

@@ -1,8 +1,7 @@
 //! Random requests: most of them well-formed and about something that there is, some of them no
 //! HTTP at all.
 
-use super::app::BODY;
-use crate::random::Random;
+use policy_tests::{every_policy::BODY, random::Random};
 
 /// Bytes to send, and what answers to expect for them.
 pub(super) struct Sent {
@@ -326,7 +325,7 @@ pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
         let at = first + random.below((bytes.len() - first).min(400));
         match random.below(7) {
             0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at] = random.next() as u8,
+            1 => bytes[at] = random.draw() as u8,
             // What could still be HTTP/2 is waited for.
             2 => bytes.truncate(at.max(first + 5)),
             3 => drop(bytes.splice(at..at, [b'\r', b'\n'])),
@@ -387,7 +386,7 @@ fn asked_status(request: &[u8]) -> Option<u16> {
 }
 
 fn value_byte(random: &mut Random) -> u8 {
-    match random.next() as u8 {
+    match random.draw() as u8 {
         byte @ (b' '..=b'~' | 0x80..) => byte,
         byte => b'a' + byte % 26,
     }
@@ -415,7 +414,7 @@ fn content(random: &mut Random) -> (&'static str, Vec<u8>) {
     let mut body = text.as_bytes().to_vec();
     if random.below(10) == 0 && !body.is_empty() {
         let at = random.below(body.len());
-        body[at] = random.next() as u8;
+        body[at] = random.draw() as u8;
     }
     // No line of it is a request.
     body.resize(body.len() + size, b' ');

@@ -4,7 +4,6 @@
 //! As a test some thousand requests; `cargo xtask long requests` sends a million others.
 
 mod answer;
-mod app;
 mod generate;
 
 use std::{
@@ -21,10 +20,10 @@ use tokio::{
     runtime::Builder,
 };
 
-use crate::random::Random;
 pub(super) use answer::{Answer, Fault};
-pub(super) use app::app;
 use generate::{Credentials, Sent};
+pub(super) use policy_tests::every_policy::app;
+use policy_tests::random::Random;
 
 /// How many requests are answered as a test.
 const SHORT: usize = 20_000;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use policy_core_tests::law::{Premise, holds};
 use policy_server::prelude::*;
 use proptest::{prelude::*, sample::select};
 
 use super::house::{End, House, Reply, Request, Script, Step, act, hang_up, look, step};
-use crate::law::{Premise, holds};
 
 /// How a request came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

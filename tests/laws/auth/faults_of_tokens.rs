@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
+use policy_core_tests::law::{Premise, holds};
 use policy_server::{
     http,
     policy_core::{
@@ -18,7 +19,6 @@ use super::house::{
     End, House, OWN, Reply, Request, SECRET, START, Script, Step, act, issue, login,
     login_by_token, token_settings,
 };
-use crate::law::{Premise, holds};
 
 #[get("/read")]
 #[cors(origins = ["https://app.shop.example"], credentials)]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use policy_core_tests::law::{Premise, holds};
 use policy_server::{prelude::*, tokens};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::house::{House, Request, login_by_token, token_settings};
-use crate::law::{Premise, holds};
 
 /// What the clocks of servers may differ by, and how long an access token lives.
 const LEEWAY: u64 = 30;

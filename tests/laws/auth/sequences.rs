@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
+use policy_core_tests::law::{Premise, assert_usual, holds};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_server::prelude::*;
 
 use super::house::{End, House, Reply, Request, Running, Script, Step, act, hang_up, look, step};
-use crate::law::{Premise, assert_usual, holds};
 
 const IDLE: u64 = 100;
 const ABSOLUTE: u64 = 400;

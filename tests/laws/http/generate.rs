@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderValue, Method};
 use policy_server::{
     policy_core::{
         cache::CachePolicyBuilder,
@@ -302,13 +302,4 @@ pub(crate) fn rate() -> impl Strategy<Value = Rate> {
         let rate = Rate { per: Duration::from_millis(millis), ..Rate::per_second(count) };
         if by_principal { rate.by_principal() } else { rate }
     })
-}
-
-impl Request {
-    /// One more field.
-    pub(crate) fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        let name: HeaderName = name.parse().expect("a name");
-        self.headers.append(name, HeaderValue::from_bytes(value.as_ref()).expect("a value"));
-        self
-    }
 }

@@ -1,13 +1,13 @@
 //! HEAD (RFC 9110 9.3.2).
 
 use http::Method;
+use policy_core_tests::law::{Premise, holds};
 use proptest::prelude::*;
 
 use super::{
     generate::{conditions, plan, request, world},
     site::Site,
 };
-use crate::law::{Premise, holds};
 
 /// T12, HEAD. An answer to HEAD is that to GET but for the body: the same status, the same fields in the same
 /// order, the length that the body has, whoever answers and whatever of. A `Range` is of GET only

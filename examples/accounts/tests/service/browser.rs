@@ -1,0 +1,198 @@
+//! The accounts example and its page.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use policy_tests::{
+    pages,
+    webdriver::{Browser, Failure},
+};
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+
+use super::example::{Accounts, Folder};
+
+/// How long a page may take to load.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A browser that shows the page.
+struct User<'a>(&'a Browser);
+
+impl<'a> User<'a> {
+    fn opens(browser: &'a Browser, accounts: &Accounts) -> Result<Self, Failure> {
+        browser.goto(accounts.page())?;
+        let user = Self(browser);
+        user.waits()?;
+        Ok(user)
+    }
+
+    /// Until the page has done what it was told.
+    fn waits(&self) -> Result<(), Failure> {
+        self.0.wait_for("document.body.getAttribute('aria-busy') === 'false'")
+    }
+
+    /// Fills in fields and clicks a button; gives what the page says then.
+    fn does(&self, fields: &[(&str, &str)], button: &str) -> Result<String, Failure> {
+        const ACT: &str = "
+            for (const [id, value] of input.fields) document.getElementById(id).value = value;
+            document.querySelector(input.button).click();";
+        self.0.run(ACT, &json!({ "fields": fields, "button": button }))?;
+        self.waits()?;
+        self.0.text_of("#status")
+    }
+
+    fn logs_in(&self, password: &str, button: &str) -> Result<String, Failure> {
+        self.does(&[("name", "ada"), ("password", password)], button)
+    }
+
+    fn gets_tokens(&self, password: &str) -> Result<(), Failure> {
+        let fields = [("token-name", "ada"), ("token-password", password)];
+        let said = self.does(&fields, "#token-get")?;
+        assert_eq!(said, "Two tokens, and somebody made a copy of them.");
+        Ok(())
+    }
+
+    /// Until the page shows that this user is logged in, or nobody if it is empty.
+    fn is_shown(&self, name: &str) -> Result<(), Failure> {
+        self.0.wait_for(&format!("document.body.dataset.user === '{name}'"))?;
+        self.waits()
+    }
+
+    fn sessions(&self) -> Result<Value, Failure> {
+        self.0.run("return document.querySelectorAll('#sessions tr').length;", &Value::Null)
+    }
+
+    fn listens(&self) -> Result<(), Failure> {
+        self.0.wait_for("document.getElementById('stream').textContent === 'open'")
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure> {
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
+    let (laptop, phone) = (Browser::start()?, Browser::start()?);
+    let (laptop, phone) = (User::opens(&laptop, &accounts)?, User::opens(&phone, &accounts)?);
+    laptop.is_shown("")?;
+    assert_eq!(laptop.logs_in(PASSWORD, "#signup")?, "Welcome.");
+    laptop.is_shown("ada")?;
+    assert_eq!(laptop.0.text_of("#user")?, "ada");
+    assert_eq!(laptop.0.run("return document.cookie", &Value::Null)?, "");
+    laptop.listens()?;
+
+    let said = phone.logs_in("not the password", "#login")?;
+    assert_eq!(said, "the name or the password is wrong (accounts.wrong)");
+    assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
+    phone.is_shown("ada")?;
+    phone.listens()?;
+    laptop.0.wait_for("document.getElementById('news').textContent.includes('A new login')")?;
+    assert_eq!(phone.sessions()?, 2);
+    laptop.does(&[], "#reload-sessions")?;
+    assert_eq!(laptop.sessions()?, 2);
+
+    let said = laptop.does(&[], "#sessions tr[data-this=false] button")?;
+    assert_eq!(said, "The session ended.");
+    assert_eq!(laptop.sessions()?, 1);
+    // Its stream ends, by which the page knows.
+    phone.is_shown("")?;
+
+    assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
+    phone.listens()?;
+    let new = "a password of today";
+    let said = laptop.does(&[("new-password", new)], "#change-password")?;
+    assert_eq!(said, "The password was changed, and everybody else is out.");
+    phone.is_shown("")?;
+    laptop.is_shown("ada")?;
+
+    assert_eq!(phone.logs_in(new, "#login")?, "Welcome.");
+    phone.listens()?;
+    let said = phone.does(&[], "#logout-everywhere")?;
+    assert_eq!(said, "Logged out everywhere; all tokens are revoked.");
+    phone.is_shown("")?;
+    laptop.is_shown("")
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
+    const GOOD: &str = "The token is good.";
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
+    let browser = Browser::start()?;
+    let user = User::opens(&browser, &accounts)?;
+    assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
+
+    user.gets_tokens(PASSWORD)?;
+    assert_eq!(user.does(&[], "#token-use")?, GOOD);
+    let said = user.does(&[], "#token-refresh")?;
+    assert_eq!(said, "A new pair of tokens; the refresh token of before is used up.");
+    assert_eq!(user.does(&[], "#token-use")?, GOOD);
+    user.does(&[], "#token-drop")?;
+    assert_eq!(user.does(&[], "#copy-use")?, GOOD, "to drop a token ends nothing");
+
+    user.gets_tokens(PASSWORD)?;
+    let said = user.does(&[], "#token-logout")?;
+    assert_eq!(said, "The service refuses these tokens from now on.");
+    let refused = user.does(&[], "#copy-use")?;
+    assert!(refused.ends_with("(auth.token-invalid)"), "{refused}");
+
+    user.gets_tokens(PASSWORD)?;
+    assert_eq!(user.does(&[], "#token-use")?, GOOD);
+    user.does(&[], "#logout-everywhere")?;
+    for button in ["#token-use", "#copy-use"] {
+        let refused = user.does(&[], button)?;
+        assert!(refused.ends_with("(auth.token-invalid)"), "{button}: {refused}");
+    }
+    Ok(())
+}
+
+/// Cookies know no ports, so the browser has the same one for the service at its new port.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
+    let browser = Browser::start()?;
+    let user = User::opens(&browser, &accounts)?;
+    assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
+    accounts.stop()?;
+    let accounts = Accounts::start(&folder)?;
+    User::opens(&browser, &accounts)?.is_shown("ada")
+}
+
+/// The example runs without TLS, so its cookie is `Lax`: it comes along from another port of the
+/// same host, which is the same site, and not from another site.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let pages = runtime.block_on(pages::serve())?.port();
+    let flag = "--host-resolver-rules=MAP evil.test 127.0.0.1".to_owned();
+    let browser = Browser::with(&[flag], &json!({}))?;
+    let user = User::opens(&browser, &accounts)?;
+    assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
+    let target = format!("{}/logout/everywhere", accounts.service());
+    for (page, status, code) in [
+        (format!("http://localhost:{pages}"), "403", "csrf.origin"),
+        (format!("http://evil.test:{pages}"), "401", "auth.credentials-missing"),
+    ] {
+        browser.goto(&page)?;
+        browser.submit(&target)?;
+        let until = Instant::now() + PATIENCE;
+        while browser.url()? != target && Instant::now() < until {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(browser.url()?, target, "nothing was said against it");
+        let shown = browser.run("return document.body.innerText", &Value::Null)?;
+        let shown = shown.as_str().ok_or("no page")?;
+        assert!(shown.contains(status) && shown.contains(code), "{shown}");
+    }
+    User::opens(&browser, &accounts)?.is_shown("ada")
+}

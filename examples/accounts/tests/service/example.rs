@@ -1,0 +1,76 @@
+//! The example as its reader starts it: `cargo run -p accounts`.
+
+use std::{
+    env, fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{self, Command},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use policy_tests::example::Example;
+
+/// A folder of its own, removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> io::Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("policy-accounts-{}-{count}", process::id()));
+        // What an earlier process of the same number left behind.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The running example.
+#[derive(Debug)]
+pub(crate) struct Accounts(Example);
+
+impl Accounts {
+    /// The command that starts it on free ports.
+    pub(crate) fn command(folder: &Folder) -> Command {
+        let mut command = Example::command(env!("CARGO_BIN_EXE_accounts"));
+        command.env("POLICY_ACCOUNTS_PORTS", "0,0").env("POLICY_ACCOUNTS_FOLDER", folder.path());
+        command
+    }
+
+    pub(crate) fn start(folder: &Folder) -> io::Result<Self> {
+        Example::start(&mut Self::command(folder), &["service", "page"]).map(Self)
+    }
+
+    /// The origin of the service: `http://localhost:` and a port.
+    pub(crate) fn service(&self) -> &str {
+        self.0.printed("service")
+    }
+
+    pub(crate) fn service_address(&self) -> SocketAddr {
+        self.0.address("service")
+    }
+
+    /// The origin of the page.
+    pub(crate) fn page(&self) -> &str {
+        self.0.printed("page")
+    }
+
+    pub(crate) fn page_address(&self) -> SocketAddr {
+        self.0.address("page")
+    }
+
+    pub(crate) fn stop(self) -> io::Result<()> {
+        self.0.stop()
+    }
+}

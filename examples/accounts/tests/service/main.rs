@@ -1,0 +1,393 @@
+//! The example of accounts over real sockets, as its page and a program use it.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod browser;
+mod example;
+
+use std::time::{Duration, Instant};
+
+use example::{Accounts, Folder};
+use policy_tests::http::{Answer, Connection, soon};
+use serde_json::{Value, json};
+
+const PASSWORD: &str = "correct horse";
+
+/// A browser with the page of the shop open: it keeps the cookie, and sends back the token.
+struct Visitor {
+    port: u16,
+    origin: String,
+    cookie: Option<String>,
+    csrf: Option<String>,
+}
+
+impl Visitor {
+    fn of(accounts: &Accounts) -> Self {
+        let port = accounts.service_address().port();
+        Self { port, origin: accounts.page().to_owned(), cookie: None, csrf: None }
+    }
+
+    /// Somebody new, who is logged in.
+    async fn signed_up(accounts: &Accounts, name: &str) -> Self {
+        let mut visitor = Self::of(accounts);
+        assert_eq!(visitor.enter("/signup", name, PASSWORD).await.status, 201);
+        visitor
+    }
+
+    /// The same user somewhere else.
+    async fn logged_in(accounts: &Accounts, name: &str) -> Self {
+        let mut visitor = Self::of(accounts);
+        assert_eq!(visitor.enter("/login", name, PASSWORD).await.status, 200);
+        visitor
+    }
+
+    async fn enter(&mut self, path: &str, name: &str, password: &str) -> Answer {
+        self.post(path, &json!({ "name": name, "password": password })).await
+    }
+
+    /// What the page does after a login.
+    async fn renew_csrf(&mut self) {
+        let answer = json_of(&self.get("/csrf").await);
+        self.csrf = answer["token"].as_str().map(str::to_owned);
+    }
+
+    async fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path, &[], &Value::Null).await
+    }
+
+    async fn post(&mut self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[], body).await
+    }
+
+    /// A call of the page by a bearer token, without the cookie.
+    async fn by_token(&self, token: &str) -> Answer {
+        let mut stranger = Self { cookie: None, csrf: None, origin: self.origin.clone(), ..*self };
+        let field = format!("authorization: Bearer {token}");
+        stranger.send("GET", "/profile", &[&field], &Value::Null).await
+    }
+
+    async fn send(&mut self, method: &str, path: &str, fields: &[&str], body: &Value) -> Answer {
+        let mut connection = self.begin(method, path, fields, body).await;
+        let answer = connection.answer().await;
+        // The page of another origin reads every answer, also those of errors.
+        assert_eq!(answer.header("access-control-allow-origin"), Some(&*self.origin));
+        if let Some(cookie) = answer.header("set-cookie") {
+            let (cookie, attributes) = cookie.split_once(';').expect("attributes");
+            let is_removed = attributes.contains("Max-Age=0");
+            self.cookie = (!is_removed).then(|| cookie.to_owned());
+        }
+        answer
+    }
+
+    async fn begin(&self, method: &str, path: &str, fields: &[&str], body: &Value) -> Connection {
+        let Self { port, origin, .. } = self;
+        let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost:{port}\r\n");
+        text += &format!("origin: {origin}\r\nsec-fetch-site: same-site\r\n");
+        for field in fields {
+            text += &format!("{field}\r\n");
+        }
+        if let Some(cookie) = &self.cookie {
+            text += &format!("cookie: {cookie}\r\n");
+        }
+        if let (Some(csrf), true) = (&self.csrf, method != "GET") {
+            text += &format!("x-csrf-token: {csrf}\r\n");
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        if !body.is_empty() {
+            let length = body.len();
+            text += &format!("content-type: application/json\r\ncontent-length: {length}\r\n");
+        }
+        let mut connection = Connection::open(([127, 0, 0, 1], *port).into()).await;
+        connection.send(format!("{text}\r\n{body}")).await;
+        connection
+    }
+
+    async fn tokens(&mut self, name: &str) -> (String, String) {
+        let answer = self.enter("/token", name, PASSWORD).await;
+        assert_eq!(answer.status, 200);
+        pair(&answer)
+    }
+
+    async fn refresh(&mut self, token: &str) -> Answer {
+        self.post("/token/refresh", &json!({ "refresh_token": token })).await
+    }
+}
+
+fn json_of(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).expect("JSON")
+}
+
+/// The access token and the refresh token of an answer.
+fn pair(answer: &Answer) -> (String, String) {
+    let tokens = json_of(answer);
+    let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
+    (text("access_token"), text("refresh_token"))
+}
+
+fn started() -> (Folder, Accounts) {
+    let folder = Folder::new().expect("a folder");
+    let accounts = Accounts::start(&folder).expect("an example that starts");
+    (folder, accounts)
+}
+
+#[tokio::test]
+async fn a_user_signs_up_logs_out_and_logs_in_again_under_another_id() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    let first = ada.cookie.clone();
+    assert_eq!(json_of(&ada.get("/profile").await), json!({ "name": "ada", "by": "session" }));
+    ada.renew_csrf().await;
+    assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
+    assert_eq!(ada.cookie, None, "the cookie is removed");
+    assert_eq!(ada.get("/profile").await.problem().1, "auth.credentials-missing");
+    ada.csrf = None;
+    // The cookie of before, which somebody else may have kept, brings nothing.
+    ada.cookie.clone_from(&first);
+    assert_eq!(ada.get("/profile").await.status, 401);
+    assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
+    assert_ne!(ada.cookie, first);
+    assert_eq!(ada.get("/profile").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_name_is_taken_once_and_bad_names_and_passwords_are_refused() {
+    let (_folder, accounts) = started();
+    Visitor::signed_up(&accounts, "ada").await;
+    let mut other = Visitor::of(&accounts);
+    for (name, password, code) in [
+        ("ada", "another horse", "accounts.name-taken"),
+        ("Ada", PASSWORD, "accounts.name"),
+        ("", PASSWORD, "accounts.name"),
+        ("bob", "short", "accounts.password"),
+    ] {
+        assert_eq!(other.enter("/signup", name, password).await.problem().1, code);
+        assert_eq!(other.cookie, None, "a refusal lets nobody in");
+    }
+    assert_eq!(other.enter("/login", "ada", PASSWORD).await.status, 200, "the first one holds");
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
+    let (_folder, accounts) = started();
+    Visitor::signed_up(&accounts, "ada").await;
+    let mut stranger = Visitor::of(&accounts);
+    let mut took = [Duration::ZERO; 2];
+    for _ in 0..10 {
+        let mut answers = Vec::new();
+        for (name, took) in ["ada", "nobody"].into_iter().zip(&mut took) {
+            let begun = Instant::now();
+            let answer = stranger.enter("/login", name, "a wrong one").await;
+            *took += begun.elapsed();
+            assert_eq!(answer.problem(), (403, "accounts.wrong".to_owned()));
+            assert_eq!(stranger.cookie, None);
+            answers.push((answer.lines(), answer.body));
+        }
+        assert_eq!(answers[0], answers[1]);
+    }
+    // Without a hash to verify the answers take a twentieth of it.
+    let [wrong, unknown] = took;
+    assert!(unknown * 4 > wrong, "{unknown:?} for nobody, {wrong:?} for a wrong password");
+}
+
+#[tokio::test]
+async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    let password = json!({ "password": "battery staple" });
+    for path in ["/logout", "/logout/everywhere", "/password", "/confirm"] {
+        let answer = ada.post(path, &password).await;
+        assert_eq!(answer.problem(), (403, "csrf.token".to_owned()), "{path}");
+    }
+    ada.renew_csrf().await;
+    let port = ada.port;
+    for origin in ["https://evil.example", "http://localhost:1", "null"] {
+        let page = Visitor {
+            origin: origin.to_owned(),
+            cookie: ada.cookie.clone(),
+            csrf: ada.csrf.clone(),
+            port,
+        };
+        for path in ["/logout", "/password", "/login", "/signup"] {
+            let answer = page.begin("POST", path, &[], &password).await.answer().await;
+            assert_eq!(answer.problem(), (403, "csrf.origin".to_owned()), "{origin} {path}");
+            assert_eq!(answer.header("access-control-allow-origin"), None);
+        }
+    }
+    assert_eq!(ada.get("/profile").await.status, 200, "nothing of it happened");
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_one_of_them_is_ended() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let mut bob = Visitor::signed_up(&accounts, "bob").await;
+    bob.renew_csrf().await;
+    let mut phone = Visitor::of(&accounts);
+    let credentials = json!({ "name": "ada", "password": PASSWORD });
+    phone.send("POST", "/login", &["user-agent: phone"], &credentials).await;
+    let list = json_of(&ada.get("/sessions").await);
+    let list = list.as_array().expect("a list");
+    let named = |name: &str| {
+        let mut named = list.iter().filter(|session| session["name"] == name);
+        named.next().expect("a session").clone()
+    };
+    assert_eq!(list.len(), 2, "none of bob's: {list:?}");
+    assert_eq!(named("unknown")["is_this"], true);
+    assert_eq!(named("phone")["is_this"], false);
+    let path = format!("/sessions/{}", named("phone")["handle"].as_str().expect("a handle"));
+    let end = async |who: &mut Visitor| who.send("DELETE", &path, &[], &Value::Null).await.status;
+    assert_eq!(end(&mut bob).await, 404, "nobody ends the session of somebody else");
+    assert_eq!(phone.get("/profile").await.status, 200);
+    assert_eq!(end(&mut ada).await, 204);
+    assert_eq!(phone.get("/profile").await.status, 401);
+    assert_eq!(end(&mut ada).await, 404, "it ended already");
+    let none = ada.send("DELETE", "/sessions/none", &[], &Value::Null).await;
+    assert_eq!(none.status, 400, "no handle at all");
+    assert_eq!(ada.get("/profile").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_logout_everywhere_ends_every_session_and_every_token() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let mut phone = Visitor::logged_in(&accounts, "ada").await;
+    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    assert_eq!(phone.by_token(&access).await.status, 200);
+    assert_eq!(ada.post("/logout/everywhere", &Value::Null).await.status, 204);
+    assert_eq!(ada.cookie, None);
+    assert_eq!(phone.get("/profile").await.status, 401);
+    assert_eq!(phone.by_token(&access).await.problem().1, "auth.token-invalid");
+    assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_but_the_session_that_set_it() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let mut thief = Visitor::logged_in(&accounts, "ada").await;
+    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    let before = ada.cookie.clone();
+    let answer = ada.post("/password", &json!({ "password": "battery staple" })).await;
+    assert_eq!(answer.status, 204);
+    assert_ne!(ada.cookie, before, "the session has a new id");
+    assert_eq!(ada.get("/profile").await.status, 200);
+    assert_eq!(thief.get("/profile").await.status, 401);
+    assert_eq!(thief.by_token(&access).await.status, 401);
+    let mut stranger = Visitor::of(&accounts);
+    assert_eq!(stranger.refresh(&refresh).await.status, 401);
+    assert_eq!(stranger.enter("/login", "ada", PASSWORD).await.status, 403);
+    assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let before = ada.cookie.clone();
+    assert_eq!(ada.post("/confirm", &json!({ "password": "a wrong one" })).await.status, 403);
+    assert_eq!(ada.cookie, before);
+    assert_eq!(ada.post("/confirm", &json!({ "password": PASSWORD })).await.status, 204);
+    assert_ne!(ada.cookie, before);
+    assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_login() {
+    let (_folder, accounts) = started();
+    let mut program = Visitor::signed_up(&accounts, "ada").await;
+    program.cookie = None;
+    let (_, first) = program.tokens("ada").await;
+    let (_, second) = pair(&program.refresh(&first).await);
+    let (access, third) = pair(&program.refresh(&second).await);
+    assert_eq!(json_of(&program.by_token(&access).await), json!({ "name": "ada", "by": "token" }));
+    // The first again, when its successor was used already: no second tab does that.
+    assert_eq!(program.refresh(&first).await.status, 401);
+    assert_eq!(program.refresh(&third).await.status, 401, "the whole family ended");
+    assert_eq!(program.by_token(&access).await.problem().1, "auth.token-invalid");
+}
+
+#[tokio::test]
+async fn a_copy_of_a_token_works_until_the_service_is_told() {
+    let (_folder, accounts) = started();
+    let mut program = Visitor::signed_up(&accounts, "ada").await;
+    program.cookie = None;
+    let (copy, refresh) = program.tokens("ada").await;
+    let (other, _) = program.tokens("ada").await;
+    assert_eq!(program.by_token(&copy).await.status, 200, "dropping a token tells nobody");
+    let logout = json!({ "refresh_token": refresh });
+    assert_eq!(program.post("/token/logout", &logout).await.status, 204);
+    assert_eq!(program.by_token(&copy).await.status, 401);
+    assert_eq!(program.refresh(&refresh).await.status, 401);
+    assert_eq!(program.by_token(&other).await.status, 200, "another login goes on");
+}
+
+#[tokio::test]
+async fn news_arrive_and_end_with_the_session() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let mut phone = Visitor::logged_in(&accounts, "ada").await;
+    let mut news = phone.begin("GET", "/news", &[], &Value::Null).await;
+    let head = news.head().await;
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    Visitor::of(&accounts).tokens("ada").await;
+    let event = news.chunk().await.expect("an event");
+    assert_eq!(event, b"data: Tokens were given out\n\n");
+    assert_eq!(phone.get("/profile").await.status, 200);
+    ada.post("/logout/everywhere", &Value::Null).await;
+    // It breaks off, without the chunk that would say that it was complete.
+    soon(news.closed()).await;
+}
+
+#[tokio::test]
+async fn sessions_tokens_and_users_outlive_a_restart() {
+    let (folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    let mut phone = Visitor::logged_in(&accounts, "ada").await;
+    phone.renew_csrf().await;
+    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    assert_eq!(phone.post("/logout", &Value::Null).await.status, 204);
+    accounts.stop().expect("an orderly end");
+    let accounts = Accounts::start(&folder).expect("an example that starts again");
+    let now = Visitor::of(&accounts);
+    (ada.port, ada.origin) = (now.port, now.origin);
+    assert_eq!(ada.get("/profile").await.status, 200);
+    assert_eq!(ada.by_token(&access).await.status, 200);
+    assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 200);
+    // The anti-forgery token of before holds as well, and only the living session is there.
+    assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
+    assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_second_process_on_the_same_folder_says_what_is_wrong() {
+    let (folder, accounts) = started();
+    let second = Accounts::command(&folder).output().expect("a process");
+    assert_eq!(second.status.code(), Some(1));
+    let words = String::from_utf8(second.stderr).expect("a text");
+    let file = folder.path().join("users.redb");
+    let expected = format!("another process has `{}` open: one process at a time", file.display());
+    assert!(words.contains(&expected), "{words}");
+    Visitor::signed_up(&accounts, "ada").await;
+}
+
+#[tokio::test]
+async fn the_page_allows_itself_no_script_but_its_own() {
+    let (_folder, accounts) = started();
+    let mut page = Visitor::of(&accounts);
+    page.port = accounts.page_address().port();
+    let answer = page.begin("GET", "/", &[], &Value::Null).await.answer().await;
+    let csp = answer.header("content-security-policy").expect("a policy");
+    let service = accounts.service();
+    assert!(csp.starts_with("default-src 'none'; script-src 'self';"), "{csp}");
+    assert!(csp.contains(&format!("connect-src {service};")) && !csp.contains("unsafe"), "{csp}");
+    assert!(answer.text().contains(&format!("content=\"{service}\"")));
+}

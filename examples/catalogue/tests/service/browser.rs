@@ -1,0 +1,171 @@
+//! The page of the catalogue: it says of each request what really became of it.
+
+use policy_tests::webdriver::{Browser, Failure};
+use serde_json::{Value, json};
+
+use super::example::Catalogue;
+
+/// A click on a button, until its work is done.
+fn click(browser: &Browser, selector: &str) -> Result<(), Failure> {
+    let click = "document.querySelector(input).click();";
+    browser.run(click, &json!(selector))?;
+    browser.wait_for("!document.querySelector('button:disabled')")
+}
+
+/// How many seconds lie between the first two requests for a path.
+fn seconds_between(browser: &Browser, path: &str) -> Result<f64, Failure> {
+    let between = "
+        const entries = performance.getEntriesByName(new URL(input, location).href);
+        return (entries[1].startTime - entries[0].startTime) / 1000;";
+    browser.run(between, &json!(path))?.as_f64().ok_or_else(|| "no number".into())
+}
+
+/// What was asked since the last time, as `name verdict statuses`: the browser's word, and what
+/// the server saw. The page has to say of itself that both agree.
+fn asked(browser: &Browser) -> Result<Vec<String>, Failure> {
+    let asked = browser.run("return window.__asked.splice(0);", &Value::Null)?;
+    let asked = asked.as_array().ok_or("no list")?.iter().map(|one| {
+        assert_eq!(one["agrees"], true, "{one}");
+        let text = |key: &str| one[key].as_str().unwrap_or_default();
+        format!("{} {} {}", text("name"), text("verdict"), one["saw"])
+    });
+    Ok(asked.collect())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
+    let catalogue = Catalogue::start()?;
+    let browser = Browser::start()?;
+    browser.goto(catalogue.origin())?;
+    assert_eq!(browser.title()?, "Catalogue");
+    click(&browser, "#ask-all")?;
+    let first = asked(&browser)?;
+    let network = ["list", "product", "file", "static", "search"];
+    assert_eq!(first, network.map(|name| format!("{name} network [200]")));
+    click(&browser, "#ask-all")?;
+    let kept = asked(&browser)?;
+    // Asked for twice within `max_age = 5`, if the machine was fast enough.
+    let is_fresh = seconds_between(&browser, "/products")? < 3.5;
+    let list = if is_fresh || kept[0] == "list cache []" {
+        "list cache []"
+    } else {
+        "list revalidated [304]"
+    };
+    let expected = [
+        list,
+        "product revalidated [304]",
+        "file cache []",
+        "static cache []",
+        "search network [200]",
+    ];
+    assert_eq!(kept, expected);
+    click(&browser, "#ask-stale")?;
+    assert_eq!(asked(&browser)?[0], "list revalidated [304]", "older than `max_age = 5`");
+    assert_eq!(browser.text_of("#row-list .verdict")?, "revalidated");
+    assert_eq!(browser.text_of("#row-list td:nth-child(4)")?, "GET, answered 304");
+    let tally = browser.text_of("#tally")?;
+    let (revalidated, cache) = if list == "list cache []" { (3, 5) } else { (4, 4) };
+    assert_eq!(
+        tally.split_whitespace().collect::<Vec<_>>().join(" "),
+        format!("Network 7 Revalidated {revalidated} Cache {cache}")
+    );
+
+    // Somebody changes a product: what was kept of it is no use any more.
+    click(&browser, "[data-do=raise]")?;
+    click(&browser, "#row-product button")?;
+    assert_eq!(asked(&browser)?, ["product network [200]"]);
+    click(&browser, "#row-product button")?;
+    assert_eq!(asked(&browser)?, ["product revalidated [304]"]);
+    assert!(browser.console()?.iter().all(|line| !line.contains("Content Security Policy")));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Failure> {
+    let catalogue = Catalogue::start()?;
+    let browser = Browser::start()?;
+    browser.goto(catalogue.origin())?;
+    for (action, statuses) in [
+        ("raise", "200"),
+        ("old", "412"),
+        ("blind", "428"),
+        ("wrong", "422"),
+        ("remove", "204"),
+        ("remove", "404"),
+        ("part", "206"),
+        ("beyond", "416"),
+        ("crowd", "200 503"),
+        ("often", "200 429"),
+    ] {
+        click(&browser, &format!("[data-do={action}]"))?;
+        let newest = "return document.querySelector('#log li').dataset.status;";
+        assert_eq!(browser.run(newest, &Value::Null)?, statuses, "{action}");
+    }
+    let often = browser.text_of("#log li:first-child")?;
+    assert!(often.contains("ask again in"), "{often}");
+    // For whoever wants to look: `POLICY_SCREENSHOT=page.png`, and `POLICY_DARK=1` for the other.
+    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
+        let dark = std::env::var_os("POLICY_DARK").map(|_| "--force-dark-mode".to_owned());
+        let flags: Vec<_> =
+            dark.into_iter().chain(["--window-size=1200,1350".to_owned()]).collect();
+        let catalogue = Catalogue::start()?;
+        let browser = Browser::with(&flags, &json!({}))?;
+        browser.goto(catalogue.origin())?;
+        for selector in [
+            "#ask-all",
+            "[data-do=raise]",
+            "[data-do=old]",
+            "[data-do=often]",
+            "#ask-all",
+            "#ask-all",
+        ] {
+            click(&browser, selector)?;
+        }
+        browser.screenshot(file.as_ref())?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failure> {
+    let catalogue = Catalogue::start()?;
+    let browser = Browser::start()?;
+    browser.goto(catalogue.partner())?;
+    browser.wait_for("window.__results")?;
+    let results = browser.run("return window.__results;", &Value::Null)?;
+    assert_eq!(results["script"], "show was called with 6 products");
+    assert_eq!(results["hostile"], "nothing: an error event");
+    assert_eq!(results["cors"], "status 200, 6 products");
+    assert_eq!(results["other"], "nothing: TypeError");
+    assert_eq!(results["opaque"], "nothing it can read");
+    assert_eq!(results["image"], "nothing: an error event");
+    // A link leads to the page, with its own policy.
+    browser.leave("document.querySelector('a').click()", &Value::Null)?;
+    browser.wait_for("document.title === 'Products'")?;
+    assert_eq!(browser.url()?, format!("{}/products", catalogue.origin()));
+    // What was refused, the catalogue says itself.
+    browser.goto(catalogue.origin())?;
+    let statuses = "
+        const statuses = {};
+        for (const target of input) {
+            const answer = await fetch(`/arrivals?${new URLSearchParams({ target })}`);
+            statuses[target] = (await answer.json()).map(({ status }) => status);
+        }
+        return statuses;";
+    let targets = [
+        "/prices?callback=show",
+        "/prices?callback=alert(1)//",
+        "/products",
+        "/search?q=lamp",
+        "/price-list.csv",
+        "/static/lamp.svg",
+    ];
+    let seen = browser.run(statuses, &json!(targets))?;
+    for (target, status) in targets.iter().zip([200, 400, 200, 403, 403, 403]) {
+        assert_eq!(seen[target][0], status, "{target}");
+    }
+    Ok(())
+}

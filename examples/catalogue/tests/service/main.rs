@@ -1,0 +1,301 @@
+//! The example of a catalogue over real sockets: what its comments promise.
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+mod browser;
+mod example;
+
+use std::time::Instant;
+
+use example::Catalogue;
+use policy_tests::http::{self, Answer, Connection};
+use serde_json::{Value, json};
+
+fn started() -> Catalogue {
+    Catalogue::start().expect("an example that starts")
+}
+
+/// A request without a body: `GET /` and further fields.
+async fn send(catalogue: &Catalogue, what: &str, fields: &[&str]) -> Answer {
+    let mut connection = Connection::open(catalogue.address()).await;
+    connection.send(http::request(what, fields)).await;
+    if what.starts_with("HEAD ") { connection.head().await } else { connection.answer().await }
+}
+
+async fn get(catalogue: &Catalogue, path: &str) -> Answer {
+    send(catalogue, &format!("GET {path}"), &[]).await
+}
+
+/// A PUT of JSON.
+async fn put(catalogue: &Catalogue, path: &str, fields: &[&str], body: &Value) -> Answer {
+    let body = body.to_string();
+    let length = format!("content-length: {}", body.len());
+    let mut all = vec!["content-type: application/json", &length];
+    all.extend(fields);
+    let mut connection = Connection::open(catalogue.address()).await;
+    connection.send(http::request(&format!("PUT {path}"), &all) + &body).await;
+    connection.answer().await
+}
+
+fn json_of(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).expect("JSON")
+}
+
+fn varies_by(answer: &Answer, field: &str) -> bool {
+    let lines = answer.headers.iter().filter(|(name, _)| name == "vary");
+    lines.flat_map(|(_, value)| value.split(", ")).any(|one| one == field)
+}
+
+#[tokio::test]
+async fn the_list_is_data_or_a_page_and_caches_are_told_why() {
+    let catalogue = started();
+    let data = get(&catalogue, "/products").await;
+    assert_eq!(data.header("content-type"), Some("application/json"));
+    assert_eq!(data.header("cache-control"), Some("public, max-age=5"));
+    assert_eq!(json_of(&data)[0]["name"], "Desk lamp");
+    assert!(varies_by(&data, "accept") && varies_by(&data, "origin"), "{data:?}");
+
+    let page = send(&catalogue, "GET /products", &["accept: text/html,*/*;q=0.8"]).await;
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(varies_by(&page, "accept"), "{page:?}");
+    assert!(page.text().contains("<li>Lantern &lt;outdoor>: 35.00</li>"), "{page:?}");
+    let csp = page.header("content-security-policy").expect("a policy");
+    assert_eq!(csp, "default-src 'none'; frame-ancestors 'none'");
+
+    let neither = send(&catalogue, "GET /products", &["accept: image/png"]).await;
+    assert_eq!(neither.status, 406);
+}
+
+#[tokio::test]
+async fn who_has_the_list_or_a_product_already_gets_304() {
+    let catalogue = started();
+    for (path, control) in [("/products", "public, max-age=5"), ("/products/1", "public, no-cache")]
+    {
+        let first = get(&catalogue, path).await;
+        let tag = first.header("etag").expect("a tag");
+        let field = format!("if-none-match: {tag}");
+        let again = send(&catalogue, &format!("GET {path}"), &[&field]).await;
+        assert_eq!(again.status, 304, "{path}");
+        assert_eq!(again.header("cache-control"), Some(control));
+        assert_eq!(again.header("etag"), Some(tag));
+        assert!(varies_by(&again, "origin"), "{again:?}");
+        let head = send(&catalogue, &format!("HEAD {path}"), &[]).await;
+        assert_eq!(head.lines(), first.lines(), "{path}");
+    }
+    assert_eq!(get(&catalogue, "/products/1").await.header("etag"), Some("\"1\""));
+}
+
+#[tokio::test]
+async fn nobody_changes_a_product_that_they_have_not_seen() {
+    let catalogue = started();
+    let lamp = |price: u32| json!({ "name": "Desk lamp", "price": price });
+    let blind = put(&catalogue, "/products/1", &[], &lamp(1)).await;
+    assert_eq!(blind.problem(), (428, "request.precondition-required".to_owned()));
+    // Two people have seen version 1.
+    let ada = put(&catalogue, "/products/1", &["if-match: \"1\""], &lamp(5000)).await;
+    assert_eq!((ada.status, ada.header("etag")), (200, Some("\"2\"")));
+    let bob = put(&catalogue, "/products/1", &["if-match: \"1\""], &lamp(3000)).await;
+    assert_eq!(bob.problem(), (412, "request.precondition-failed".to_owned()));
+    let now = json_of(&get(&catalogue, "/products/1").await);
+    assert_eq!(now, json!({ "id": 1, "name": "Desk lamp", "price": 5000, "version": 2 }));
+    // Whoever has version 1 gets the new one, and not 304.
+    let stale = send(&catalogue, "GET /products/1", &["if-none-match: \"1\""]).await;
+    assert_eq!(stale.status, 200);
+    let nowhere = put(&catalogue, "/products/99", &["if-match: *"], &lamp(1)).await;
+    assert_eq!(nowhere.status, 404);
+}
+
+#[tokio::test]
+async fn a_change_is_told_everything_that_is_wrong_with_it() {
+    let catalogue = started();
+    let wrong = json!({ "name": "", "price": 0 });
+    let refused = put(&catalogue, "/products/1", &["if-match: *"], &wrong).await;
+    assert_eq!(refused.status, 422);
+    let errors = &json_of(&refused)["errors"];
+    let pointers: Vec<_> = (0..2).map(|n| errors[n]["pointer"].as_str()).collect();
+    assert_eq!(pointers, [Some("/name"), Some("/price")], "{errors}");
+
+    let long = json!({ "name": "x".repeat(5000), "price": 1 });
+    assert_eq!(put(&catalogue, "/products/1", &["if-match: *"], &long).await.status, 413);
+
+    // What a form of another site could send.
+    let plain = ["content-type: text/plain", "content-length: 2", "if-match: *"];
+    let mut connection = Connection::open(catalogue.address()).await;
+    connection.send(http::request("PUT /products/1", &plain) + "{}").await;
+    assert_eq!(connection.answer().await.status, 415);
+}
+
+/// RFC 9110 9.2.2: idempotent is the effect, and not the answer.
+#[tokio::test]
+async fn a_second_delete_is_answered_404_and_changes_nothing() {
+    let catalogue = started();
+    assert_eq!(send(&catalogue, "DELETE /products/2", &[]).await.status, 204);
+    let after_one = get(&catalogue, "/products").await;
+    let second = send(&catalogue, "DELETE /products/2", &[]).await;
+    assert_eq!(second.status, 404);
+    assert_eq!(json_of(&second)["detail"], "there is no product 2");
+    let after_two = get(&catalogue, "/products").await;
+    assert_eq!(after_one.body, after_two.body);
+    assert_eq!(after_one.header("etag"), after_two.header("etag"));
+    assert_eq!(json_of(&after_two).as_array().map(Vec::len), Some(5));
+    assert_eq!(get(&catalogue, "/products/2").await.status, 404);
+}
+
+#[tokio::test]
+async fn one_address_searches_20_times_a_minute() {
+    let catalogue = started();
+    let mut connection = Connection::open(catalogue.address()).await;
+    let begun = Instant::now();
+    let mut granted = 0;
+    let refused = loop {
+        connection.send(http::request("GET /search?q=LAMP", &[])).await;
+        let answer = connection.answer().await;
+        if answer.status != 200 {
+            break answer;
+        }
+        granted += 1;
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(json_of(&answer).as_array().map(Vec::len), Some(3));
+        // One more for each three seconds that the searches take.
+        let most = 20 + begun.elapsed().as_secs() / 3 + 1;
+        assert!(granted <= most, "{granted} in {:?}", begun.elapsed());
+    };
+    assert!(granted >= 20, "{granted}");
+    assert_eq!(refused.problem().0, 429);
+    let wait: u32 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("s");
+    assert!((1..=60).contains(&wait), "{wait}");
+    // The rest of the catalogue is not limited so.
+    assert_eq!(get(&catalogue, "/products").await.status, 200);
+}
+
+#[tokio::test]
+async fn two_searches_run_at_once_and_not_more() {
+    let catalogue = started();
+    let mut searches = Vec::new();
+    for _ in 0..8 {
+        searches.push(Connection::open(catalogue.address()).await);
+    }
+    for search in &mut searches {
+        search.send(http::request("GET /search?q=lamp", &[])).await;
+    }
+    let mut statuses = Vec::new();
+    for search in &mut searches {
+        statuses.push(search.answer().await.status);
+    }
+    statuses.sort_unstable();
+    let granted = statuses.iter().filter(|status| **status == 200).count();
+    let refused = statuses.iter().filter(|status| **status == 503).count();
+    assert_eq!(granted + refused, 8, "{statuses:?}");
+    assert!(granted >= 2 && refused >= 1, "{statuses:?}");
+}
+
+#[tokio::test]
+async fn a_download_goes_on_where_it_broke_off_unless_the_file_has_changed() {
+    let catalogue = started();
+    let whole = get(&catalogue, "/price-list.csv").await;
+    assert_eq!(whole.header("accept-ranges"), Some("bytes"));
+    assert_eq!(whole.header("cache-control"), Some("public, max-age=60, must-revalidate"));
+    let disposition = whole.header("content-disposition");
+    assert_eq!(disposition, Some("attachment; filename=\"price-list.csv\""));
+    assert!(whole.text().contains("\r\n6,\"Bulb, \"\"daylight\"\"\",5.50\r\n"), "{whole:?}");
+    let tag = format!("if-range: {}", whole.header("etag").expect("a tag"));
+    let (length, half) = (whole.body.len(), whole.body.len() / 2);
+    let rest = format!("range: bytes={half}-");
+    let part = send(&catalogue, "GET /price-list.csv", &[&rest, &tag]).await;
+    assert_eq!(part.status, 206);
+    assert_eq!(part.body, whole.body[half..]);
+    let range = format!("bytes {half}-{}/{length}", length - 1);
+    assert_eq!(part.header("content-range"), Some(&*range));
+
+    let beyond = send(&catalogue, "GET /price-list.csv", &["range: bytes=99999-"]).await;
+    assert_eq!(beyond.status, 416);
+    assert_eq!(beyond.header("content-range"), Some(&*format!("bytes */{length}")));
+
+    assert_eq!(send(&catalogue, "DELETE /products/5", &[]).await.status, 204);
+    let changed = send(&catalogue, "GET /price-list.csv", &[&rest, &tag]).await;
+    assert_eq!(changed.status, 200, "the whole new file");
+    assert_ne!(changed.body.len(), length);
+}
+
+#[tokio::test]
+async fn an_old_partner_gets_a_script_and_no_function_of_its_choice() {
+    let catalogue = started();
+    let script = get(&catalogue, "/prices?callback=show").await;
+    assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
+    assert!(script.text().starts_with("/**/typeof show==='function'&&show([{"), "{script:?}");
+    assert!(!script.text().contains('<'), "what could end a script element is escaped");
+    let data = get(&catalogue, "/prices").await;
+    assert_eq!(data.header("content-type"), Some("application/json"));
+    for hostile in ["alert(1)", "%3Cscript%3E", "a.b", "", "show&callback=show"] {
+        let refused = get(&catalogue, &format!("/prices?callback={hostile}")).await;
+        assert_eq!(refused.problem().0, 400, "{hostile}");
+        assert!(!refused.text().contains("alert"), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_load_what_is_granted_to_them() {
+    let catalogue = started();
+    let origin = format!("origin: {}", catalogue.partner());
+    let cors = ["sec-fetch-site: cross-site", "sec-fetch-mode: cors", &*origin];
+    let granted = send(&catalogue, "GET /products", &cors).await;
+    assert_eq!(granted.status, 200);
+    assert_eq!(granted.header("access-control-allow-origin"), Some(catalogue.partner()));
+    assert_eq!(send(&catalogue, "GET /search?q=lamp", &cors).await.status, 403);
+    let image = ["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: image"];
+    assert_eq!(send(&catalogue, "GET /static/lamp.svg", &image).await.status, 403);
+    let link =
+        ["sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"];
+    assert_eq!(send(&catalogue, "GET /price-list.csv", &link).await.status, 200);
+}
+
+#[tokio::test]
+async fn files_are_compressed_under_the_same_policy() {
+    let catalogue = started();
+    let plain = get(&catalogue, "/static/page.js").await;
+    let packed = send(&catalogue, "GET /static/page.js", &["accept-encoding: gzip"]).await;
+    let accepts = "accept-encoding: gzip";
+    assert_eq!((plain.status, packed.status), (200, 200));
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert!(packed.body.len() * 2 < plain.body.len(), "{} bytes", packed.body.len());
+    let strong = plain.header("etag").expect("a tag");
+    let weak = packed.header("etag").expect("a tag");
+    assert_eq!(weak, format!("W/{strong}"), "two representations have two tags");
+    let tag = format!("if-none-match: {weak}");
+    let kept = send(&catalogue, "GET /static/page.js", &[accepts, &tag]).await;
+    assert_eq!(kept.status, 304);
+    let head = send(&catalogue, "HEAD /static/page.js", &[accepts]).await;
+    for answer in [&plain, &packed, &kept, &head] {
+        assert_eq!(answer.header("cache-control"), Some("public, max-age=3600"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert!(varies_by(answer, "accept-encoding"), "{answer:?}");
+        assert!(varies_by(answer, "sec-fetch-site"), "{answer:?}");
+    }
+    let gone = get(&catalogue, "/static/none.js").await;
+    assert_eq!((gone.status, gone.header("cache-control")), (404, Some("no-store")));
+    // What is beside the folder is not served.
+    assert_eq!(get(&catalogue, "/static/../products.rs").await.status, 400);
+    assert_eq!(get(&catalogue, "/static/%2e%2e/products.rs").await.status, 400);
+}
+
+#[tokio::test]
+async fn the_page_runs_one_script_and_nobody_keeps_or_frames_it() {
+    let catalogue = started();
+    let page = get(&catalogue, "/").await;
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    assert_eq!(page.header("x-frame-options"), Some("DENY"));
+    let csp = page.header("content-security-policy").expect("a policy");
+    let nonce = csp.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next());
+    let nonce = nonce.expect("a nonce");
+    assert!(csp.contains("frame-ancestors 'none'"), "{csp}");
+    assert_eq!(page.text().matches("<script").count(), 1);
+    assert!(page.text().contains(&format!("<script nonce=\"{nonce}\" src=")), "{page:?}");
+    let again = get(&catalogue, "/").await;
+    assert_ne!(again.header("content-security-policy"), Some(csp), "another one each time");
+}
+
+#[tokio::test]
+async fn it_ends_in_order() {
+    let catalogue = started();
+    assert_eq!(get(&catalogue, "/arrivals?target=/").await.text(), "[]");
+    catalogue.stop().expect("an orderly end");
+}

@@ -1,0 +1,89 @@
+//! A front end, and an API that knows nothing of it, behind one origin; and the same page without
+//! the proxy, where the browser keeps from it what the API says.
+//!
+//! Run `cargo run -p dev-proxy` and open the address that it prints.
+
+mod api;
+
+use std::{
+    env, io,
+    net::{Ipv4Addr, SocketAddr},
+};
+
+use policy_server::{Proxy, prelude::*};
+use tokio::net::TcpListener;
+
+/// Where the API listens.
+#[derive(Clone, Debug)]
+struct Api(String);
+
+/// The page has both addresses: its own, below which the API is, and that of the API itself.
+#[get("/")]
+#[auth(public)]
+async fn page(State(Api(origin)): State<Api>) -> impl IntoResponse {
+    let html = include_str!("page.html").replace("{{api}}", &origin);
+    ([("content-type", "text/html; charset=utf-8")], html)
+}
+
+#[get("/page.js")]
+#[auth(public)]
+async fn script() -> impl IntoResponse {
+    ([("content-type", "text/javascript; charset=utf-8")], include_str!("page.js"))
+}
+
+/// Everything below `/api` is the API's, which sees it without the prefix. No rule of CORS is
+/// needed anywhere: for the browser there is one origin.
+fn front_end(api: Api) -> App<Api> {
+    let proxy = Proxy::new("/api", &api.0).strip_prefix();
+    App::new(api).proxy(proxy).routes(routes![page, script])
+}
+
+#[tokio::main]
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+async fn main() -> Result<(), Report> {
+    let [page_port, api_port] = ports();
+    let listener = listen(api_port).await?;
+    let api = Api(format!("http://{}", listener.local_addr()?));
+    let page_port = listen(page_port).await?.local_addr()?.port();
+    let server = front_end(api.clone()).bind(format!("127.0.0.1:{page_port}")).await?;
+    println!(
+        "
+API:  {}
+page: http://localhost:{page_port}
+
+Open the page: it asks the API twice for everything, at its own address and below `/api`, and shows
+what the browser let it see. Ctrl-C ends it.
+
+  curl -i http://localhost:{page_port}/api/seen
+",
+        api.0
+    );
+    tokio::select! {
+        served = server.run() => Ok(served?),
+        served = axum::serve(listener, api::router()) => Ok(served?),
+    }
+}
+
+/// 8080 and 9000, or those of `POLICY_DEV_PROXY_PORTS`: two, with a comma between.
+fn ports() -> [u16; 2] {
+    let wanted = env::var("POLICY_DEV_PROXY_PORTS").unwrap_or_default();
+    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
+    [8080, 9000].map(|usual| wanted.next().flatten().unwrap_or(usual))
+}
+
+/// Listens on this port, or on any free one where it is taken.
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+async fn listen(port: u16) -> io::Result<TcpListener> {
+    let at = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    match at(port).await {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            println!("port {port} is taken: using a free one");
+            at(0).await
+        }
+        other => other,
+    }
+}
+
+// `cargo test -p dev-proxy` runs these.
+#[cfg(test)]
+policy_server::policy_tests!(front_end(Api("http://127.0.0.1:9000".to_owned())));

@@ -1,0 +1,65 @@
+//! The example of a development proxy: what its page is shown, over real sockets and in a browser.
+#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+
+use std::env;
+
+use policy_tests::{
+    example::Example,
+    http::{Connection, request},
+    webdriver::{Browser, Failure},
+};
+use serde_json::{Value, json};
+
+fn started() -> Example {
+    let mut command = Example::command(env!("CARGO_BIN_EXE_dev-proxy"));
+    command.env("POLICY_DEV_PROXY_PORTS", "0,0");
+    Example::start(&mut command, &["API", "page"]).expect("an example that starts")
+}
+
+#[tokio::test]
+async fn the_api_is_a_part_of_the_origin_of_its_page() {
+    let example = started();
+    let mut connection = Connection::open(example.address("page")).await;
+    connection.send(request("GET /", &[])).await;
+    let page = connection.answer().await;
+    assert!(page.text().contains(&format!("content=\"{}\"", example.printed("API"))), "{page:?}");
+
+    connection.send(request("GET /api/orders", &[])).await;
+    let orders = connection.answer().await;
+    assert_eq!(orders.text(), r#"["lamp","chair"]"#);
+    assert_eq!(orders.header("set-cookie"), Some("visited=orders; HttpOnly; Path=/api"));
+
+    connection.send(request("POST /api/orders", &["content-length: 0"])).await;
+    assert_eq!(connection.answer().await.header("location"), Some("/api/orders/3"));
+
+    connection.send(request("GET /api/seen", &["cookie: visited=orders"])).await;
+    let seen: Value = serde_json::from_slice(&connection.answer().await.body).expect("JSON");
+    let host = example.printed("API").strip_prefix("http://").expect("an origin");
+    let forwarded = "for=127.0.0.1;host=localhost;proto=http";
+    assert_eq!(seen, json!({ "host": host, "forwarded": forwarded, "cookie": "visited=orders" }));
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn the_page_sees_through_the_proxy_what_the_browser_keeps_from_it_without() -> Result<(), Failure> {
+    let example = started();
+    let browser = Browser::start()?;
+    browser.goto(example.printed("page"))?;
+    assert_eq!(browser.title()?, "Policy development proxy");
+    let results = browser.run("return window.results;", &Value::Null)?;
+    for name in ["list", "create", "seen"] {
+        assert_eq!(results[name]["direct"], json!({ "error": "TypeError" }), "{name}");
+        assert_eq!(results[name]["proxied"]["status"], 200, "{name}");
+    }
+    assert_eq!(results["create"]["proxied"]["url"], "/api/orders/3");
+    let seen: Value =
+        serde_json::from_str(results["seen"]["proxied"]["body"].as_str().unwrap_or_default())?;
+    assert_eq!(seen["cookie"], "visited=orders");
+    let messages = "message 1, message 2, message 3";
+    assert_eq!(results["live"]["proxied"]["body"], messages);
+    assert_eq!(results["live"]["direct"]["body"], messages);
+    if let Some(path) = env::var_os("POLICY_SCREENSHOT") {
+        browser.screenshot(path.as_ref())?;
+    }
+    Ok(())
+}

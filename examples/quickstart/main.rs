@@ -1,0 +1,62 @@
+//! An API that pages of some origins may read and others may not, and the pages that show it.
+//!
+//! Run `cargo run --example quickstart` and open the addresses that it prints.
+
+mod notes;
+mod pages;
+mod seen;
+
+use notes::{Note, Notes};
+use policy_server::prelude::*;
+
+/// Whose pages may read this API. To a browser `http://127.0.0.1:8082` is another origin than
+/// `http://localhost:8081`, though both are this machine.
+const PAGES: &[&str] = &["http://localhost:*"];
+
+/// For answers that no route gives, such as 404 for an unknown path.
+const DEFAULT: CorsPolicy = CorsPolicy::origins(PAGES).build();
+
+/// A page may read the header `etag`. It cannot see `x-served-by`, which is not exposed.
+#[get("/notes/{id}")]
+#[cors(origins = PAGES, expose = ["etag"])]
+#[auth(public)]
+async fn note(id: u64, State(notes): State<Notes>) -> Result<impl IntoResponse, Problem> {
+    let note = notes.find(id)?;
+    Ok(([("etag", note.tag()), ("x-served-by", "quickstart".to_owned())], Json(note)))
+}
+
+/// A browser asks before it sends this: the preflight is answered from the attributes.
+#[put("/notes/{id}")]
+#[cors(origins = PAGES, headers = ["x-editor"], max_age = 600)]
+#[auth(public)]
+async fn write(id: u64, State(notes): State<Notes>, Json(note): Json<Note>) -> Json<Note> {
+    Json(notes.store(id, note))
+}
+
+/// For the pages of one shop: ours get nothing to read.
+#[get("/report")]
+#[cors(origins = ["https://app.shop.example"])]
+#[auth(public)]
+async fn report() -> &'static str {
+    "12 orders today"
+}
+
+fn api(seen: &seen::Seen) -> App<Notes> {
+    App::new(Notes::default())
+        .cors(DEFAULT)
+        .routes(routes![note, write, report])
+        .layer(seen.layer())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Report> {
+    let seen = seen::Seen::default();
+    let api = api(&seen);
+    // For the API alone: `api.serve("127.0.0.1:8080").await`.
+    pages::serve_beside(api, seen).await?;
+    Ok(())
+}
+
+// `cargo test --example quickstart --features testing` runs these.
+#[cfg(all(test, feature = "testing"))]
+policy_server::policy_tests!(api(&seen::Seen::default()));

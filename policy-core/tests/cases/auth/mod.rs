@@ -1,0 +1,40 @@
+//! The sections of `tests/cases/auth.json` that need no store and no token: the Authorization
+//! field, challenges, cookies, anti-forgery, JSONP and caching.
+
+mod caching;
+mod cookies;
+mod credentials;
+mod csrf;
+mod jsonp;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+/// The cases of one section. `count` is how many there are, so that none is left out unseen.
+fn section(name: &str, count: usize) -> Vec<Value> {
+    let sections = member("sections");
+    let cases = sections.get(name).and_then(Value::as_array).cloned().expect("a section");
+    assert_eq!(cases.len(), count, "{name}");
+    cases
+}
+
+/// A member of the file.
+fn member(name: &str) -> Value {
+    let file: Value = serde_json::from_str(include_str!("../../../../tests/cases/auth.json"))
+        .expect("the file of cases");
+    file.get(name).cloned().expect("a member")
+}
+
+fn text<'a>(case: &'a Value, key: &str) -> &'a str {
+    case[key].as_str().unwrap_or_else(|| panic!("{key} of {case}"))
+}
+
+/// A request with these lines of one field.
+fn lines(name: &HeaderName, lines: &Value) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines.as_array().expect("lines") {
+        let line = line.as_str().expect("a line");
+        headers.append(name, HeaderValue::from_bytes(line.as_bytes()).expect("a header value"));
+    }
+    headers
+}

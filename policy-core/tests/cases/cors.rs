@@ -1,0 +1,139 @@
+//! The engine against `tests/cases/cors.json`: configurations, origins, and whole exchanges
+//! through the smallest server that can be built of it.
+
+use http::HeaderValue;
+use policy_core::{
+    Rule,
+    cors::{Cors, CorsConfig, Grant, Part, PolicyErrors},
+    gate::Single,
+    origin::OriginSet,
+};
+use policy_core_tests::{
+    case::{Cases, Level},
+    exchange::Policy,
+};
+use serde_json::Value;
+
+#[test]
+fn every_configuration_is_accepted_or_refused_for_every_reason() {
+    let cases = section("config_cases");
+    assert_eq!(cases.len(), 80);
+    for case in &cases {
+        let policy: Policy = serde_json::from_value(case["policy"].clone()).expect("a policy");
+        let outcome = Cors::from_config("the case", &policy.config()).map(|_| ());
+        let mut reasons: Vec<String> = outcome.as_ref().err().map(reasons).unwrap_or_default();
+        reasons.sort();
+        let mut wanted: Vec<&str> = list(&case["expect"]["reasons"]);
+        wanted.sort_unstable();
+        assert_eq!(reasons, wanted, "{}", case["name"]);
+        assert_eq!(Value::from(outcome.is_ok()), case["expect"]["accept"], "{}", case["name"]);
+    }
+}
+
+/// A configuration that went through its file form says the same.
+#[test]
+fn configurations_survive_being_written_and_read() {
+    for case in section("config_cases") {
+        let policy: Policy = serde_json::from_value(case["policy"].clone()).expect("a policy");
+        let written = serde_json::to_string(&policy.config()).expect("JSON");
+        let read: CorsConfig = serde_json::from_str(&written).expect("a configuration");
+        assert_eq!(read, policy.config());
+    }
+}
+
+#[test]
+fn every_origin_is_matched_or_not() {
+    let cases = section("match_cases");
+    assert_eq!(cases.len(), 34);
+    for case in &cases {
+        let origins = list(&case["origins"]);
+        let origin = case["origin"].as_str().expect("an origin");
+        let config = CorsConfig {
+            origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
+            ..CorsConfig::default()
+        };
+        let cors = Cors::from_config("the case", &config).expect("a policy");
+        let value = HeaderValue::from_str(origin).expect("a header value");
+        let granted = match cors.grant(Single::One(&value)) {
+            Grant::Unasked => cors.is_any_origin(),
+            Grant::Origin(echoed) => echoed == value,
+            Grant::Refused => false,
+        };
+        assert_eq!(Value::from(granted), case["expect"], "{}", case["name"]);
+        // `*` is no pattern of a set.
+        if let Ok(set) = OriginSet::new(origins) {
+            let matches = set.matches(origin.as_bytes());
+            assert_eq!(Value::from(matches), case["expect"], "{}", case["name"]);
+        } else {
+            assert!(cors.is_any_origin(), "{}", case["name"]);
+        }
+    }
+}
+
+#[test]
+fn every_exchange_goes_as_expected() {
+    let Cases { cases } = Cases::read();
+    assert_eq!(cases.len(), 79);
+    let differences: Vec<String> = cases
+        .iter()
+        .flat_map(|case| {
+            case.differences(&policy_core_tests::assembly::answer(&case.world(), &case.request()))
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(cases.iter().filter(|case| case.level == Level::Policy).count(), 1);
+}
+
+fn section(name: &str) -> Vec<Value> {
+    let file: Value = serde_json::from_str(include_str!("../../../tests/cases/cors.json"))
+        .expect("the file of cases");
+    file.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+fn list(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The violations in the words of the cases.
+fn reasons(errors: &PolicyErrors) -> Vec<String> {
+    let one = |error: &policy_core::cors::PolicyError| {
+        let field = if error.part() == Part::Within { Part::Origins } else { error.part() };
+        format!("{}:{}", field.name(), reason(error.rule()))
+    };
+    errors.errors().iter().map(one).collect()
+}
+
+fn reason(rule: Rule) -> &'static str {
+    match rule {
+        Rule::OriginsMissing => "missing",
+        Rule::NullOrigin
+        | Rule::FileOrigin
+        | Rule::OriginPunycode
+        | Rule::OriginDefaultPort
+        | Rule::HeaderOfResponse
+        | Rule::ExposeOfRequest => "prohibited",
+        Rule::OriginTooLong
+        | Rule::OriginScheme
+        | Rule::OriginPath
+        | Rule::OriginUserInfo
+        | Rule::OriginSpace
+        | Rule::OriginUpperCase
+        | Rule::OriginNotAscii
+        | Rule::OriginHost
+        | Rule::OriginAddress
+        | Rule::OriginWildcard
+        | Rule::OriginPort
+        | Rule::MethodInvalid
+        | Rule::HeaderInvalid
+        | Rule::ExposeInvalid => "invalid",
+        Rule::MethodForbidden | Rule::HeaderForbidden | Rule::ExposeForbidden => "forbidden",
+        Rule::AnyOriginWithCredentials
+        | Rule::AnyMethodWithCredentials
+        | Rule::AnyHeaderWithCredentials
+        | Rule::AnyExposeWithCredentials => "wildcard+credentials",
+        Rule::InsecureOriginWithCredentials => "insecure+credentials",
+        Rule::PublicSuffixWithCredentials => "public-suffix+credentials",
+        Rule::MaxAgeOutOfBounds => "out-of-bounds",
+        _ => "a rule that no case has",
+    }
+}

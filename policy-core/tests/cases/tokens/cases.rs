@@ -1,0 +1,120 @@
+//! The sections about tokens of `tests/cases/auth.json`.
+
+use std::time::Duration;
+
+use data_encoding::BASE64URL_NOPAD;
+use policy_core::{
+    secret::SecretKey,
+    time::Timestamp,
+    token::{Algorithm, Key, KeyRing, Profile, RingKey, TokenError, Verifier},
+};
+use serde_json::{Map, Value};
+
+#[test]
+fn every_token_of_hs256_is_accepted_or_refused_for_its_reason() {
+    run("token_hs256", 122);
+}
+
+#[test]
+fn every_asymmetric_token_is_accepted_or_refused_for_its_reason() {
+    run("token_asymmetric", 13);
+}
+
+fn run(section: &str, count: usize) {
+    let file: Value =
+        serde_json::from_str(include_str!("../../../../tests/cases/auth.json")).expect("JSON");
+    let cases = file["sections"][section].as_array().expect("a section");
+    assert_eq!(cases.len(), count);
+    let wrong: Vec<String> = cases.iter().filter_map(|case| difference(&file, case)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn difference(file: &Value, case: &Value) -> Option<String> {
+    let mut config = file["token_defaults"].as_object().expect("defaults").clone();
+    config.extend(case["config"].as_object().expect("a configuration").clone());
+    let got = verify(file, &config, case["token"].as_str().expect("a token"));
+    let got = got.map_or_else(TokenError::code, |()| "ok");
+    let also = case["also_acceptable"].as_array().expect("a list");
+    let is_right = case["expect"] == got || also.iter().any(|code| code == got);
+    (!is_right).then(|| format!("{} {}: {got}, not {}", case["id"], case["name"], case["expect"]))
+}
+
+fn verify(file: &Value, config: &Map<String, Value>, token: &str) -> Result<(), TokenError> {
+    let now = Timestamp::from_seconds(number(&config["now"]));
+    let keys = texts(&config["keys"]).map(|id| RingKey::new(key(file, id))).collect();
+    let keys = KeyRing::new(keys).expect("a ring");
+    let mut payload = String::new();
+    let claims =
+        Verifier::new(profile(config)).verify(&keys, token.as_bytes(), now, &mut payload)?;
+
+    // What whoever asks for the verification asks next.
+    let cut = config["not_before_user"][claims.subject()].as_u64().unwrap_or_default();
+    let is_listed = texts(&config["revoked_jti"]).any(|id| id == claims.id());
+    if is_listed || claims.issued() < Timestamp::from_seconds(cut) {
+        return Err(TokenError::Revoked);
+    }
+    match config["required_scope"].as_str() {
+        Some(scope) if !claims.has_scope(scope) => Err(TokenError::InsufficientScope),
+        _ => Ok(()),
+    }
+}
+
+fn profile(config: &Map<String, Value>) -> Profile {
+    let text = |name: &str| config[name].as_str().expect("a text");
+    let seconds = |name: &str| Duration::from_secs(number(&config[name]));
+    let mut algorithms: Vec<Algorithm> = texts(&config["algs"]).map(algorithm).collect();
+    algorithms.dedup();
+    let required = ["iss", "aud", "sub", "iat", "exp", "jti"];
+    assert!(texts(&config["require"]).eq(required), "the required claims are fixed");
+    let profile = Profile::new(text("iss"), text("aud"))
+        .and_then(|profile| profile.leeway(seconds("leeway")))
+        .and_then(|profile| profile.max_lifetime(seconds("max_lifetime")))
+        .and_then(|profile| profile.algorithms(&algorithms))
+        .and_then(|profile| {
+            profile.max_len(usize::try_from(number(&config["max_len"])).expect("a length"))
+        })
+        .and_then(|profile| match config["typ"].as_str() {
+            Some(typ) => profile.typ(typ),
+            None => Ok(profile.generic_type()),
+        })
+        .expect("a profile");
+    match text("numeric_dates") {
+        "integer" => profile,
+        "fractional" => profile.fractional_dates(),
+        other => panic!("dates that are {other}"),
+    }
+}
+
+fn algorithm(name: &str) -> Algorithm {
+    match name {
+        "HS256" => Algorithm::Hs256,
+        "ES256" => Algorithm::Es256,
+        "Ed25519" | "EdDSA" => Algorithm::Ed25519,
+        "RS256" => Algorithm::Rs256,
+        other => panic!("no algorithm {other}"),
+    }
+}
+
+fn key(file: &Value, id: &str) -> Key {
+    if let Some(text) = file["token_keys"][id]["k"].as_str() {
+        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).expect("base64url");
+        return Key::hs256(id, &SecretKey::new(&bytes).expect("a secret")).expect("a key");
+    }
+    let key = &file["asymmetric_keys"][id];
+    let pem = key["pem"].as_str().expect("a key in PEM").as_bytes();
+    match key["alg"].as_str() {
+        Some("ES256") => Key::es256_public(id, pem),
+        Some("Ed25519") => Key::ed25519_public(id, pem),
+        Some("RS256") => Key::rs256_public(id, pem),
+        other => panic!("no algorithm {other:?}"),
+    }
+    .expect("a key")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number")
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}

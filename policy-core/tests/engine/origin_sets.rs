@@ -1,0 +1,47 @@
+//! Sets of origins: what generated cases cannot show.
+
+use http::HeaderValue;
+use policy_core::{
+    cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
+    gate::Single,
+    origin::OriginSet,
+};
+
+/// A header may say anything, the text of a pattern too.
+#[test]
+fn the_text_of_a_family_is_no_origin() {
+    for pattern in ["https://*.a.test", "https://a.test:*", "https://*.a.test:*", "https://*.a"] {
+        for others in [0, 20] {
+            let others = (0..others).map(|number| format!("https://{number}.b"));
+            let patterns: Vec<String> = others.chain([pattern.to_owned()]).collect();
+            let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
+            assert!(!set.matches(pattern.as_bytes()), "`{pattern}` of {}", set.len());
+        }
+    }
+}
+
+/// Of every kind of pattern every second one is in the list; its neighbours are not.
+#[test]
+fn a_large_list_has_each_of_its_origins_and_no_neighbour() {
+    const POLICY: CorsPolicy = CorsPolicy::origins_at_run_time("list").build();
+    let listed = |number: usize| number.is_multiple_of(2);
+    let kinds: [fn(usize) -> (String, String); 5] = [
+        |n| (format!("https://h{n}.test"), format!("https://h{n}.test")),
+        |n| (format!("https://test:{}", 1000 + n), format!("https://test:{}", 1000 + n)),
+        |n| (format!("https://*.w{n}.test"), format!("https://a.b.w{n}.test")),
+        |n| (format!("http://p{n}.test:*"), format!("http://p{n}.test:8080")),
+        |n| (format!("tauri://*.{n}.b{n}.test:*"), format!("tauri://a.{n}.b{n}.test:1")),
+    ];
+    let all = || (0..10_000).flat_map(|number| kinds.map(|kind| (number, kind(number))));
+    let patterns: Vec<String> =
+        all().filter(|(number, _)| listed(*number)).map(|(_, (pattern, _))| pattern).collect();
+    let (list, mut lists) = (SharedOrigins::new(), OriginLists::new());
+    list.replace(&patterns).expect("a good list");
+    lists.insert("list", list);
+    let cors = Cors::new("the test", &POLICY, &lists).expect("a policy");
+    for (number, (pattern, origin)) in all() {
+        let origin = HeaderValue::from_str(&origin).expect("a header value");
+        let due = if listed(number) { Grant::Origin(origin.clone()) } else { Grant::Refused };
+        assert_eq!(cors.grant(Single::One(&origin)), due, "{origin:?} of `{pattern}`");
+    }
+}

@@ -1,0 +1,48 @@
+//! Laws of what the model of a browser keeps: cookies and cached answers. Each oracle is written
+//! from the text of its RFC and parses nothing: it is told what a field was made of.
+
+mod cache;
+mod cookies;
+mod same_site;
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use policy_core::browser::{Answer, Fetch, Page, Profile, Sent, State, Url, run};
+
+/// 2026-01-01T00:00:00Z
+const NOW: u64 = 1_767_225_600;
+
+fn browser(profile: Profile) -> State {
+    State::new(profile, Duration::from_secs(NOW))
+}
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("an address")
+}
+
+fn answer(status: u16, fields: &[(&'static str, String)]) -> Answer {
+    let mut headers = HeaderMap::new();
+    for (name, value) in fields {
+        let value = HeaderValue::from_bytes(value.as_bytes()).expect("a field value");
+        headers.append(HeaderName::from_static(name), value);
+    }
+    Answer { status, headers, body: b"content".to_vec() }
+}
+
+/// A load whose every request gets the same answer; the last request, if there was one.
+fn load(state: State, page: Option<&Page>, fetch: Fetch, answer: &Answer) -> (State, Option<Sent>) {
+    let mut last = None;
+    let (state, _outcome) = run(state, page, fetch, |request| {
+        last = Some(request.clone());
+        answer.clone()
+    });
+    (state, last)
+}
+
+/// The field `Cookie` of what the address bar sends there.
+fn cookies_sent(state: State, address: &str) -> Option<String> {
+    let (_, sent) = load(state, None, Fetch::navigate(address), &answer(204, &[]));
+    let value = sent.expect("nothing is cached").headers.get("cookie").cloned();
+    value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}

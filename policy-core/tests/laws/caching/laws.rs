@@ -1,0 +1,320 @@
+//! However a handler and a declaration try.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_LOCATION, EXPIRES, VARY},
+};
+use policy_core::cache::{
+    Audience, CachePolicy, CacheSpec, Caching, Exchange, Happened, finish, is_cacheable_by_default,
+};
+use policy_core_tests::law::{Premise, holds};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use crate::caching::standard::{Cache, Field, may_store};
+
+/// One exchange, and what was said about it.
+#[derive(Clone, Debug)]
+struct Case {
+    policy: Option<CachePolicy>,
+    written: Vec<String>,
+    method: Method,
+    status: u16,
+    happened: Happened,
+    has_location: bool,
+}
+
+impl Case {
+    fn before(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for line in &self.written {
+            let line = HeaderValue::from_bytes(line.as_bytes()).expect("a value");
+            headers.append(CACHE_CONTROL, line);
+        }
+        headers.insert(EXPIRES, HeaderValue::from_static("Thu, 01 Jan 2099 00:00:00 GMT"));
+        headers.insert("cdn-cache-control", HeaderValue::from_static("public, max-age=9"));
+        headers.insert(VARY, HeaderValue::from_static("x-own"));
+        if self.has_location {
+            headers.insert(CONTENT_LOCATION, HeaderValue::from_static("/a"));
+        }
+        headers
+    }
+
+    fn after(&self) -> HeaderMap {
+        let status = StatusCode::from_u16(self.status).expect("a status");
+        let mut headers = self.before();
+        let exchange = Exchange { method: &self.method, status, happened: self.happened };
+        finish(self.policy.map(|policy| Caching::new(&policy)).as_ref(), exchange, &mut headers);
+        headers
+    }
+
+    fn is_secret(&self) -> bool {
+        let Happened { cookie_set, csrf_token_rendered, credential_issued, refused, .. } =
+            self.happened;
+        cookie_set || csrf_token_rendered || credential_issued || refused
+    }
+
+    fn is_personal(&self) -> bool {
+        self.happened.session_read || self.happened.bearer
+    }
+
+    /// What the policy says, in the words of RFC 9111; `None` for nothing.
+    fn declared(&self) -> Option<Field> {
+        let spec = *self.policy?.spec();
+        let mut said = Vec::new();
+        let mut word = |name: &str, is_said| said.extend(Some(name.to_owned()).filter(|_| is_said));
+        word("no-store", spec.no_store);
+        word("no-cache", spec.no_cache);
+        word("private", spec.audience == Audience::Private);
+        word("public", spec.audience == Audience::Public);
+        word("must-revalidate", spec.must_revalidate);
+        word("immutable", spec.immutable);
+        let ages = [
+            ("max-age", spec.max_age),
+            ("s-maxage", spec.s_maxage),
+            ("stale-while-revalidate", spec.stale_while_revalidate),
+            ("stale-if-error", spec.stale_if_error),
+        ];
+        said.extend(ages.iter().filter_map(|(name, age)| Some(format!("{name}={}", (*age)?))));
+        (!said.is_empty()).then(|| Field::parse(said))
+    }
+
+    /// What the handler said, and what was declared, where they said anything.
+    fn said(&self) -> impl Iterator<Item = Field> {
+        let handler = Field::of(&self.before());
+        handler.into_iter().chain(self.declared())
+    }
+}
+
+fn written() -> impl Strategy<Value = Vec<String>> {
+    let directive = select(vec![
+        "public",
+        "private",
+        "no-store",
+        "no-cache",
+        "max-age=60",
+        "max-age=0",
+        "max-age = 7",
+        "MAX-AGE=5",
+        "max-age=x",
+        "max-age",
+        "max-age=99999999999999999999",
+        "s-maxage=30",
+        "s-maxage=600",
+        "must-revalidate",
+        "proxy-revalidate",
+        "must-understand",
+        "no-transform",
+        "immutable",
+        "private=\"x-a\"",
+        "no-cache=\"set-cookie, x-a\"",
+        "x=\"a, private, max-age=9, no-store\"",
+        "x=\"\\\", public\"",
+        "Private",
+        "stale-while-revalidate=9",
+        "stale-if-error=90",
+        "",
+        "é",
+    ]);
+    vec(vec(directive, 1..5).prop_map(|words| words.join(" , ")), 0..3)
+}
+
+fn policies() -> impl Strategy<Value = CachePolicy> {
+    let audience = select(vec![Audience::Unstated, Audience::Private, Audience::Public]);
+    let age = || option::of(select(vec![0_i64, 5, 45, 600]));
+    let flags = [0.05, 0.2, 0.2, 0.2].map(prop::bool::weighted);
+    let vary: [&'static [&'static str]; 3] = [&[], &["accept"], &["Accept", "x-own"]];
+    (audience, age(), age(), age(), age(), flags, select(vary.to_vec())).prop_filter_map(
+        "a policy",
+        |(audience, max_age, s_maxage, stale_while_revalidate, stale_if_error, flags, vary)| {
+            let [no_store, no_cache, must_revalidate, immutable] = flags;
+            let kept = |age: Option<i64>| age.filter(|_| !no_store);
+            let spec = CacheSpec {
+                no_store,
+                no_cache: no_cache && !no_store,
+                audience: if no_store { Audience::Unstated } else { audience },
+                max_age: kept(max_age),
+                s_maxage: kept(s_maxage).filter(|_| audience != Audience::Private),
+                stale_while_revalidate: kept(stale_while_revalidate),
+                stale_if_error: kept(stale_if_error),
+                must_revalidate: must_revalidate && !no_store,
+                immutable: immutable && !no_store,
+                vary,
+                ..CacheSpec::NOTHING
+            };
+            CachePolicy::checked(spec).ok()
+        },
+    )
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let mut methods = vec!["HEAD", "POST", "PATCH", "PUT", "DELETE", "PURGE"];
+    methods.resize(16, "GET");
+    let mut statuses = vec![201, 206, 301, 302, 304, 404, 410, 500];
+    statuses.resize(20, 200);
+    let flags = [0.03, 0.03, 0.03, 0.03, 0.2, 0.2].map(prop::bool::weighted);
+    let policy = option::weighted(0.8, policies());
+    (policy, written(), select(methods), select(statuses), flags, any::<bool>()).prop_map(
+        |(policy, written, method, status, flags, has_location)| {
+            let [cookie_set, csrf_token_rendered, credential_issued, refused, session_read, bearer] =
+                flags;
+            let happened = Happened {
+                cookie_set,
+                csrf_token_rendered,
+                credential_issued,
+                refused,
+                session_read,
+                bearer,
+                bearer_absent: !bearer && session_read,
+            };
+            let method = Method::from_bytes(method.as_bytes()).expect("a method");
+            Case { policy, written, method, status, happened, has_location }
+        },
+    )
+}
+
+/// The result has every restriction, no longer lifetime and no further permission than what the
+/// handler wrote and what is declared, and no word that neither of them said but `private`,
+/// `no-cache` and `no-store`.
+#[test]
+fn the_result_is_never_weaker_than_what_was_said() {
+    holds("never weaker", 19, cases(), |case| {
+        let said: Vec<Field> = case.said().collect();
+        let Some(result) = Field::of(&case.after()) else {
+            // No directive: that is the most which is left of permissions that only one gives.
+            let is_free = |said: &Field| {
+                let bound = ["no-store", "no-cache", "private", "must-revalidate", "max-age"];
+                !bound.iter().any(|name| said.has(name))
+            };
+            prop_assert!(said.iter().all(is_free) && !case.is_secret() && !case.is_personal());
+            return Ok(Premise::Unmet);
+        };
+        let ours = ["private", "no-cache", "no-store"];
+        if !result.has("no-store") {
+            for said in &said {
+                for name in ["no-store", "no-cache", "private"] {
+                    prop_assert!(!said.has(name) || result.has(name), "{name}: {result:?}");
+                }
+                // Whoever has to ask before each use asks when it is stale, too.
+                for name in ["must-revalidate", "proxy-revalidate"] {
+                    let is_kept = result.has(name)
+                        || result.has_plain("no-cache")
+                        || (name == "proxy-revalidate" && result.has_plain("private"));
+                    prop_assert!(!said.has(name) || is_kept, "{name}: {result:?}");
+                }
+                for cache in [Cache::OfOne, Cache::OfMany] {
+                    let is_kept_out = result.has_plain("no-cache")
+                        || (cache == Cache::OfMany && result.has_plain("private"));
+                    if let (Some(limit), false) = (said.lifetime(cache), is_kept_out) {
+                        let lifetime = result.lifetime(cache);
+                        prop_assert!(lifetime.is_some_and(|age| age <= limit), "{result:?}");
+                    }
+                }
+                for name in ["public", "immutable"] {
+                    prop_assert!(!result.has(name) || said.has(name), "{name}: {result:?}");
+                }
+                for name in ["stale-while-revalidate", "stale-if-error"] {
+                    let is_less = result
+                        .seconds(name)
+                        .is_none_or(|age| said.seconds(name).is_some_and(|limit| age <= limit));
+                    prop_assert!(is_less, "{name}: {result:?}");
+                }
+            }
+        }
+        let is_said = |name: &str| said.iter().any(|said| said.has(name));
+        prop_assert!(result.names().all(|name| ours.contains(&name) || is_said(name)));
+        Ok(Premise::met_if(said.len() == 2 && !result.has("no-store")))
+    });
+}
+
+/// Whatever anybody says, a shared cache stores nothing that is one person's, no cache stores what
+/// is secret, and none uses without asking what the handler's word or the declaration alone would
+/// keep from it.
+#[test]
+fn what_is_stored_may_be_stored() {
+    holds("storability", 38, cases(), |case| {
+        let after = case.after();
+        let result = Field::of(&after).unwrap_or_default();
+        // One of 304 brings an older answer up to date, and says the same of it.
+        let status = if case.status == 304 { 200 } else { case.status };
+        let stored = |cache, field: &Field, is_authorized| {
+            may_store(cache, (&case.method, is_authorized, case.has_location), status, field)
+        };
+        for cache in [Cache::OfOne, Cache::OfMany] {
+            let is_stored = stored(cache, &result, case.happened.bearer);
+            prop_assert!(!is_stored || !case.is_secret());
+            prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
+            // An age makes POST cacheable, whoever of the two states it; and a declaration is about
+            // good answers.
+            let handler = Field::of(&case.before()).map(|field| (field, status));
+            for (said, status) in handler.into_iter().chain(case.declared().map(|said| (said, 200)))
+            {
+                let alone = may_store(cache, (&Method::GET, false, false), status, &said);
+                let is_used = stored(cache, &result, false) && !result.has_plain("no-cache");
+                prop_assert!(!is_used || alone, "{cache:?}: {result:?}");
+            }
+        }
+        let is_kept = stored(Cache::OfOne, &result, false);
+        Ok(Premise::met_if(is_kept && case.said().count() > 0))
+    });
+}
+
+/// What no cache keeps does not say that it could be kept.
+#[test]
+fn methods_that_are_not_cacheable_never_say_so() {
+    holds("methods", 23, cases(), |case| {
+        let result = Field::of(&case.after());
+        let said: Vec<Field> = case.said().collect();
+        let is_exempt = match case.method.as_str() {
+            "GET" | "HEAD" => true,
+            "POST" | "PATCH" => {
+                let states_age = |said: &Field| said.lifetime(Cache::OfOne).is_some();
+                case.has_location && said.iter().any(states_age)
+            }
+            _ => false,
+        };
+        if is_exempt || said.is_empty() {
+            return Ok(Premise::Unmet);
+        }
+        prop_assert!(result.is_some_and(|field| field.has("no-store")));
+        Ok(Premise::Met)
+    });
+}
+
+/// A declaration is for good answers; the others are stored nowhere unless their handler says so.
+#[test]
+fn errors_are_not_stored_for_a_declaration() {
+    holds("errors", 5, cases(), |case| {
+        let is_good =
+            case.status < 400 && is_cacheable_by_default(case.status) || case.status == 304;
+        if is_good || !case.written.is_empty() || case.declared().is_none() {
+            return Ok(Premise::Unmet);
+        }
+        let after = case.after();
+        prop_assert_eq!(after.get(CACHE_CONTROL).expect("one"), "no-store");
+        Ok(Premise::Met)
+    });
+}
+
+/// Where the answer says anything new, no field says otherwise, and `Vary` names what is declared.
+#[test]
+fn no_other_field_contradicts() {
+    holds("other fields", 87, cases(), |case| {
+        let (before, after) = (case.before(), case.after());
+        let vary = |name: &str| {
+            let lines = after.get_all(VARY).iter().map(|line| line.to_str().expect("text"));
+            let names = lines.flat_map(|line| line.split(','));
+            names.filter(|found| found.trim().eq_ignore_ascii_case(name)).count()
+        };
+        for name in case.policy.map_or(&[][..], |policy| policy.spec().vary) {
+            prop_assert_eq!(vary(name), 1);
+        }
+        prop_assert_eq!(vary("x-own"), 1);
+        let untouched = case.declared().is_none() && !case.is_secret() && !case.is_personal();
+        let targeted = HeaderName::from_static("cdn-cache-control");
+        let has_rivals = after.contains_key(EXPIRES) || after.contains_key(targeted);
+        let is_same = before.get_all(CACHE_CONTROL).iter().eq(after.get_all(CACHE_CONTROL));
+        prop_assert!(!has_rivals || untouched && is_same);
+        prop_assert!(is_same || after.get_all(CACHE_CONTROL).iter().count() < 2);
+        Ok(Premise::met_if(!untouched))
+    });
+}

@@ -1,0 +1,161 @@
+//! Laws of what proxies say: a client who writes whatever it likes changes nothing of it.
+
+use http::{HeaderMap, HeaderValue};
+use policy_core::forwarded::{
+    Hosts, Network, Scheme, Statement, forwarded,
+    proxy_protocol::{self, Progress},
+    x_forwarded,
+};
+use policy_core_tests::law::{Judged, Premise, holds};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+fn met(premise: bool) -> Judged {
+    Ok(Premise::met_if(premise))
+}
+
+fn trusted() -> Vec<Network> {
+    vec![Network::parse("10.0.0.0/8").expect("a network")]
+}
+
+/// Pieces of which a client puts lines together: well-formed, nearly, and made to swallow what
+/// comes behind.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = select(vec![
+        "for=203.0.113.9",
+        "for=10.0.0.9",
+        "for=\"[2001:db8::9]:1\"",
+        "for=_a",
+        "for=",
+        "proto=https",
+        "proto=http",
+        "host=evil.test",
+        "203.0.113.9",
+        "10.0.0.9",
+        "unknown",
+        "x=\"",
+        "\"",
+        "\\",
+        "\\\"",
+        ";",
+        ",",
+        ", ",
+        "=",
+        " ",
+        "[",
+        "]",
+        ":",
+        "\t",
+        "a",
+    ]);
+    vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+fn headers(name: &'static str, lines: &[String]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        headers.append(name, HeaderValue::try_from(line.as_str()).expect("a value"));
+    }
+    headers
+}
+
+/// How a proxy adds what it says: as a line of its own, or behind what is there.
+fn added(mut lines: Vec<String>, said: &str, is_joined: bool) -> Vec<String> {
+    match lines.last_mut() {
+        Some(last) if is_joined => *last = format!("{last}, {said}"),
+        _ => lines.push(said.to_owned()),
+    }
+    lines
+}
+
+fn address(said: &Statement<'_>) -> Option<String> {
+    said.client.map(|node| node.address.to_string())
+}
+
+/// What a trusted proxy says of its client counts, whatever the client wrote in front of it. On a
+/// line that the client broke nothing counts, and that is all that it can do.
+#[test]
+fn nobody_speaks_for_a_proxy_by_forwarded() {
+    let cases = (vec(pieces(), 0..3), any::<bool>());
+    holds("Forwarded", 59, cases, |(lines, is_joined)| {
+        let is_written = lines.iter().any(|line| !line.is_empty());
+        let own = "for=192.0.2.1;proto=http;host=a.example";
+        let headers = headers("forwarded", &added(lines, own, is_joined));
+        let said = forwarded(&headers, &trusted());
+        if address(&said).is_none() {
+            prop_assert!(is_joined);
+            prop_assert_eq!(said, Statement::default());
+        } else {
+            prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
+            prop_assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        }
+        met(is_written)
+    });
+}
+
+/// The same of the older fields, whose lines nobody can break.
+#[test]
+fn nobody_speaks_for_a_proxy_by_x_forwarded() {
+    let field = || vec(pieces(), 0..3);
+    let cases = (field(), field(), field(), any::<bool>());
+    holds("X-Forwarded-*", 60, cases, |(clients, schemes, hosts, is_joined)| {
+        let is_written = clients.iter().any(|line| !line.is_empty());
+        let mut all = headers("x-forwarded-for", &added(clients, "192.0.2.1, 10.0.0.1", is_joined));
+        all.extend(headers("x-forwarded-proto", &added(schemes, "http", is_joined)));
+        all.extend(headers("x-forwarded-host", &added(hosts, "a.example", is_joined)));
+        let said = x_forwarded(&all, &trusted(), Hosts::Believed);
+        prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
+        prop_assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        met(is_written)
+    });
+}
+
+/// A header, or pieces of some, and what may come behind.
+fn beginnings() -> impl Strategy<Value = Vec<u8>> {
+    let whole = select(vec![
+        &b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\n"[..],
+        b"PROXY TCP6 2001:db8::1 ::1 4711 443\r\n",
+        b"PROXY UNKNOWN\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0cabcdefghijkl",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0fabcdefghijkl\x04\0\0",
+        b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0",
+    ]);
+    let piece = select(vec![
+        &b"PROXY "[..],
+        b"TCP4 ",
+        b"TCP6 ",
+        b"192.0.2.1 ",
+        b"443\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n",
+        b"\x21\x11",
+        b"\0\x0c",
+        b"\xff\xff",
+        b"abcdefghijkl",
+        b"\0",
+    ]);
+    (prop::option::weighted(0.7, whole), vec(piece, 0..6))
+        .prop_map(|(whole, pieces)| [whole.unwrap_or_default(), &pieces.concat()].concat())
+}
+
+/// What is decided of a header is decided: no byte that comes later changes where it ends, whose
+/// it is, or that it is none.
+#[test]
+fn the_end_of_a_header_does_not_move() {
+    let cases = (beginnings(), any::<prop::sample::Index>());
+    holds("PROXY protocol", 68, cases, |(bytes, cut)| {
+        let at = cut.index(bytes.len() + 1);
+        let (part, whole) =
+            (proxy_protocol::read(bytes.get(..at).expect("a part")), proxy_protocol::read(&bytes));
+        match part {
+            Ok(Progress::Incomplete) => (),
+            decided => prop_assert_eq!(decided, whole),
+        }
+        if let Ok(Progress::Complete { length, .. }) = whole {
+            prop_assert!(length <= bytes.len());
+            let exactly = bytes.get(..length).expect("a header");
+            prop_assert_eq!(proxy_protocol::read(exactly), whole);
+            let short = bytes.get(..length - 1).expect("a header");
+            prop_assert_eq!(proxy_protocol::read(short), Ok(Progress::Incomplete));
+        }
+        met(matches!(whole, Ok(Progress::Complete { .. })))
+    });
+}

@@ -1,0 +1,161 @@
+//! What a browser reads is what a policy for contents says.
+
+use http::{
+    HeaderMap, HeaderValue,
+    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+};
+use policy_core::headers::{
+    HeadersPolicy, HeadersSpec, Nonce, SecurityHeaders,
+    csp::{self, Directive, Name, Source},
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use policy_core_tests::law::{Premise, holds};
+
+/// A policy as a browser reads it (Content Security Policy 3, 2.2.1): cut at `;` and at blanks.
+type Read = Vec<(String, Vec<String>)>;
+
+fn read(policy: &str) -> Read {
+    let words = |directive: &str| directive.split_ascii_whitespace().map(str::to_owned).collect();
+    let directives = policy.split(';').map(words).filter(|words: &Vec<_>| !words.is_empty());
+    directives.map(|mut words| (words.remove(0), words)).collect()
+}
+
+fn header(directives: &'static [Directive<'static>], nonce: Option<&Nonce>) -> Option<String> {
+    let spec = HeadersSpec { csp: Some(directives), ..HeadersSpec::NOTHING };
+    let policy = HeadersPolicy::checked(spec).ok()?;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+    SecurityHeaders::new(&policy).finish(&mut headers, nonce);
+    assert_eq!(headers.get_all(CONTENT_SECURITY_POLICY).iter().count(), 1);
+    Some(headers[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned())
+}
+
+fn words() -> impl Strategy<Value = String> {
+    let good = select(vec![
+        "'none'",
+        "'self'",
+        "*",
+        "'nonce'",
+        "'strict-dynamic'",
+        "'unsafe-inline'",
+        "data:",
+        "https:",
+        "https://cdn.example",
+        "*.shop.example:8443",
+        "wss://a.example:*/socket",
+        "'sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='",
+        "allow-forms",
+    ]);
+    prop_oneof![
+        12 => good.prop_map(str::to_owned),
+        1 => "[a-z:/.*'\"; ,\\-\r\n%é]{0,12}",
+    ]
+}
+
+/// What the rules let through, a browser reads word by word as it was written: nothing more, and
+/// in particular no directive that nobody wrote.
+#[test]
+fn nothing_but_what_was_written_gets_into_the_header() {
+    let kinds = select(vec![0, 1, 2, 3]);
+    let sources = vec((kinds, words()), 0..3);
+    let directives = vec((select(Name::ALL.to_vec()), sources), 1..3);
+    holds("typed policy for contents", 15, directives, |directives| {
+        let typed = |(kind, word): (u8, String)| {
+            let word: &'static str = word.leak();
+            let quoted = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
+            match (word, kind) {
+                ("'none'", _) => Source::None,
+                ("'self'", _) => Source::SelfOrigin,
+                ("*", _) => Source::Any,
+                ("'nonce'", _) => Source::Nonce,
+                ("'strict-dynamic'", _) => Source::StrictDynamic,
+                ("'unsafe-inline'", _) => Source::DangerousUnsafeInline,
+                ("allow-forms", _) => Source::Word(word),
+                _ if word.ends_with(':') => Source::Scheme(word),
+                (_, 0..=2) => quoted.map_or(Source::Host(word), Source::Hash),
+                _ => Source::Word(word),
+            }
+        };
+        let typed: Vec<_> = directives
+            .into_iter()
+            .map(|(name, sources)| {
+                let sources: Vec<_> = sources.into_iter().map(typed).collect();
+                Directive(name, sources.leak())
+            })
+            .collect();
+        let typed: &'static [Directive<'static>] = typed.leak();
+        let Some(header) = header(typed, Some(&Nonce::of([0; 16]))) else {
+            return Ok(Premise::Unmet);
+        };
+        let mut due: Read = typed
+            .iter()
+            .map(|Directive(name, sources)| {
+                let text = |source: &Source<'_>| match source {
+                    Source::Nonce => "'nonce-AAAAAAAAAAAAAAAAAAAAAA'".to_owned(),
+                    Source::Hash(hash) => format!("'{hash}'"),
+                    source => source.text().to_owned(),
+                };
+                (name.text().to_owned(), sources.iter().map(text).collect())
+            })
+            .collect();
+        if !due.iter().any(|(name, _)| name == "frame-ancestors") {
+            due.push(("frame-ancestors".to_owned(), vec!["'self'".to_owned()]));
+        }
+        prop_assert_eq!(read(&header), due);
+        Ok(Premise::Met)
+    });
+}
+
+/// A text that breaks no rule comes out as it went in, but for blanks and the nonce.
+#[test]
+fn a_text_comes_out_as_it_went_in() {
+    let blank = || select(vec![" ", "  ", "\t"]);
+    let names = prop_oneof![
+        12 => select(Name::ALL.to_vec()).prop_map(|name| name.text().to_owned()),
+        1 => "[a-z\\-]{1,12}",
+    ];
+    let directive = (names, vec((blank(), words()), 0..3));
+    let texts = vec((directive, select(vec![";", "; ", " ;;"])), 1..4).prop_map(|directives| {
+        let mut text = String::new();
+        for ((name, words), end) in directives {
+            text += &name;
+            words.iter().for_each(|(blank, word)| text += &format!("{blank}{word}"));
+            text += end;
+        }
+        text
+    });
+    holds("policy for contents as text", 15, texts, |text| {
+        let text: &'static str = text.leak();
+        let parsed = csp::parse(text);
+        if !parsed.violations.is_empty() {
+            return Ok(Premise::Unmet);
+        }
+        let borrowed = Box::leak(Box::new(parsed)).borrowed();
+        let Some(header) = header(borrowed.leak(), Some(&Nonce::of([0; 16]))) else {
+            return Ok(Premise::Unmet);
+        };
+        let mut due = read(&text.replace("'nonce'", "'nonce-AAAAAAAAAAAAAAAAAAAAAA'"));
+        if !due.iter().any(|(name, _)| name == "frame-ancestors") {
+            due.push(("frame-ancestors".to_owned(), vec!["'self'".to_owned()]));
+        }
+        prop_assert_eq!(read(&header), due);
+        Ok(Premise::Met)
+    });
+}
+
+/// A nonce is one source of its list, and no other stands beside it by that.
+#[test]
+fn a_nonce_is_one_source() {
+    const POLICY: &[Directive<'static>] =
+        &[Directive(Name::ScriptSrc, &[Source::SelfOrigin, Source::Nonce])];
+    holds("nonce", 100, any::<[u8; 16]>(), |random| {
+        let nonce = Nonce::of(random);
+        let header = header(POLICY, Some(&nonce)).unwrap();
+        let sources = read(&header).remove(0).1;
+        prop_assert_eq!(&sources, &["'self'".to_owned(), format!("'nonce-{nonce}'")]);
+        let is_base64url = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
+        prop_assert!(nonce.as_str().chars().all(is_base64url));
+        Ok(Premise::Met)
+    });
+}

@@ -1,0 +1,220 @@
+//! RFC 9110 13.
+
+use http::{
+    HeaderMap, Method,
+    header::{
+        ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
+    },
+};
+use policy_core::conditional::{Conditions, Validators, Verdict};
+use policy_core_tests::law::{Premise, holds};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use crate::http::append;
+
+/// What a list of tags was made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Member {
+    Star,
+    Tag(Tag),
+    Empty,
+    Junk(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tag {
+    pub(crate) weak: bool,
+    pub(crate) name: &'static str,
+}
+
+impl Tag {
+    pub(crate) fn text(self) -> String {
+        format!("{}\"{}\"", if self.weak { "W/" } else { "" }, self.name)
+    }
+}
+
+pub(crate) fn tag() -> impl Strategy<Value = Tag> + Clone {
+    (any::<bool>(), select(vec!["", "a", "b,c", "W/", "*", "é\\"]))
+        .prop_map(|(weak, name)| Tag { weak, name })
+}
+
+/// A text, and the second that it is, where it is one.
+pub(crate) type Date = (&'static str, Option<u64>);
+
+const DATES: [Date; 9] = [
+    ("Sun, 06 Nov 1994 08:49:36 GMT", Some(1)),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", Some(2)),
+    ("Sunday, 06-Nov-94 08:49:37 GMT", Some(2)),
+    ("Sun Nov  6 08:49:37 1994", Some(2)),
+    ("Sun, 06 Nov 1994 08:49:38 GMT", Some(3)),
+    ("Mon, 06 Nov 1994 08:49:37 GMT", None),
+    ("Sun, 06 Nov 1994 08:49:37 +0000", None),
+    ("0", None),
+    ("", None),
+];
+
+pub(crate) fn date() -> impl Strategy<Value = Date> + Clone {
+    select(DATES.to_vec())
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    method: &'static str,
+    /// Lines; none where there is no field.
+    if_match: Vec<Vec<Member>>,
+    if_none_match: Vec<Vec<Member>>,
+    if_modified_since: Vec<Date>,
+    if_unmodified_since: Vec<Date>,
+    /// What is there, if anything.
+    current: Option<(Option<Tag>, Option<Date>)>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let member = prop_oneof![
+        1 => Just(Member::Star),
+        8 => tag().prop_map(Member::Tag),
+        1 => Just(Member::Empty),
+        1 => select(vec!["a", "\"a", "w/\"a\"", "\"a\"\"a\"", "\"a b\"", "W/ \"a\""])
+            .prop_map(Member::Junk),
+    ];
+    let lines = |absent| {
+        prop_oneof![
+            absent => Just(vec![]),
+            1 => Just(vec![vec![Member::Star]]),
+            3 => vec(vec(member.clone(), 1..4), 1..3),
+        ]
+    };
+    let dates =
+        |absent| prop_oneof![absent => Just(vec![]), 3 => vec(date(), 1), 1 => vec(date(), 2)];
+    let methods =
+        vec!["GET", "GET", "GET", "HEAD", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PURGE"];
+    let current = option::weighted(0.9, (option::of(tag()), option::of(date())));
+    (select(methods), lines(12), lines(4), dates(1), dates(8), current).prop_map(
+        |(method, if_match, if_none_match, if_modified_since, if_unmodified_since, current)| Case {
+            method,
+            if_match,
+            if_none_match,
+            if_modified_since,
+            if_unmodified_since,
+            current,
+        },
+    )
+}
+
+fn line_of(members: &[Member]) -> String {
+    let texts = members.iter().map(|member| match member {
+        Member::Star => "*".to_owned(),
+        Member::Tag(tag) => tag.text(),
+        Member::Empty => String::new(),
+        Member::Junk(text) => (*text).to_owned(),
+    });
+    texts.collect::<Vec<_>>().join(" ,\t")
+}
+
+/// What a list says of what is there: whether it matches, where it can be read.
+fn matches(lines: &[Vec<Member>], case: &Case, strong: bool) -> Option<bool> {
+    if lines == [[Member::Star]] {
+        return Some(case.current.is_some());
+    }
+    let mut any = false;
+    for member in lines.iter().flatten() {
+        match member {
+            Member::Star | Member::Junk(_) => return None,
+            Member::Empty => (),
+            Member::Tag(listed) => {
+                any |= case.current.and_then(|(etag, _)| etag).is_some_and(|etag| {
+                    etag.name == listed.name && !(strong && (etag.weak || listed.weak))
+                });
+            }
+        }
+    }
+    Some(any)
+}
+
+/// RFC 9110 13.1.3, 13.1.4: a date that is one, and the only one.
+fn stated(dates: &[Date]) -> Option<u64> {
+    match dates {
+        [(_, date)] => *date,
+        _ => None,
+    }
+}
+
+/// RFC 9110 13.2.2, step by step.
+fn oracle(case: &Case) -> Verdict {
+    if case.method == "OPTIONS" {
+        return Verdict::Proceed;
+    }
+    let reads = matches!(case.method, "GET" | "HEAD");
+    let modified = case.current.and_then(|(_, modified)| modified).and_then(|(_, date)| date);
+    // 1
+    if !case.if_match.is_empty() {
+        if matches(&case.if_match, case, true) != Some(true) {
+            return Verdict::Failed;
+        }
+    // 2
+    } else if let (Some(date), Some(modified)) = (stated(&case.if_unmodified_since), modified)
+        && modified > date
+    {
+        return Verdict::Failed;
+    }
+    // 3
+    if !case.if_none_match.is_empty() {
+        return match (matches(&case.if_none_match, case, false), reads) {
+            (Some(false), _) => Verdict::Proceed,
+            (Some(true), true) => Verdict::NotModified,
+            (Some(true), false) => Verdict::Failed,
+            // Of this the text says nothing: what reads gets everything, nothing else is done.
+            (None, true) => Verdict::Proceed,
+            (None, false) => Verdict::Failed,
+        };
+    }
+    // 4
+    match (stated(&case.if_modified_since), modified) {
+        (Some(date), Some(modified)) if reads && modified <= date => Verdict::NotModified,
+        _ => Verdict::Proceed,
+    }
+}
+
+/// Every request is judged as RFC 9110 13.2.2 says, whatever its conditions are.
+#[test]
+fn conditions_are_those_of_the_standard() {
+    for (want, usual) in [(Verdict::Proceed, 64), (Verdict::NotModified, 6), (Verdict::Failed, 25)]
+    {
+        holds(&format!("{want:?}"), usual, cases(), |case| {
+            let mut headers = HeaderMap::new();
+            for (name, lines) in
+                [(&IF_MATCH, &case.if_match), (&IF_NONE_MATCH, &case.if_none_match)]
+            {
+                for members in lines {
+                    append(&mut headers, name, &line_of(members));
+                }
+            }
+            for (name, dates) in [
+                (&IF_MODIFIED_SINCE, &case.if_modified_since),
+                (&IF_UNMODIFIED_SINCE, &case.if_unmodified_since),
+            ] {
+                for (text, _) in dates {
+                    append(&mut headers, name, text);
+                }
+            }
+            let current = case.current.map(|(etag, modified)| {
+                let mut answer = HeaderMap::new();
+                if let Some(etag) = etag {
+                    append(&mut answer, &ETAG, &etag.text());
+                }
+                if let Some((text, _)) = modified {
+                    append(&mut answer, &LAST_MODIFIED, text);
+                }
+                Validators::of(&answer)
+            });
+            let method = Method::from_bytes(case.method.as_bytes()).expect("a method");
+            let conditions = Conditions::read(&method, &headers);
+            let has_none = headers.is_empty() || case.method == "OPTIONS";
+            prop_assert_eq!(conditions.is_none(), has_none);
+            let verdict = conditions
+                .map_or(Verdict::Proceed, |conditions| conditions.evaluate(current.as_ref()));
+            prop_assert_eq!(verdict, oracle(&case));
+            Ok(Premise::met_if(verdict == want))
+        });
+    }
+}

@@ -1,0 +1,199 @@
+//! Laws of rates, against the plain log of what was granted.
+
+use std::{collections::HashMap, time::Duration};
+
+use policy_core::limits::{Rate, RateKey, RateTable, gcra::Account};
+use policy_core_tests::law::{Premise, holds};
+use proptest::{collection::vec, prelude::*, sample::Index};
+
+/// Rates of a few requests, whose periods they divide or not.
+fn rates() -> impl Strategy<Value = Rate> {
+    (1..12_u32, 1..200_u64).prop_map(|(count, per)| Rate {
+        count,
+        per: Duration::from_nanos(per),
+        by: RateKey::Address,
+    })
+}
+
+/// The time between two requests that come evenly.
+fn interval(rate: &Rate) -> u64 {
+    nanos(rate.per).div_ceil(u64::from(rate.count))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).expect("short")
+}
+
+/// Pauses between requests: none, about an interval, about a period, anything.
+fn pauses(length: usize) -> impl Strategy<Value = Vec<(u8, u64)>> {
+    let weighted =
+        prop_oneof![5 => Just(0_u8), 4 => Just(1), 2 => Just(2), 2 => Just(3), 1 => Just(4)];
+    vec((weighted, 0..1000_u64), 1..length)
+}
+
+fn pause(rate: &Rate, (kind, any): (u8, u64)) -> u64 {
+    let per = nanos(rate.per);
+    match kind {
+        0 => 0,
+        1 => interval(rate),
+        2 => per,
+        3 => any % (interval(rate) + 1),
+        _ => any % (2 * per),
+    }
+}
+
+/// What was granted to one client.
+#[derive(Default)]
+struct Log(Vec<u64>);
+
+impl Log {
+    /// How many were granted in the period that ends now, itself included and its begin not.
+    fn within(&self, rate: &Rate, now: u64) -> usize {
+        let is_within = |then: &&u64| **then <= now && **then + nanos(rate.per) > now;
+        self.0.iter().filter(is_within).count()
+    }
+}
+
+/// Takes at these pauses, from a begin of its own; gives back the account, the time and the log.
+fn history(rate: &Rate, pauses: &[(u8, u64)]) -> (Account, u64, Log) {
+    let (mut account, mut now, mut log) = (Account::EMPTY, 1_000_000, Log::default());
+    for one in pauses {
+        now += pause(rate, *one);
+        if account.take(rate, Duration::from_nanos(now)).is_ok() {
+            log.0.push(now);
+        }
+    }
+    (account, now, log)
+}
+
+/// No period has more than `count` grants, wherever it begins.
+#[test]
+fn nobody_is_granted_more_than_the_rate() {
+    holds("rate", 79, (rates(), pauses(120)), |(rate, pauses)| {
+        let (_, _, log) = history(&rate, &pauses);
+        for now in &log.0 {
+            prop_assert!(log.within(&rate, *now) <= rate.count as usize, "{:?}", log.0);
+        }
+        let is_long = log.0.len() > 2 * rate.count as usize;
+        Ok(Premise::met_if(is_long && log.0.len() < pauses.len()))
+    });
+}
+
+/// Who never comes sooner than evenly is never refused, and who was silent for a period can have
+/// all at once.
+#[test]
+fn who_is_patient_is_never_refused() {
+    let pauses = vec(prop_oneof![Just(0), 0..300_u64], 1..100);
+    holds("patience", 93, (rates(), pauses), |(rate, pauses)| {
+        let (mut account, mut now) = (Account::EMPTY, 1_000_000);
+        for more in &pauses {
+            now += interval(&rate) + more;
+            prop_assert!(account.take(&rate, Duration::from_nanos(now)).is_ok());
+        }
+        let later = Duration::from_nanos(now) + rate.per;
+        for left in (0..rate.count).rev() {
+            let granted = account.take(&rate, later);
+            prop_assert_eq!(granted.map(|granted| granted.remaining), Ok(left));
+        }
+        prop_assert_eq!(account.take(&rate, later).map_err(|it| it.retry_after), Err(rate.per));
+        Ok(Premise::met_if(pauses.len() > rate.count as usize))
+    });
+}
+
+/// Whatever happened before: what is said to remain is granted, and nothing beyond it; and one
+/// who waits as told is granted the next.
+#[test]
+fn what_is_said_is_true() {
+    let law = |(rate, pauses): (Rate, Vec<(u8, u64)>)| {
+        let (mut account, now, _) = history(&rate, &pauses);
+        let now = Duration::from_nanos(now);
+        let mut promised = None;
+        let refused = loop {
+            match account.take(&rate, now) {
+                Ok(granted) => {
+                    let (remaining, reset) =
+                        promised.unwrap_or((granted.remaining + 1, granted.reset));
+                    prop_assert_eq!(granted.remaining + 1, remaining);
+                    prop_assert_eq!(granted.reset, reset);
+                    promised = Some((granted.remaining, granted.reset));
+                }
+                Err(refused) => break refused,
+            }
+        };
+        if let Some((remaining, reset)) = promised {
+            prop_assert_eq!((remaining, reset), (0, refused.retry_after));
+        }
+        prop_assert!(!refused.retry_after.is_zero() && refused.retry_after <= rate.per);
+        prop_assert!(account.take(&rate, now + refused.retry_after).is_ok());
+        Ok(Premise::met_if(promised.is_some() && pauses.len() > 20))
+    };
+    holds("promises", 35, (rates(), pauses(60)), law);
+}
+
+/// Whatever happened before: who asks again as told gets the whole rate in the long run.
+#[test]
+fn who_asks_as_told_gets_the_whole_rate() {
+    holds("throughput", 71, (rates(), pauses(60)), |(rate, pauses)| {
+        let (mut account, begin, log) = history(&rate, &pauses);
+        let begin = Duration::from_nanos(begin);
+        // Even intervals are rounded up to whole nanoseconds.
+        let rounded = Duration::from_nanos(interval(&rate)) * rate.count;
+        let (mut now, mut granted) = (begin, 0);
+        while now < begin + 10 * rounded {
+            match account.take(&rate, now) {
+                Ok(_) => granted += 1,
+                Err(refused) => now += refused.retry_after,
+            }
+        }
+        prop_assert!(granted >= 9 * rate.count, "{} of {}", granted, 10 * rate.count);
+        Ok(Premise::met_if(log.0.len() < pauses.len()))
+    });
+}
+
+/// In a table that is too small for its clients, with two rates in it, nobody is granted more than
+/// their rate.
+#[test]
+fn a_flood_gets_nobody_more_than_the_rate() {
+    let request = (0..60_usize, any::<Index>(), (0..5_u8, 0..1000_u64));
+    let cases = (rates(), rates(), 1..20_usize, vec(request, 1..400));
+    holds("flood", 28, cases, |(one, other, capacity, requests)| {
+        let (table, rates) = (RateTable::new(capacity, [1, 2]), [one, other]);
+        let (mut now, mut refused, mut logs) = (1_000_000, 0, HashMap::<_, Log>::new());
+        for (client, which, gap) in requests {
+            let which = which.index(2);
+            // A flood: most requests come at the same time.
+            now += pause(&rates[which], gap) / 4;
+            let key = client.to_be_bytes();
+            match table.take(&rates[which], &key, Duration::from_nanos(now)) {
+                Ok(_) => logs.entry((client, which)).or_default().0.push(now),
+                Err(_) => refused += usize::from(!logs.contains_key(&(client, which))),
+            }
+        }
+        for ((_, which), log) in &logs {
+            for now in &log.0 {
+                prop_assert!(log.within(&rates[*which], *now) <= rates[*which].count as usize);
+            }
+        }
+        Ok(Premise::met_if(refused > 10))
+    });
+}
+
+/// A table with room decides as if each client had an account of its own.
+#[test]
+fn clients_do_not_disturb_each_other() {
+    let requests = vec((0..10_u64, (0..5_u8, 0..1000_u64)), 1..300);
+    holds("separation", 82, (rates(), requests), |(rate, requests)| {
+        let table = RateTable::new(10_000, [3, 4]);
+        let (mut now, mut refused) = (0, 0);
+        let mut accounts = HashMap::<u64, Account>::new();
+        for (client, gap) in requests {
+            now += pause(&rate, gap) / 16;
+            let time = Duration::from_nanos(now);
+            let account = accounts.entry(client).or_insert(Account::EMPTY);
+            let decision = table.take(&rate, &client.to_be_bytes(), time);
+            refused += usize::from(decision.is_err());
+            prop_assert_eq!(decision, account.take(&rate, time));
+        }
+        Ok(Premise::met_if(refused > 0))
+    });
+}

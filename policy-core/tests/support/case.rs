@@ -1,0 +1,264 @@
+//! The cases of `tests/cases/cors.json`, and what they expect of an answer.
+
+use http::{HeaderName, HeaderValue, Method};
+use policy_core::browser::Credentials;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{Map, Value};
+
+use crate::{
+    exchange::{Answer, App, Policy, ROUTE, Request, World, combined, elements},
+    verdict::{self, Stage},
+};
+
+/// The file; what other tests use is left unread.
+#[derive(Debug, Deserialize)]
+pub struct Cases {
+    pub cases: Vec<Case>,
+}
+
+/// A policy, an app, a request, and what is expected of the answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub policy: Policy,
+    #[serde(default)]
+    app: App,
+    request: Asking,
+    expect: Map<String, Value>,
+    #[serde(default)]
+    pub level: Level,
+    #[serde(rename = "suite")]
+    _suite: IgnoredAny,
+}
+
+/// Where a case has its meaning.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Anywhere.
+    #[default]
+    Any,
+    /// Below the parser of HTTP, which would strip white space.
+    Policy,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asking {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    /// The mode of the page's fetch.
+    credentials_mode: Option<String>,
+}
+
+impl Cases {
+    pub fn read() -> Self {
+        serde_json::from_str(include_str!("../../../tests/cases/cors.json"))
+            .expect("the file of cases")
+    }
+}
+
+impl Case {
+    /// The policy stands at the route and is the default of the app too.
+    pub fn world(&self) -> World {
+        World {
+            app: self.app.clone(),
+            route: Some(self.policy.clone()),
+            default: Some(self.policy.clone()),
+        }
+    }
+
+    pub fn request(&self) -> Request {
+        let method = self.request.method.parse().expect("a method");
+        let mut request = Request::new(method, &self.request.path);
+        for (name, value) in &self.request.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+            request.headers.append(name, value);
+        }
+        request
+    }
+
+    /// Everything that differs from what is expected.
+    pub fn differences(&self, answer: &Answer) -> Vec<String> {
+        let mut found = self.broken_invariants(answer);
+        for (key, want) in &self.expect {
+            if let Err(why) = self.compare(key, want, answer) {
+                found.push(format!("{key}: {why}"));
+            }
+        }
+        found.into_iter().map(|why| format!("{}: {why}", self.name)).collect()
+    }
+
+    fn compare(&self, key: &str, want: &Value, answer: &Answer) -> Result<(), String> {
+        match key {
+            "note" => Ok(()),
+            "allow_origin" => same(answer, "access-control-allow-origin", want),
+            "allow_credentials" => same(answer, "access-control-allow-credentials", want),
+            "private_network" => same(answer, "access-control-allow-private-network", want),
+            "max_age" => same(answer, "access-control-max-age", want),
+            "allow_methods" => self.covers("access-control-allow-methods", want, answer),
+            "allow_headers" => self.covers("access-control-allow-headers", want, answer),
+            "expose" => self.covers("access-control-expose-headers", want, answer),
+            "allow_methods_lacks" => self.lacks("access-control-allow-methods", want, answer),
+            "allow_headers_lacks" => self.lacks("access-control-allow-headers", want, answer),
+            "vary_contains" => {
+                let vary = vary(answer);
+                ensure(texts(want)?.iter().all(|token| vary.contains(&lower(token))), &vary)
+            }
+            "vary_lacks" => {
+                let vary = vary(answer);
+                ensure(!texts(want)?.iter().any(|token| vary.contains(&lower(token))), &vary)
+            }
+            "vary_exact" => {
+                let vary = vary(answer).join(",");
+                ensure(want == &Value::from(vary.as_str()), &vary)
+            }
+            "status" => ensure(want == &Value::from(answer.status), &answer.status),
+            "status_class" => ensure(self.is_of_class(text(want)?, answer)?, &answer.status),
+            "handler_called" => {
+                let want = want.as_bool().ok_or("no bool")?;
+                ensure(self.reached_the_app(answer) == want, answer)
+            }
+            "outcome" => {
+                let outcome = self.outcome(answer);
+                ensure(text(want)? == outcome.0, &outcome)
+            }
+            "fail_stage" => {
+                let stage = self.outcome(answer).1;
+                let name = stage.map(|stage| format!("{stage:?}").to_lowercase());
+                ensure(name.as_deref() == Some(text(want)?), &stage)
+            }
+            _ => Err("this key is not understood".to_owned()),
+        }
+    }
+
+    fn includes_credentials(&self) -> bool {
+        match self.request.credentials_mode.as_deref() {
+            None => self.policy.credentials,
+            Some(mode) => mode == "include",
+        }
+    }
+
+    /// Every listed element is covered; `null` asks for no field at all.
+    fn covers(&self, name: &str, want: &Value, answer: &Answer) -> Result<(), String> {
+        let have = elements(&answer.headers, name);
+        if want.is_null() {
+            return ensure(!answer.headers.contains_key(name), &have);
+        }
+        let mut wanted = texts(want)?.into_iter();
+        ensure(wanted.all(|text| self.is_covered(name, text, &have)), &have)
+    }
+
+    fn lacks(&self, name: &str, want: &Value, answer: &Answer) -> Result<(), String> {
+        let have = elements(&answer.headers, name);
+        let mut wanted = texts(want)?.into_iter();
+        ensure(!wanted.any(|text| self.is_covered(name, text, &have)), &have)
+    }
+
+    /// Listed (methods by case, headers whatever their case), or covered by `*` as Fetch has it.
+    fn is_covered(&self, name: &str, want: &str, have: &[String]) -> bool {
+        let by_case = name.ends_with("-methods");
+        let same = |one: &String| one == want || (!by_case && one.eq_ignore_ascii_case(want));
+        let star = !self.includes_credentials() && !want.eq_ignore_ascii_case("authorization");
+        have.iter().any(same) || (star && have.iter().any(|one| one == "*"))
+    }
+
+    fn is_of_class(&self, class: &str, answer: &Answer) -> Result<bool, String> {
+        match class {
+            "2xx" => Ok(answer.status / 100 == 2),
+            "4xx" => Ok(answer.status / 100 == 4),
+            "handler" => Ok(answer.status == self.app.status),
+            "any" => Ok(true),
+            _ => Err(format!("the class `{class}` is not understood")),
+        }
+    }
+
+    /// Whether the answer is the app's own: its handler's, or the router's `Allow` to an OPTIONS
+    /// that no handler serves.
+    fn reached_the_app(&self, answer: &Answer) -> bool {
+        let method: Method = self.request.method.parse().expect("a method");
+        let has_handler = self.request.path == ROUTE && self.app.serves(&method);
+        if has_handler || method != Method::OPTIONS {
+            answer.handler_calls == 1
+        } else {
+            answer.headers.contains_key("allow")
+        }
+    }
+
+    /// What a browser makes of it.
+    fn outcome(&self, answer: &Answer) -> (&'static str, Option<Stage>) {
+        let request = self.request();
+        let credentials = match self.includes_credentials() {
+            true => Credentials::Include,
+            false => Credentials::SameOrigin,
+        };
+        if !request.is_preflight() {
+            return match verdict::is_shared(&request, credentials, answer) {
+                None => ("not_cors", None),
+                Some(true) => ("shared", None),
+                Some(false) => ("not_shared", None),
+            };
+        }
+        match verdict::preflight(&request, credentials, answer) {
+            Ok(()) => ("preflight_ok", None),
+            Err(stage) => ("preflight_fail", Some(stage)),
+        }
+    }
+
+    /// What holds for every answer.
+    fn broken_invariants(&self, answer: &Answer) -> Vec<String> {
+        let origins = elements(&answer.headers, "access-control-allow-origin");
+        let named = origins.first().is_some_and(|origin| origin != "*");
+        let credentials = answer.headers.contains_key("access-control-allow-credentials");
+        let mut broken = Vec::new();
+        let mut demand = |holds: bool, law: &str| {
+            if !holds {
+                broken.push(format!("broken invariant: {law}"));
+            }
+        };
+        demand(
+            answer.headers.get_all("access-control-allow-origin").iter().count() < 2,
+            "one line",
+        );
+        demand(!credentials || named, "credentials need a named origin");
+        demand(origins.first().is_none_or(|origin| origin != "null"), "`null` is never allowed");
+        let vary = vary(answer);
+        demand(!named || vary.iter().any(|token| token == "origin" || token == "*"), "vary");
+        broken
+    }
+}
+
+fn same(answer: &Answer, name: &str, want: &Value) -> Result<(), String> {
+    let have = combined(&answer.headers, name);
+    let have = have.map(|value| String::from_utf8_lossy(&value).into_owned());
+    let want = match want {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    ensure(have == want, &have)
+}
+
+fn vary(answer: &Answer) -> Vec<String> {
+    elements(&answer.headers, "vary").iter().map(|token| lower(token)).collect()
+}
+
+fn lower(text: &str) -> String {
+    text.to_ascii_lowercase()
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| format!("{value} is no text"))
+}
+
+fn texts(value: &Value) -> Result<Vec<&str>, String> {
+    let list = value.as_array().ok_or_else(|| format!("{value} is no list"))?;
+    list.iter().map(text).collect()
+}
+
+fn ensure(holds: bool, have: &impl std::fmt::Debug) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(format!("the answer has {have:?}")) }
+}

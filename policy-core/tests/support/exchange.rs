@@ -1,0 +1,154 @@
+//! The words that cases and laws are written in: a policy, the app behind it, a request, an
+//! answer. Nothing here knows how the product spells them.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header::AsHeaderName};
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// The path that has the app's handler; every other one is unknown.
+pub const ROUTE: &str = "/r";
+
+/// A CORS policy as somebody wrote it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    pub origins: Vec<String>,
+    pub credentials: bool,
+    /// `None` for what the router serves.
+    #[serde(deserialize_with = "methods")]
+    pub methods: Option<Vec<String>>,
+    pub headers: Vec<String>,
+    pub expose: Vec<String>,
+    pub max_age: Option<i64>,
+    pub allow_insecure: bool,
+    pub allow_public_suffix: bool,
+}
+
+fn methods<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Listed(Vec<String>),
+        Word(String),
+    }
+    match Written::deserialize(input)? {
+        Written::Listed(list) => Ok(Some(list)),
+        Written::Word(word) if word == "route" => Ok(None),
+        Written::Word(word) => Err(D::Error::custom(format!("methods: `{word}`"))),
+    }
+}
+
+/// What the handler at [`ROUTE`] does, and for which methods.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct App {
+    pub path: String,
+    pub methods: Vec<String>,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub panic: bool,
+    /// `token`: 401 unless the request has Authorization.
+    pub auth: Option<String>,
+}
+
+impl Default for App {
+    fn default() -> Self {
+        let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+        Self {
+            path: ROUTE.to_owned(),
+            methods: methods.map(str::to_owned).to_vec(),
+            status: 200,
+            headers: Vec::new(),
+            panic: false,
+            auth: None,
+        }
+    }
+}
+
+impl App {
+    /// HEAD is served wherever GET is (RFC 9110 9.3.2).
+    pub fn serves(&self, method: &Method) -> bool {
+        let listed = |name: &str| self.methods.iter().any(|served| served == name);
+        listed(method.as_str()) || (method == Method::HEAD && listed("GET"))
+    }
+
+    pub fn served(&self) -> Vec<Method> {
+        self.methods.iter().filter_map(|name| name.parse().ok()).collect()
+    }
+}
+
+/// An app with its policies.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    pub app: App,
+    /// The policy of the route.
+    pub route: Option<Policy>,
+    /// The policy of the app, for what has none of its own.
+    pub default: Option<Policy>,
+}
+
+impl World {
+    /// The policy that answers for a path: the nearest one.
+    pub fn policy_at(&self, path: &str) -> Option<&Policy> {
+        let own = if path == self.app.path { self.route.as_ref() } else { None };
+        own.or(self.default.as_ref())
+    }
+}
+
+/// A request without body.
+#[derive(Clone)]
+pub struct Request {
+    pub method: Method,
+    pub path: String,
+    pub headers: HeaderMap,
+}
+
+impl Request {
+    pub fn new(method: Method, path: &str) -> Self {
+        Self { method, path: path.to_owned(), headers: HeaderMap::new() }
+    }
+
+    /// One more field.
+    pub fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let name: HeaderName = name.parse().expect("a name");
+        self.headers.append(name, HeaderValue::from_bytes(value.as_ref()).expect("a value"));
+        self
+    }
+
+    /// Whether it is a CORS preflight (Fetch, 3.3.2).
+    pub fn is_preflight(&self) -> bool {
+        let has = |name: &str| self.headers.contains_key(name);
+        self.method == Method::OPTIONS && has("origin") && has("access-control-request-method")
+    }
+}
+
+/// On one line, so that a counterexample can be read.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?}", self.method, self.path, self.headers)
+    }
+}
+
+/// What came back, and how often the handler was called for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+    pub handler_calls: usize,
+}
+
+/// All lines of a field as one value (Fetch, get a header).
+pub fn combined(headers: &HeaderMap, name: impl AsHeaderName) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+/// The elements of a list field, over all of its lines.
+pub fn elements(headers: &HeaderMap, name: impl AsHeaderName) -> Vec<String> {
+    let combined = combined(headers, name).unwrap_or_default();
+    let text = String::from_utf8_lossy(&combined);
+    let trimmed = text.split(',').map(|element| element.trim_matches([' ', '\t']));
+    trimmed.filter(|element| !element.is_empty()).map(str::to_owned).collect()
+}

@@ -1,0 +1,92 @@
+//! How a law is put to the test: on many generated cases, enough of them interesting.
+
+use std::{
+    cell::Cell,
+    env,
+    fmt::Debug,
+    hash::{BuildHasher, RandomState},
+};
+
+use proptest::{
+    strategy::Strategy,
+    test_runner::{Config, RngSeed, TestCaseError, TestRunner},
+};
+
+/// Cases of each law, unless `PROPTEST_CASES` says another number.
+const CASES: u32 = 1000;
+
+/// Whether a case is one that the law says something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premise {
+    Met,
+    Unmet,
+}
+
+impl Premise {
+    pub fn met_if(met: bool) -> Self {
+        if met { Self::Met } else { Self::Unmet }
+    }
+}
+
+pub type Judged = Result<Premise, TestCaseError>;
+
+/// Fails if a case breaks the law, with the smallest one that was found, or if the premise was
+/// met much less often than usual: a law about nothing always holds. `usual` is the share of the
+/// cases that meet it, in percent, as a run with many cases prints it.
+///
+/// A run prints its seed, and `PROPTEST_RNG_SEED` repeats it.
+#[track_caller]
+pub fn holds<S>(law: &str, usual: u32, cases: S, judge: impl Fn(S::Value) -> Judged)
+where
+    S: Strategy<Value: Debug>,
+{
+    let number = env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let config = Config::default();
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().hash_one(law),
+    };
+    let config = Config {
+        cases: number.unwrap_or(CASES),
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..config
+    };
+    let (tried, met) = (Cell::new(0_u64), Cell::new(0_u64));
+    println!("{law}: PROPTEST_RNG_SEED={seed}");
+    let outcome = TestRunner::new(config).run(&cases, |case| {
+        tried.set(tried.get() + 1);
+        met.set(met.get() + u64::from(judge(case)? == Premise::Met));
+        Ok(())
+    });
+    if let Err(broken) = outcome {
+        panic!("{law}, PROPTEST_RNG_SEED={seed}: {broken}");
+    }
+    assert_usual(&format!("{law}: interesting"), met.get(), tried.get(), usual);
+}
+
+/// Fails if much fewer of the cases than usual, in percent, are of a kind.
+#[track_caller]
+pub fn assert_usual(kind: &str, met: u64, tried: u64, usual: u32) {
+    let share = met as f64 / tried as f64 * 100.0;
+    println!("{kind}: {met} of {tried} cases, {share:.1} %, usually {usual} %");
+    let floor = floor(usual, tried);
+    assert!(floor > 0 || tried < CASES.into(), "{kind}: {usual} % are too few to be tested");
+    assert!(met >= floor, "{kind}: only {met} of {tried} cases, not {floor} or more");
+}
+
+/// The most that may be asked for: half of what is usual, and less where chance alone could fall
+/// short of that more often than once in a billion runs.
+fn floor(usual: u32, tried: u64) -> u64 {
+    let (usual, tried) = (f64::from(usual) / 100.0, tried as f64);
+    // The bound of Chernoff: so few of `tried` with a chance of `exp(-tried * distance)` at most.
+    let distance = |share: f64| {
+        let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
+        term(share, usual) + term(1.0 - share, 1.0 - usual)
+    };
+    let mut floor = (tried * usual / 2.0).floor();
+    while floor > 0.0 && tried * distance((floor - 1.0) / tried) < 1e9_f64.ln() {
+        floor -= 1.0;
+    }
+    floor as u64
+}

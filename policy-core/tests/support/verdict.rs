@@ -1,0 +1,87 @@
+//! What a page makes of an answer: the model of a browser loads it.
+
+use std::time::Duration;
+
+use policy_core::browser::{
+    self, Credentials, Fetch, Outcome, Page, PageOrigin, Profile, Reason, Redirect, Sent, State,
+    Url, run,
+};
+
+use crate::exchange::{Answer, Request, combined, elements};
+
+/// Where a preflight failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Origin,
+    Status,
+    Syntax,
+    Method,
+    Headers,
+}
+
+/// Whether the page that asked may read the answer to its request; `None` for a request that no
+/// page asks by CORS.
+pub fn is_shared(request: &Request, credentials: Credentials, answer: &Answer) -> Option<bool> {
+    let fetch = Fetch::get(SERVER).credentials(credentials).redirect(Redirect::Manual);
+    Some(load(&page(request)?, fetch, |_| of(answer)).blocked().is_none())
+}
+
+/// What a preflight was answered, as the page would have it whose preflight it is.
+pub fn preflight(
+    request: &Request,
+    credentials: Credentials,
+    answer: &Answer,
+) -> Result<(), Stage> {
+    let page = page(request).expect("a preflight names its origin");
+    let method = combined(&request.headers, "access-control-request-method");
+    let method = method.expect("a preflight names a method");
+    let fetch = Fetch::new(latin1(&method), SERVER).credentials(credentials);
+    // A value that no name is safe with.
+    let names = elements(&request.headers, "access-control-request-headers");
+    let fetch = names.iter().fold(fetch, |fetch, name| fetch.header(name, "\u{1}"));
+    // Only such a page asks before it gets or posts without fields.
+    let is_plain = names.is_empty() && ["GET", "HEAD", "POST"].contains(&&*fetch.method);
+    let fetch = if is_plain { fetch.watch_upload() } else { fetch };
+    let mut is_allowed = false;
+    let outcome = load(&page, fetch, |sent| {
+        is_allowed = !sent.is_preflight;
+        if is_allowed { browser::Answer::default() } else { of(answer) }
+    });
+    match outcome {
+        Outcome::Blocked(blocked) if !is_allowed => Err(stage(&blocked.reason)),
+        _ => Ok(()),
+    }
+}
+
+const SERVER: &str = "https://server.test/r";
+
+fn load(page: &Page, fetch: Fetch, server: impl FnMut(&Sent) -> browser::Answer) -> Outcome {
+    run(State::new(Profile::STANDARD, Duration::ZERO), Some(page), fetch, server).1
+}
+
+/// The page behind a request, whose origin may be any text.
+fn page(request: &Request) -> Option<Page> {
+    let origin = latin1(request.headers.get("origin")?.as_bytes());
+    let url = Url::parse("https://page.test/").expect("an address");
+    Some(Page { origin: PageOrigin::Tuple(origin), ..Page::at(url) })
+}
+
+fn of(answer: &Answer) -> browser::Answer {
+    let Answer { status, headers, body, .. } = answer.clone();
+    browser::Answer { status, headers, body }
+}
+
+fn stage(reason: &Reason) -> Stage {
+    match reason {
+        Reason::PreflightStatus(_) => Stage::Status,
+        Reason::PreflightSyntax(_) => Stage::Syntax,
+        // What no page may ask for at all is refused before anybody is asked.
+        Reason::AllowMethods(_) | Reason::Method => Stage::Method,
+        Reason::AllowHeaders(_) => Stage::Headers,
+        _ => Stage::Origin,
+    }
+}
+
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}

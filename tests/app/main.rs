@@ -1,0 +1,98 @@
+//! What an app is put together from, and what it says when that goes wrong.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod compositions;
+mod extractors;
+mod launch_reports;
+mod layer;
+mod lists_of_origins;
+mod mounts;
+mod operation;
+mod policies;
+mod preflights;
+mod semantics;
+mod serving;
+mod starts;
+
+use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
+
+use axum::{Router, routing};
+use policy_server::{
+    Body, CorsConfig, Request, SharedOrigins, StartProblem,
+    http::Method,
+    prelude::*,
+    testing::{TestClient, TestResponse},
+};
+use policy_tests::{
+    http::{Running, request},
+    process,
+};
+use tower::{service_fn, util::MapResponseLayer};
+
+const APP: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
+const SCOPE: CorsPolicy = CorsPolicy::origins(&["https://scope.example"]).build();
+const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+
+/// All the origins that some policy here grants.
+const ORIGINS: [&str; 4] = [
+    "https://app.example",
+    "https://scope.example",
+    "https://route.example",
+    "https://mount.example",
+];
+
+#[get("/")]
+#[auth(public)]
+async fn root() -> &'static str {
+    "root"
+}
+
+#[get("/plain")]
+#[auth(public)]
+async fn plain() -> &'static str {
+    "plain"
+}
+
+#[get("/own")]
+#[cors(origins = ["https://route.example"])]
+#[auth(public)]
+async fn own() -> &'static str {
+    "own"
+}
+
+#[get("/closed")]
+#[cors(none)]
+#[auth(public)]
+async fn closed() -> &'static str {
+    "closed"
+}
+
+#[get("/matched/{name}")]
+#[auth(public)]
+async fn matched(name: String, route: MatchedRoute) -> String {
+    format!("{} {name}", route.path())
+}
+
+/// The origins that may read a path.
+async fn readers(client: &TestClient, path: &str) -> Vec<&'static str> {
+    let mut readers = Vec::new();
+    for origin in ORIGINS {
+        let response = client.get(path).origin(origin).send().await;
+        match response.header("access-control-allow-origin") {
+            Some("*") => return vec!["*"],
+            Some(granted) => {
+                assert_eq!(granted, origin);
+                readers.push(origin);
+            }
+            None => (),
+        }
+    }
+    readers
+}

@@ -1,0 +1,84 @@
+//! `x-request-id`: on every answer, and nobody's own.
+
+use policy_server::Proxies;
+use policy_tests::log::Log;
+
+use super::*;
+
+fn assert_drawn(id: Option<&str>) {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    assert!(id.is_some_and(|id| id.len() == 32 && id.bytes().all(is_hex)), "{id:?}");
+}
+
+#[tokio::test]
+async fn every_answer_has_one() {
+    let server = Running::start(app().request_ids()).await;
+    let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
+    for (bytes, status) in [
+        (get("/hello"), 200),
+        (get("/healthz"), 200),
+        (request("OPTIONS *", &[]), 204),
+        (get("/users/x"), 404),
+        (get("/nowhere"), 404),
+        (request("DELETE /hello", &[]), 405),
+        (foreign, 421),
+        (get("/panic"), 500),
+    ] {
+        let answer = server.answer(&bytes).await;
+        if status != 404 {
+            assert_eq!(answer.status, status, "{bytes}");
+        }
+        assert_drawn(answer.header("x-request-id"));
+    }
+    let client = connect_h2(&server).await;
+    let (first, id, body) = answer_h2(&client, "/id", "x-request-id").await;
+    assert_eq!((first, &*id), (200, &*body), "the handler has the one of the answer");
+    assert_drawn(Some(&id));
+    let (_, second, _) = answer_h2(&client, "/id", "x-request-id").await;
+    assert_ne!(id, second);
+}
+
+#[tokio::test]
+async fn what_a_stranger_sends_is_replaced() {
+    let server = Running::start(app().request_ids()).await;
+    let forged = request("GET /id", &["x-request-id: 0123456789abcdef"]);
+    let answer = server.answer(forged).await;
+    assert_drawn(answer.header("x-request-id"));
+    assert_eq!(answer.header("x-request-id"), Some(answer.text()));
+}
+
+#[tokio::test]
+async fn there_is_none_unless_said() {
+    let server = Running::start(app()).await;
+    assert_eq!(server.answer(get("/hello")).await.header("x-request-id"), None);
+    let answer = server.answer(get("/id")).await;
+    assert_eq!(answer.status, 500, "a handler that wants one is an error of the app");
+}
+
+/// The app's proxy names the request, and for whom it asks.
+#[tokio::test]
+async fn a_proxy_of_the_apps_brings_its_own() {
+    let (log, _guard) = Log::of("policy::access");
+    let proxies = Proxies::new(["127.0.0.0/8"]).x_forwarded();
+    let app = app().public_origin("https://api.example").behind(proxies);
+    let server = Running::start(app.request_ids().access_log()).await;
+    let sent = "GET /id HTTP/1.1\r\nhost: api.example\r\nx-forwarded-proto: https\r\n\
+                x-forwarded-for: 203.0.113.7\r\nx-request-id: front-17\r\n\r\n";
+    let answer = server.answer(sent).await;
+    assert_eq!((answer.status, answer.text()), (200, "front-17"));
+    assert_eq!(answer.header("x-request-id"), Some("front-17"));
+    let line = soon(async {
+        loop {
+            match log.with("status=200").pop() {
+                Some(line) => return line,
+                None => tokio::task::yield_now().await,
+            }
+        }
+    });
+    let line = line.await;
+    for part in ["client=203.0.113.7", "request_id=\"front-17\""] {
+        assert!(line.contains(part), "no `{part}` in `{line}`");
+    }
+    let malformed = sent.replace("front-17", "two words");
+    assert_drawn(server.answer(malformed).await.header("x-request-id"));
+}

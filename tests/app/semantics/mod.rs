@@ -1,0 +1,113 @@
+//! The rules of HTTP that attributes declare, over real sockets, as naive and hostile clients meet
+//! them. Time is moved, never waited for.
+
+mod caching;
+mod compression;
+mod conditions;
+mod content;
+mod errors;
+mod files;
+mod isolation;
+mod jsonp;
+mod limits;
+mod methods;
+mod security;
+
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt;
+use policy_server::{
+    Body, Clock,
+    http::{HeaderMap, HeaderName, Method},
+    prelude::*,
+    response::ByteRanges,
+    testing::{TestClient, TestRequest, TestResponse},
+};
+use policy_tests::{
+    http::{Answer, Connection, Running, request, soon},
+    random::Random,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// When every test begins that has a clock.
+const START: u64 = 1_800_000_000;
+
+/// The page that the shared routes are shared with.
+const PAGE: &str = "origin: https://shop.example";
+const EVIL: &str = "origin: https://evil.example";
+
+const SHOP: CorsPolicy =
+    CorsPolicy::origins(&["https://shop.example"]).credentials().expose(&["etag"]).build();
+
+/// What an answer to [`PAGE`] carries where [`SHOP`] holds.
+const SHARED: [&str; 3] = [
+    "access-control-allow-credentials: true",
+    "access-control-allow-origin: https://shop.example",
+    "access-control-expose-headers: etag",
+];
+
+/// Sends one request on a connection of its own, reads the answer, and makes sure that nothing
+/// follows it.
+async fn ask(server: &Running, line: &str, fields: &[&str]) -> Answer {
+    ask_with(server, line, fields, "").await
+}
+
+/// The same with a body.
+async fn ask_with(server: &Running, line: &str, fields: &[&str], body: &str) -> Answer {
+    let length = format!("content-length: {}", body.len());
+    let mut all = vec!["connection: close"];
+    if !body.is_empty() {
+        all.push(&length);
+    }
+    all.extend(fields);
+    let mut connection = server.connect().await;
+    // The server may refuse before it has read everything.
+    connection.try_send(request(line, &all) + body).await;
+    let answer =
+        if line.starts_with("HEAD ") { connection.head().await } else { connection.answer().await };
+    let rest = connection.rest().await;
+    assert!(rest.is_empty(), "{line}: behind the answer: `{}`", rest.escape_ascii());
+    answer
+}
+
+/// Every line of a field.
+fn all<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
+    let named = answer.headers.iter().filter(|header| header.0 == name);
+    named.map(|header| header.1.as_str()).collect()
+}
+
+/// The names in `Vary`, of which none stands there twice.
+fn vary(answer: &Answer) -> BTreeSet<String> {
+    let lines = all(answer, "vary").join(",").to_ascii_lowercase();
+    let names: Vec<_> = lines.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let set: BTreeSet<_> = names.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(set.len(), names.len(), "twice in `vary`: {answer:?}");
+    set
+}
+
+/// Status and code of a problem.
+fn code(answer: &Answer) -> (u16, String) {
+    answer.problem()
+}
+
+/// The headers that a request asks for in `x-answer`: lines of `name: value` with `|` between.
+fn asked_for(headers: &HeaderMap) -> HeaderMap {
+    let asked = headers.get("x-answer").map_or("", |value| value.to_str().expect("text"));
+    let lines = asked.split('|').filter_map(|line| line.split_once(": "));
+    let header = |(name, value): (&str, &str)| {
+        (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
+    };
+    lines.map(header).collect()
+}

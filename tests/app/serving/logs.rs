@@ -1,0 +1,82 @@
+//! What the server tells its operator by `tracing`.
+
+use policy_tests::log::Log;
+
+use super::*;
+
+#[tokio::test]
+async fn name_refused_requests_escaped() {
+    let (log, _guard) = Log::of("policy_server");
+    let server = Running::start(app()).await;
+    let request =
+        b"OPTIONS /hello HTTP/1.1\r\nhost: localhost\r\naccess-control-request-method: PUT\r\n\
+        origin: https://evil.example\xff\t\"\r\n\r\n";
+    assert_eq!(server.answer(request).await.status, 403);
+    let lines = log.with("request refused");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    for part in [
+        "INFO ",
+        "code=\"cors.origin-not-granted\"",
+        "status=403",
+        "method=OPTIONS",
+        "path=/hello",
+        "origin=https://evil.example\\xff\\t\\\"",
+    ] {
+        assert!(lines[0].contains(part), "{part} {lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_refused_requests_are_no_flood() {
+    let (log, _guard) = Log::of("policy_server");
+    let server = Running::start(app()).await;
+    let mut connection = server.connect().await;
+    for _ in 0..200 {
+        connection.send(get("/nowhere")).await;
+        assert_eq!(connection.answer().await.status, 404);
+    }
+    let lines = log.with("request refused").len();
+    assert!((1..200).contains(&lines), "{lines} lines");
+}
+
+#[tokio::test]
+async fn name_panics_and_timeouts() {
+    let (log, _guard) = Log::of("policy_server");
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
+    assert_eq!(server.answer(get("/panic")).await.status, 500);
+    assert_eq!(server.answer(get("/never")).await.status, 503);
+    let panics = log.with("handler panicked");
+    assert_eq!(panics.len(), 1, "{:?}", log.with(""));
+    assert!(panics[0].starts_with("ERROR ") && panics[0].contains("a panic on purpose"));
+    let timeouts = log.with("The answer was not ready in time");
+    assert_eq!(timeouts.len(), 1, "{:?}", log.with(""));
+    assert!(timeouts[0].starts_with("WARN ") && timeouts[0].contains("handler.timed-out"));
+}
+
+#[tokio::test]
+async fn have_a_span_for_every_request_with_its_outcome() {
+    let (log, _guard) = Log::of("policy_server");
+    let server =
+        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
+    let preflight = |origin: &str| {
+        let fields = [&format!("origin: {origin}"), "access-control-request-method: GET"];
+        request("OPTIONS /hello", &fields)
+    };
+    for (bytes, parts) in [
+        (get("/hello?secret=1"), &["method=GET", "path=/hello ", "route=/hello", "status=200"][..]),
+        (get("/panic"), &["route=/panic", "status=500", "code=\"handler.failed\""]),
+        (get("/never"), &["route=/never", "status=503", "code=\"handler.timed-out\""]),
+        (get("/nowhere"), &["path=/nowhere", "status=404", "code=\"route.not-found\""]),
+        (preflight("https://shop.example"), &["method=OPTIONS", "status=204"]),
+        (preflight("https://evil.example"), &["status=403", "code=\"cors.origin-not-granted\""]),
+    ] {
+        server.answer(&bytes).await;
+        let spans = log.with("request method=");
+        let span = spans.last().expect("a span");
+        for part in parts {
+            assert!(span.contains(part), "no `{part}` for {bytes}: {span}");
+        }
+        assert!(!span.contains("secret"), "{span}");
+    }
+}

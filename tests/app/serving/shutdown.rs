@@ -1,0 +1,148 @@
+//! The orderly end.
+
+use policy_server::Server;
+use policy_tests::process::{ServerProcess, again, role};
+
+use super::*;
+
+#[tokio::test]
+async fn finishes_what_was_begun_and_begins_nothing() {
+    let gate = gate();
+    // A head that was begun is waited for no longer than always.
+    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    let server = Running::start(app_with(&gate).settings(settings)).await;
+    let address = server.address;
+    let mut used = server.connect().await;
+    assert_hello(&mut used).await;
+    let mut unused = server.connect().await;
+    let mut half = server.connect().await;
+    half.send("GET /hello HTTP/1.1\r\n").await;
+    let mut waiting = server.connect().await;
+    waiting.send(get("/wait")).await;
+    let mut streaming = server.connect().await;
+    streaming.send(get("/events")).await;
+    streaming.head().await;
+
+    let stopped = server.stop();
+    used.closed().await;
+    unused.closed().await;
+    half.closed().await;
+    let refused = soon(tokio::net::TcpStream::connect(address)).await;
+    assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+
+    assert!(!stopped.is_finished());
+    gate.add_permits(2);
+    let answer = waiting.answer().await;
+    assert_eq!((answer.text(), answer.header("connection")), ("waited", Some("close")));
+    waiting.closed().await;
+    assert_eq!(streaming.chunk().await.unwrap(), b"data: tick\n\n");
+    drop(streaming);
+    soon(stopped).await.unwrap();
+}
+
+#[tokio::test]
+async fn cuts_what_does_not_end_in_time() {
+    let settings = Settings::default().shutdown_timeout(Duration::from_millis(200));
+    let server = Running::start(app().settings(settings)).await;
+    let mut waiting = server.connect().await;
+    waiting.send(get("/never")).await;
+    let mut streaming = server.connect().await;
+    streaming.send(get("/events")).await;
+    streaming.head().await;
+    soon(server.stop()).await.unwrap();
+    waiting.closed().await;
+    streaming.closed().await;
+}
+
+#[tokio::test]
+async fn of_an_idle_server_takes_no_time() {
+    let server = Running::start(app()).await;
+    soon(server.stop()).await.unwrap();
+}
+
+#[tokio::test]
+async fn finishes_streams_of_http_2() {
+    let gate = gate();
+    let server = Running::start(app_with(&gate)).await;
+    let (mut client, connection) = http2::connect(&server).await;
+    let waiting =
+        tokio::spawn(async move { http2::answer(&mut client, http2::get("/wait"), "").await });
+    // The request is there when a later one is answered.
+    assert_hello(&mut server.connect().await).await;
+    let stopped = server.stop();
+    tokio::task::yield_now().await;
+    gate.add_permits(1);
+    assert_eq!(soon(waiting).await.unwrap().text(), "waited");
+    let _ = soon(connection).await;
+    soon(stopped).await.unwrap();
+}
+
+#[tokio::test]
+async fn begins_with_sigterm() {
+    #[get("/slow")]
+    #[auth(public)]
+    async fn slow() -> &'static str {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        "finished"
+    }
+
+    if role().is_some() {
+        return App::new(()).routes(routes![hello, slow]).serve("127.0.0.1:0").await.unwrap();
+    }
+    let process =
+        ServerProcess::start(&mut again("serving::shutdown::begins_with_sigterm", "server"));
+    let mut idle = Connection::open(process.address).await;
+    assert_hello(&mut idle).await;
+    let mut busy = Connection::open(process.address).await;
+    busy.send(get("/slow")).await;
+    // Its handler runs when a later request is answered.
+    assert_hello(&mut idle).await;
+    process.terminate();
+    idle.closed().await;
+    assert_eq!(busy.answer().await.text(), "finished");
+    let (success, rest) = process.ended();
+    assert!(success, "{rest}");
+}
+
+/// Two servers, for one process.
+async fn two_servers() -> (Server, Server) {
+    let bind = async || {
+        let app = App::new(()).routes(routes![hello]);
+        app.bind("127.0.0.1:0").await.expect("an app that starts")
+    };
+    (bind().await, bind().await)
+}
+
+/// Starts this test in its role, sends SIGTERM after the first response, and waits for the end.
+async fn ends_at_once(test: &str) {
+    let process = ServerProcess::start(&mut again(test, "servers"));
+    assert_hello(&mut Connection::open(process.address).await).await;
+    process.terminate();
+    let (success, rest) = process.ended();
+    assert!(success, "{rest}");
+}
+
+/// However soon it comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn is_seen_by_every_server_of_the_process() {
+    const STARTS: usize = 10;
+
+    if role().is_some() {
+        let (first, second) = two_servers().await;
+        tokio::try_join!(first.run(), second.run()).unwrap();
+        return;
+    }
+    for _ in 0..STARTS {
+        ends_at_once("serving::shutdown::is_seen_by_every_server_of_the_process").await;
+    }
+}
+
+#[tokio::test]
+async fn is_seen_by_a_server_that_starts_after_the_signal() {
+    if role().is_some() {
+        let (first, second) = two_servers().await;
+        first.run().await.unwrap();
+        return second.run().await.unwrap();
+    }
+    ends_at_once("serving::shutdown::is_seen_by_a_server_that_starts_after_the_signal").await;
+}

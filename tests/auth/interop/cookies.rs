@@ -1,0 +1,202 @@
+//! The cookies of a running server, kept and sent by the libraries of others.
+
+use std::time::Duration;
+
+use policy_server::{
+    App,
+    http::{HeaderMap, StatusCode},
+    policy_core::cookie::{CookieSpec, write},
+    prelude::*,
+};
+use policy_tests::{
+    http::Running,
+    peers::{COOKIEJAR, Peer, TOUGH_COOKIE},
+};
+use serde_json::{Value, json};
+
+#[post("/login")]
+#[auth(public)]
+async fn login(sessions: Sessions) -> Result<&'static str, Problem> {
+    sessions.login("ada").await?;
+    Ok("in")
+}
+
+#[post("/login/remembered")]
+#[auth(public)]
+async fn login_remembered(sessions: Sessions) -> Result<&'static str, Problem> {
+    sessions.login_remembered("ada").await?;
+    Ok("in")
+}
+
+#[get("/me")]
+#[auth(session)]
+async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+async fn csrf(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) -> StatusCode {
+    session.logout();
+    StatusCode::NO_CONTENT
+}
+
+/// A cookie of the application's own, for every host of the shop and one folder.
+fn theme() -> CookieSpec {
+    let spec = CookieSpec::new("theme").domain("shop.example").path("/shop").secure();
+    spec.max_age(Duration::from_secs(600))
+}
+
+#[get("/theme")]
+#[auth(public)]
+async fn set_theme() -> impl IntoResponse {
+    let mut headers = HeaderMap::new();
+    write(&mut headers, theme().set("dark").expect("a cookie"));
+    headers
+}
+
+#[get("/theme/remove")]
+#[auth(public)]
+async fn remove_theme() -> impl IntoResponse {
+    let mut headers = HeaderMap::new();
+    write(&mut headers, theme().remove().expect("a cookie"));
+    headers
+}
+
+const PUBLIC: &str = "https://api.shop.example";
+
+fn app() -> App<()> {
+    App::new(()).sessions(Sessions::memory()).routes(routes![
+        login,
+        login_remembered,
+        me,
+        csrf,
+        logout,
+        set_theme,
+        remove_theme
+    ])
+}
+
+/// Runs the steps with the client, and gives what it saw after each.
+async fn seen(client: Peer, app: App<()>, public: Option<&str>, steps: Value) -> Vec<Value> {
+    let app = match public {
+        Some(origin) => app.public_origin(origin),
+        None => app,
+    };
+    let server = Running::start(app).await;
+    let address = server.address.to_string();
+    let origin = public.map_or_else(|| format!("http://{address}"), str::to_owned);
+    let run = move || client.run(&[&address, &origin], &steps);
+    let seen = tokio::task::spawn_blocking(run).await.expect("a client that ends");
+    assert_eq!(server.panics(), 0);
+    serde_json::from_value(seen).expect("a list of steps")
+}
+
+fn send(step: &str) -> Value {
+    json!({ "send": step })
+}
+
+/// The statuses of all requests, and the text of an answer.
+fn statuses(seen: &[Value]) -> Vec<u64> {
+    seen.iter().filter_map(|step| step["status"].as_u64()).collect()
+}
+
+fn only_cookie<'a>(step: &'a Value, name: &str) -> &'a Value {
+    let cookies = step["cookies"].as_object().expect("cookies");
+    assert_eq!(cookies.len(), 1, "{cookies:?}");
+    &cookies[name]
+}
+
+/// Login, use, login again, logout, and use of what is gone.
+async fn a_session_begins_and_ends(client: Peer, public: Option<&str>, name: &str) {
+    let steps = json!([
+        send("GET /me"),
+        send("POST /login"),
+        send("GET /me"),
+        { "send": "POST /login", "csrf": true },
+        send("GET /me"),
+        { "send": "POST /logout", "csrf": true },
+        send("GET /me"),
+    ]);
+    let seen = seen(client, app(), public, steps).await;
+    assert_eq!(statuses(&seen), [401, 200, 200, 200, 200, 204, 401], "{seen:?}");
+    assert_eq!(seen[2]["body"], "ada");
+    let cookie = only_cookie(&seen[1], name);
+    let attributes = json!({
+        "value": cookie["value"], "path": "/", "hostOnly": true, "secure": public.is_some(),
+        "httpOnly": true, "sameSite": "lax", "session": true,
+    });
+    assert_eq!(*cookie, attributes);
+    let again = only_cookie(&seen[3], name);
+    assert_ne!(cookie["value"], again["value"], "a login has an id of its own");
+    assert_eq!(seen[5]["cookies"], json!({}), "a logout removes the cookie");
+}
+
+async fn attributes_are_honoured(client: Peer) {
+    let at = |places: &[&str]| json!({ "sentTo": places });
+    let steps = json!([
+        send("POST /login"),
+        at(&[
+            "https://api.shop.example/any/path",
+            "http://api.shop.example/",
+            "https://www.shop.example/",
+            "https://deep.api.shop.example/",
+        ]),
+        send("GET /theme"),
+        at(&[
+            "https://www.shop.example/shop/cart",
+            "https://www.shop.example/shopping",
+            "http://www.shop.example/shop",
+            "https://other.example/shop",
+        ]),
+        send("GET /theme/remove"),
+        { "send": "POST /login/remembered", "csrf": true },
+    ]);
+    let seen = seen(client, app(), Some(PUBLIC), steps).await;
+    let session = json!({
+        "https://api.shop.example/any/path": ["__Host-sid"],
+        "http://api.shop.example/": [],
+        "https://www.shop.example/": [],
+        "https://deep.api.shop.example/": [],
+    });
+    assert_eq!(seen[1], session);
+    let theme = &seen[2]["cookies"]["theme"];
+    assert_eq!((&theme["hostOnly"], &theme["session"]), (&json!(false), &json!(false)));
+    let shop = json!({
+        "https://www.shop.example/shop/cart": ["theme"],
+        "https://www.shop.example/shopping": [],
+        "http://www.shop.example/shop": [],
+        "https://other.example/shop": [],
+    });
+    assert_eq!(seen[3], shop);
+    // What is left after its removal is the session.
+    let session = only_cookie(&seen[4], "__Host-sid");
+    assert_eq!(session["session"], true);
+    let remembered = only_cookie(&seen[5], "__Host-sid");
+    assert_eq!(remembered["session"], false, "a remembered login outlives the client");
+}
+
+/// Behind a proxy that ends TLS, and in the development profile: each has a cookie of its own.
+async fn both_profiles(client: Peer) {
+    a_session_begins_and_ends(client, Some(PUBLIC), "__Host-sid").await;
+    a_session_begins_and_ends(client, None, "sid").await;
+    attributes_are_honoured(client).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Python: `cargo xtask test` runs it"]
+async fn cookies_mean_the_same_to_pythons_cookiejar() {
+    both_profiles(COOKIEJAR).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and tough-cookie: `cargo xtask test` runs it"]
+async fn cookies_mean_the_same_to_tough_cookie() {
+    both_profiles(TOUGH_COOKIE).await;
+}

@@ -1,0 +1,133 @@
+//! Tokens that somebody else issued, and keys with a public half: what an app accepts, and from
+//! where. What signs here is AWS-LC with headers and claims written by hand; what verifies ES256
+//! and Ed25519 there is other code.
+
+mod choosing;
+mod fetching;
+mod identity_provider;
+mod laws;
+mod own_keys;
+mod revoking;
+mod signing;
+mod starts;
+
+use axum::http::StatusCode;
+use policy_server::{
+    AppService, Clock,
+    policy_core::secret::SecretKey,
+    prelude::*,
+    tokens::{Issuer, Settings},
+};
+use signing::{Claims, Signer};
+
+const START: u64 = 1_800_000_000;
+const ORIGIN: &str = "https://orders.example";
+
+/// Who the caller is, as a handler sees it: the issuer that vouches for them, and their name there.
+#[get("/me")]
+#[auth(token | ticket)]
+async fn me(me: Principal) -> String {
+    format!("{} of {}", me.subject(), me.issuer().unwrap_or("this app"))
+}
+
+#[get("/own")]
+#[auth(public)]
+async fn own(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+#[post("/ticket")]
+#[auth(token | ticket)]
+async fn ticket(_me: Principal, tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[post("/issue")]
+#[auth(token)]
+async fn issue(me: Principal, tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
+}
+
+#[post("/logout")]
+#[auth(token)]
+async fn logout(_me: Principal, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke().await.map(drop)
+}
+
+#[post("/revoke-user/{user}")]
+#[auth(public)]
+async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
+#[post("/revoke-foreign/{user}")]
+#[auth(public)]
+async fn revoke_foreign(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user_of("https://a.example", &user).await
+}
+
+fn own_tokens() -> Tokens<Settings> {
+    Tokens::hs256([("own", SecretKey::drawn([1; 32]))]).unwrap()
+}
+
+fn app(tokens: Tokens<Settings>, clock: &Clock) -> App<()> {
+    App::new(()).clock(clock.clone()).tokens(tokens).routes(routes![
+        me,
+        own,
+        ticket,
+        issue,
+        logout,
+        revoke_user,
+        revoke_foreign
+    ])
+}
+
+/// An app with a public origin, and what calls it.
+struct Caller(policy_server::testing::TestClient);
+
+impl Caller {
+    /// Of an app whose keys are all given.
+    fn new(tokens: Tokens<Settings>) -> (Self, Clock) {
+        let clock = Clock::at(START);
+        (Self(app(tokens, &clock).public_origin(ORIGIN).test()), clock)
+    }
+
+    /// Of an app in the development profile that was opened as for serving.
+    fn of(service: AppService) -> Self {
+        Self(policy_server::testing::TestClient::new(service, "localhost"))
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+    ) -> policy_server::testing::TestResponse {
+        let method = method.parse().unwrap();
+        self.0.request(method, path).header("authorization", format!("Bearer {token}")).send().await
+    }
+
+    /// The status and, where it is 200, who they are.
+    async fn me(&self, token: &str) -> (StatusCode, String) {
+        let answer = self.send("GET", "/me", token).await;
+        let status = answer.status();
+        (status, if status == 200 { answer.text() } else { String::new() })
+    }
+
+    async fn status(&self, token: &str) -> u16 {
+        self.me(token).await.0.as_u16()
+    }
+
+    async fn own_token(&self) -> String {
+        self.0.get("/own").send().await.text()
+    }
+}
+
+/// An issuer whose keys are given.
+fn issuer(name: &str, keys: &[&Signer]) -> Issuer {
+    Issuer::new(name).audience("orders").keys(keys.iter().map(|key| key.public()))
+}
+
+fn claims(issuer: &str) -> Claims<'_> {
+    Claims { issuer, audience: "orders", subject: "ada", id: "j1", issued: START, lifetime: 300 }
+}

@@ -1,0 +1,353 @@
+//! Sessions, tokens, own schemes and anti-forgery over the whole server, as somebody meets them
+//! who looks for a way in. Time is moved, never waited for.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test fails where something is missing"
+)]
+
+mod attacks;
+mod caching;
+mod callers;
+mod csrf;
+mod failing_stores;
+mod gates;
+mod instances;
+mod interop;
+mod issuers;
+mod lost_requests;
+mod own_schemes;
+mod refresh;
+mod sessions;
+mod starts;
+mod streams;
+mod tokens;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use policy_core::secret::SecretKey;
+use policy_server::{
+    Clock, Route,
+    prelude::*,
+    testing::{TestClient, TestRequest, TestResponse},
+    tokens::Settings,
+};
+use policy_tests::{http, store::Store};
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+
+const OWN: &str = "https://api.example";
+const SPA: &str = "https://spa.example";
+const EVIL: &str = "https://evil.example";
+
+/// When every test begins.
+const START: u64 = 1_800_000_000;
+
+/// What the handlers of a test share with it.
+#[derive(Default)]
+struct Shared {
+    /// How often a handler ran.
+    calls: AtomicUsize,
+    /// Handlers that wait take one permit each.
+    gate: Gate,
+    /// One permit for each handler that began to wait.
+    waiting: Gate,
+    /// Counted up by the test; streams tell their clients.
+    ticks: watch::Sender<u64>,
+}
+
+struct Gate(Semaphore);
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self(Semaphore::new(0))
+    }
+}
+
+impl Gate {
+    fn open(&self) {
+        self.0.add_permits(1);
+    }
+
+    async fn pass(&self) {
+        http::soon(self.0.acquire()).await.expect("a gate").forget();
+    }
+}
+
+impl Shared {
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn called(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    async fn wait(&self) {
+        self.waiting.open();
+        self.gate.pass().await;
+    }
+}
+
+type All = Arc<Shared>;
+
+#[post("/login/{user}")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
+    sessions.login(user.as_str()).await?;
+    Ok(user)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) {
+    session.logout();
+}
+
+#[get("/me")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(session)]
+async fn me(me: Principal, State(shared): State<All>) -> String {
+    shared.called();
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+async fn csrf_token(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/set/{key}/{value}")]
+#[cors(origins = ["https://spa.example"], credentials)]
+#[auth(session)]
+async fn set(
+    key: String,
+    value: u64,
+    session: Session,
+    State(shared): State<All>,
+) -> Result<(), Problem> {
+    shared.called();
+    Ok(session.set(&key, value)?)
+}
+
+#[get("/value/{key}")]
+#[auth(session)]
+async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
+    Ok(Json(session.get(&key)?.unwrap_or_default()))
+}
+
+/// An app that has everything, on a store that a test can hold up.
+struct World {
+    client: TestClient,
+    clock: Clock,
+    store: Store,
+    shared: All,
+}
+
+fn secret(first: u8) -> SecretKey {
+    SecretKey::drawn([first; 32])
+}
+
+/// The keys that the tokens of the case file are signed with.
+fn case_keys(names: &[&str]) -> Vec<(String, SecretKey)> {
+    let file = case_file();
+    let key = |name: &&str| {
+        let text = file["token_keys"][name]["k"].as_str().expect("a key");
+        ((*name).to_owned(), SecretKey::decode(text).expect("a key"))
+    };
+    names.iter().map(key).collect()
+}
+
+fn case_file() -> Value {
+    serde_json::from_str(include_str!("../cases/auth.json")).expect("JSON")
+}
+
+fn section(name: &str, count: usize) -> Vec<Value> {
+    let cases = case_file()["sections"][name].as_array().expect("a section").clone();
+    assert_eq!(cases.len(), count, "{name}");
+    cases
+}
+
+impl World {
+    async fn new(routes: Vec<Route<All>>) -> Self {
+        Self::with(routes, |app| app).await
+    }
+
+    async fn with(routes: Vec<Route<All>>, change: impl FnOnce(App<All>) -> App<All>) -> Self {
+        Self::on(Store::default(), Clock::at(START), routes, change).await
+    }
+
+    async fn on(
+        store: Store,
+        clock: Clock,
+        routes: Vec<Route<All>>,
+        change: impl FnOnce(App<All>) -> App<All>,
+    ) -> Self {
+        let (app, shared) = app(&store, &clock, routes);
+        let service = change(app).open().await.expect("an app without problems");
+        Self { client: TestClient::new(service, "api.example"), clock, store, shared }
+    }
+
+    fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// Logs in as a page of ours does.
+    async fn login(&self, user: &str) -> Visitor {
+        Visitor::login(&self.client, user).await
+    }
+}
+
+/// The parts that every app of these tests has.
+fn app(store: &Store, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All) {
+    let shared = All::default();
+    let app = App::new(Arc::clone(&shared))
+        .public_origin(OWN)
+        .clock(clock.clone())
+        .sessions(Sessions::store(store.clone()))
+        .tokens(tokens_on(store))
+        .routes(routes)
+        .routes(routes![login, logout, me, csrf_token, set, value]);
+    (app, shared)
+}
+
+fn tokens_on(store: &Store) -> Tokens<Settings> {
+    Tokens::hs256(case_keys(&["k1", "k2"]))
+        .expect("keys")
+        .issuer("https://auth.example")
+        .audience("api")
+        .store(store.clone())
+}
+
+/// Somebody who is logged in, with what their browser keeps.
+#[derive(Clone)]
+struct Visitor {
+    client: TestClient,
+    cookie: String,
+    csrf: String,
+}
+
+impl Visitor {
+    async fn login(client: &TestClient, user: &str) -> Self {
+        let answer = client.post(&format!("/login/{user}")).origin(OWN).send().await;
+        assert_eq!(answer.status(), 200, "{answer:?}");
+        let mut visitor =
+            Self { client: client.clone(), cookie: cookie_of(&answer), csrf: String::new() };
+        visitor.csrf = visitor.token().await;
+        visitor
+    }
+
+    fn get(&self, path: &str) -> TestRequest {
+        self.client.get(path).header("cookie", &self.cookie)
+    }
+
+    /// A request of a page of ours, with its token.
+    fn post(&self, path: &str) -> TestRequest {
+        self.bare(path).origin(OWN).header("x-csrf-token", &self.csrf)
+    }
+
+    /// The cookie and nothing else.
+    fn bare(&self, path: &str) -> TestRequest {
+        self.client.post(path).header("cookie", &self.cookie)
+    }
+
+    async fn token(&self) -> String {
+        let answer = self.get("/csrf").send().await;
+        answer.json::<Value>()["token"].as_str().expect("a token").to_owned()
+    }
+
+    /// Whom the server takes this for.
+    async fn who(&self) -> Option<String> {
+        let answer = self.get("/me").send().await;
+        match answer.status().as_u16() {
+            200 => Some(answer.text()),
+            401 => None,
+            _ => panic!("{answer:?}"),
+        }
+    }
+
+    async fn value(&self, key: &str) -> Value {
+        let answer = self.get(&format!("/value/{key}")).send().await;
+        assert_eq!(answer.status(), 200, "{answer:?}");
+        answer.json()
+    }
+}
+
+/// `Cookie: ` of the cookie that an answer sets.
+fn cookie_of(answer: &TestResponse) -> String {
+    set_cookie(answer).unwrap_or_else(|| panic!("no cookie is set: {answer:?}"))
+}
+
+/// The session cookie that an answer sets, of which there is one at the most.
+fn set_cookie(answer: &TestResponse) -> Option<String> {
+    let lines = answer.header_all("set-cookie");
+    let mut lines = lines.iter().filter(|line| line.starts_with("__Host-sid="));
+    let line = *lines.next()?;
+    assert!(lines.next().is_none(), "twice: {answer:?}");
+    let (pair, attributes) = line.split_once("; ").expect("attributes");
+    if pair == "__Host-sid=" {
+        return None;
+    }
+    assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=Lax");
+    Some(pair.to_owned())
+}
+
+/// Whether an answer has the browser forget the session cookie.
+fn removes_cookie(answer: &TestResponse) -> bool {
+    let lines = answer.header_all("set-cookie");
+    let removals: Vec<_> = lines.iter().filter(|line| line.starts_with("__Host-sid=;")).collect();
+    if let [line] = removals[..] {
+        // Browsers take a removal only with the attributes of the cookie.
+        for attribute in ["Path=/", "Max-Age=0", "Secure", "HttpOnly", "SameSite=Lax"] {
+            assert!(line.split("; ").any(|part| part == attribute), "{line}");
+        }
+    }
+    removals.len() == 1
+}
+
+fn leaves_cookie(answer: &TestResponse) -> bool {
+    answer.header("set-cookie").is_none()
+}
+
+/// Status and code of a problem, which says the same status itself.
+#[track_caller]
+fn problem(answer: &TestResponse) -> (u16, String) {
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{answer:?}");
+    let problem: Value = answer.json();
+    assert_eq!(problem["status"], answer.status().as_u16());
+    (answer.status().as_u16(), problem["code"].as_str().expect("a code").to_owned())
+}
+
+#[track_caller]
+fn assert_problem(answer: &TestResponse, status: u16, code: &str) {
+    assert_eq!(problem(answer), (status, code.to_owned()), "{answer:?}");
+}
+
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+/// A token of the case file that is good at [`START`]: `user-1`, with the scopes `read write`.
+fn good_token() -> String {
+    case_token("TOK-001")
+}
+
+fn case_token(id: &str) -> String {
+    let cases = section("token_hs256", 122);
+    let case = cases.iter().find(|case| case["id"] == id).expect("a case");
+    case["token"].as_str().expect("a token").to_owned()
+}

@@ -1,0 +1,281 @@
+//! An API with sessions as it is deployed, and pages of its own and of other sites.
+
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use axum::{
+    extract::{WebSocketUpgrade, ws::Message},
+    middleware::from_fn_with_state,
+    response::{Html, Redirect},
+};
+use policy_core::cors::CorsConfig;
+use policy_server::session::Settings;
+use policy_tests::{pages, tls::TlsFront};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    arrivals::{Arrival, Arrivals, note},
+    auth::*,
+};
+
+/// Calls of state-changing handlers.
+type Bank = Arc<AtomicUsize>;
+
+#[get("/")]
+#[auth(public)]
+async fn page() -> Html<&'static str> {
+    Html("<!doctype html><title>api</title>")
+}
+
+/// A form of our own, on a page that does not say where its visitors come from.
+#[get("/form")]
+#[auth(session)]
+async fn form(token: CsrfToken) -> impl IntoResponse {
+    let form =
+        format!("<!doctype html><form method=post action=/transfer>{}</form>", token.field());
+    ([("referrer-policy", "no-referrer")], Html(form))
+}
+
+#[post("/login/{user}")]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
+    sessions.login(&*user).await?;
+    Ok(user)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) -> &'static str {
+    session.logout();
+    "logged out"
+}
+
+/// Begins a session that is nobody's.
+#[post("/visit")]
+#[auth(public)]
+async fn visit(session: Session) -> Result<String, Problem> {
+    Ok(session.incr("visits", 1)?.to_string())
+}
+
+#[get("/me")]
+#[auth(session)]
+async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+async fn csrf(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/transfer")]
+#[put("/transfer")]
+#[auth(session)]
+async fn transfer(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// As above, with nothing but the origin to tell a forgery by.
+#[post("/transfer-by-origin")]
+#[auth(session)]
+#[csrf(origin)]
+async fn transfer_by_origin(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// As above, with the gate taken out.
+#[post("/transfer-unprotected")]
+#[auth(session)]
+#[csrf(exempt = "shows what the gate is for")]
+async fn transfer_unprotected(State(bank): State<Bank>) -> &'static str {
+    bank.fetch_add(1, Ordering::SeqCst);
+    "transferred"
+}
+
+/// Sends on whoever comes, with method and body.
+#[post("/moved/{path}")]
+#[auth(public)]
+async fn moved(path: String) -> Redirect {
+    Redirect::temporary(&format!("/{path}"))
+}
+
+#[get("/socket")]
+#[auth(session)]
+async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
+    let greeting = Message::Text(me.subject().into());
+    upgrade.on_upgrade(async move |mut socket| {
+        // The client may be gone; and there is nothing to do but wait for its end.
+        let _ = socket.send(greeting).await;
+        while let Some(Ok(_)) = socket.recv().await {}
+    })
+}
+
+/// The API at `api.shop.example`. It grants `app.shop.example`, of the same site, and
+/// `partner.test`, of another; it does not grant `blog.shop.example` and `evil.test`.
+pub(crate) struct Shop {
+    front: TlsFront,
+    bank: Bank,
+    arrivals: Arrivals,
+    /// Ends what listens.
+    _runtime: Runtime,
+}
+
+impl Shop {
+    /// A shop with the defaults.
+    pub(crate) fn open() -> Result<Self, Failure> {
+        Self::with(Sessions::memory())
+    }
+
+    pub(crate) fn with(sessions: Sessions<Settings>) -> Result<Self, Failure> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let bank = Bank::default();
+        let arrivals = Arrivals::default();
+        let front = runtime.block_on(async {
+            let foreign = ["app.shop.example", "blog.shop.example", "partner.test", "evil.test"];
+            let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
+            let granted = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
+            let app = App::new(Arc::clone(&bank))
+                .public_origin(front.origin("api.shop.example"))
+                .sessions(sessions)
+                .cors(CorsConfig {
+                    origins: granted.to_vec(),
+                    credentials: true,
+                    ..CorsConfig::default()
+                })
+                .routes(routes![
+                    page,
+                    form,
+                    login,
+                    logout,
+                    visit,
+                    me,
+                    csrf,
+                    transfer,
+                    transfer_by_origin,
+                    transfer_unprotected,
+                    moved,
+                    socket,
+                ])
+                .layer(from_fn_with_state(arrivals.clone(), note));
+            let api = app.bind("127.0.0.1:0").await?;
+            front.forward("api.shop.example", api.local_addr());
+            tokio::spawn(api.run_until(pending()));
+            let pages = pages::serve().await?;
+            for host in foreign {
+                front.forward(host, pages);
+            }
+            Ok::<_, Failure>(front)
+        })?;
+        Ok(Self { front, bank, arrivals, _runtime: runtime })
+    }
+
+    /// A browser that finds the hosts.
+    pub(crate) fn browser(&self) -> Result<Browser, Failure> {
+        self.browser_with(ThirdPartyCookies::Allowed)
+    }
+
+    pub(crate) fn browser_with(&self, cookies: ThirdPartyCookies) -> Result<Browser, Failure> {
+        // `CookieControlsMode` of Chromium: off, or block third-party cookies.
+        let mode = match cookies {
+            ThirdPartyCookies::Allowed => 0,
+            ThirdPartyCookies::Blocked => 1,
+        };
+        let preferences = json!({ "profile.cookie_controls_mode": mode });
+        Browser::with(&self.front.browser_flags(), &preferences)
+    }
+
+    /// A browser in which a user is logged in.
+    pub(crate) fn browser_of(&self, user: &str) -> Result<Browser, Failure> {
+        let browser = self.browser()?;
+        self.log_in(&browser, user)?;
+        Ok(browser)
+    }
+
+    /// Logs in on a page of the API's own origin.
+    pub(crate) fn log_in(&self, browser: &Browser, user: &str) -> Result<(), Failure> {
+        browser.goto(&self.api())?;
+        let answer = call(browser, self, "POST", &format!("/login/{user}"))?;
+        assert_eq!(answer, json!([200, user]));
+        Ok(())
+    }
+
+    pub(crate) fn api(&self) -> String {
+        self.front.origin("api.shop.example")
+    }
+
+    pub(crate) fn app(&self) -> String {
+        self.front.origin("app.shop.example")
+    }
+
+    pub(crate) fn blog(&self) -> String {
+        self.front.origin("blog.shop.example")
+    }
+
+    pub(crate) fn partner(&self) -> String {
+        self.front.origin("partner.test")
+    }
+
+    pub(crate) fn evil(&self) -> String {
+        self.front.origin("evil.test")
+    }
+
+    /// How often a state-changing handler ran.
+    pub(crate) fn transfers(&self) -> usize {
+        self.bank.load(Ordering::SeqCst)
+    }
+
+    /// The first request for this path and query, once it was answered.
+    pub(crate) fn arrival(&self, target: &str) -> Arrival {
+        self.arrivals.first(target)
+    }
+
+    /// The methods that arrived for a path and query so far.
+    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
+        self.arrivals.methods(target)
+    }
+}
+
+/// Whether a page may use cookies of another site than its window's: the user's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ThirdPartyCookies {
+    Allowed,
+    Blocked,
+}
+
+/// A `fetch()` with cookies from the page that the browser shows: status and body, or the name of
+/// the error.
+pub(crate) fn call(
+    browser: &Browser,
+    shop: &Shop,
+    method: &str,
+    path: &str,
+) -> Result<Value, Failure> {
+    call_with(browser, shop, method, path, &json!({}))
+}
+
+pub(crate) fn call_with(
+    browser: &Browser,
+    shop: &Shop,
+    method: &str,
+    path: &str,
+    headers: &Value,
+) -> Result<Value, Failure> {
+    const FETCH: &str = "
+        const { url, method, headers } = input;
+        try {
+            const answer = await fetch(url, { method, headers, credentials: 'include' });
+            return [answer.status, await answer.text()];
+        } catch (error) {
+            return [error.name];
+        }";
+    let url = format!("{}{path}", shop.api());
+    browser.run(FETCH, &json!({ "url": url, "method": method, "headers": headers }))
+}

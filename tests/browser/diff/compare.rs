@@ -1,0 +1,214 @@
+//! A run: cases in blocks of one page each, compared one by one.
+
+use std::{
+    env,
+    fmt::Write as _,
+    time::{Instant, SystemTime},
+};
+
+use serde_json::{Value, json};
+
+use crate::diff::{
+    bidi::Bidi,
+    case::{Case, Filling, Place},
+    engine::Engine,
+    generate::{self, HOSTS},
+    random::Random,
+    seen,
+    server::Server,
+    shrink,
+    webdriver::Failure,
+};
+
+/// Cases that share a page; few enough that no engine has to forget cookies.
+const BLOCK: usize = 50;
+
+/// Cases of a run that says nothing else.
+const CASES: usize = 300;
+
+/// Of so many cases, one may differ once and not again: a page that did not load in time.
+const UNSTEADY: usize = 100;
+
+/// Differences that are shown at their smallest before a run is given up.
+const SHOWN: usize = 5;
+
+/// Runs as many cases as `POLICY_DIFF_CASES` says, or the one that `POLICY_DIFF_CASE` names.
+pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
+    let seed = number("POLICY_DIFF_SEED").unwrap_or(1);
+    let cases = number("POLICY_DIFF_CASES").map_or(CASES, |cases| cases as usize);
+    let alone = number("POLICY_DIFF_CASE").map(|case| case as usize);
+    let server = Server::start(HOSTS)?;
+    let mut run =
+        Run { browser: engine.start(&server)?, server, engine, seed, count: 0, unsteady: 0 };
+    println!("{} as {engine:?}, seed {seed}", run.browser.version());
+    let began = Instant::now();
+    let mut differences = String::new();
+    let mut found = 0;
+    let blocks = match alone {
+        Some(case) => case / BLOCK..case / BLOCK + 1,
+        None => 0..cases.div_ceil(BLOCK),
+    };
+    for block in blocks {
+        let generated = generated(seed, block);
+        let chosen: Vec<(usize, Case)> = match alone {
+            Some(case) => generated.into_iter().filter(|(number, _)| *number == case).collect(),
+            None => generated.into_iter().filter(|(number, _)| *number < cases).collect(),
+        };
+        if alone.is_some() {
+            chosen.iter().for_each(|(_, case)| println!("{case}"));
+        }
+        found += run.block(&chosen, &mut differences)?;
+        if (block + 1) % 20 == 0 || found >= SHOWN {
+            let seconds = began.elapsed().as_secs_f64();
+            println!("{} cases, {seconds:.0} s, {found} differences", (block + 1) * BLOCK);
+        }
+        if found >= SHOWN {
+            break;
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    println!("{engine:?}: {cases} cases in {seconds:.1} s, {found} differences");
+    assert!(
+        run.unsteady * UNSTEADY <= cases.max(UNSTEADY),
+        "{} of {cases} cases differed once, and not again: too many to say what they show",
+        run.unsteady
+    );
+    match found {
+        0 => Ok(()),
+        _ => panic!("the model and {} differ:\n{differences}", run.browser.version()),
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+}
+
+/// The cases of a block, each with its number: the same for the same seed.
+fn generated(seed: u64, block: usize) -> Vec<(usize, Case)> {
+    let number = block as u64;
+    let place = generate::place(&mut Random(Random(seed ^ number.rotate_left(32)).draw()));
+    (block * BLOCK..(block + 1) * BLOCK)
+        .map(|case| {
+            let mut random = Random(Random(seed ^ (case as u64).rotate_left(16)).draw());
+            (case, generate::case(&mut random, &place))
+        })
+        .collect()
+}
+
+/// What the model says of a case, and what the browser did, line by line.
+type Both = (Vec<String>, Vec<String>);
+
+/// A browser and its server.
+pub(crate) struct Run {
+    browser: Bidi,
+    server: Server,
+    engine: Engine,
+    seed: u64,
+    /// Of the cases so far, for names that no other case has.
+    count: usize,
+    /// Of the cases that differed once, and not again.
+    unsteady: usize,
+}
+
+impl Run {
+    /// Runs cases of one page, and adds the differences at their smallest.
+    fn block(
+        &mut self,
+        cases: &[(usize, Case)],
+        differences: &mut String,
+    ) -> Result<usize, Failure> {
+        let Some((_, first)) = cases.first() else { return Ok(0) };
+        self.open(&first.place)?;
+        let mut found = 0;
+        let all: Vec<&Case> = cases.iter().map(|(_, case)| case).collect();
+        for ((number, case), (model, engine)) in cases.iter().zip(self.both(&all)?) {
+            if model == engine {
+                continue;
+            }
+            if !self.differs(case)? {
+                // Other work of the machine was in its way.
+                println!("case {number} differed once, and not again");
+                self.unsteady += 1;
+                continue;
+            }
+            found += 1;
+            let smallest = shrink::shrink(self, case.clone())?;
+            let (model, engine) = self.both(&[&smallest])?.pop().expect("one result for one case");
+            writeln!(
+                differences,
+                "\n== case {number}: cargo xtask long browser-diff --seed {} --case {number}\n{smallest}\
+                 -- the model\n{}\n-- {}\n{}",
+                self.seed,
+                model.join("\n"),
+                self.browser.version(),
+                engine.join("\n")
+            )?;
+        }
+        Ok(found)
+    }
+
+    /// Opens the page with nothing kept of earlier ones.
+    fn open(&mut self, place: &Place) -> Result<(), Failure> {
+        self.browser.reopen()?;
+        let filling = Filling { port: self.server.port(), id: "", now: SystemTime::now() };
+        self.browser.goto(place.filled(&filling).urls()[0].as_str())
+    }
+
+    /// Whether a variant of a case still shows a difference.
+    pub(crate) fn differs(&mut self, case: &Case) -> Result<bool, Failure> {
+        Ok(self.both(&[case])?.iter().any(|(model, engine)| model != engine))
+    }
+
+    /// What the model says of cases and what the browser did, in the page that is open.
+    fn both(&mut self, cases: &[&Case]) -> Result<Vec<Both>, Failure> {
+        const RUN: &str = "input => {
+            let page = window;
+            for (let depth = 0; depth < input.depth; depth++) page = page.frames[0];
+            return page === window ? runAll(input.cases) : new Promise(resolve => {
+                addEventListener('message', function listen({ data }) {
+                    if (!data.results) return;
+                    removeEventListener('message', listen);
+                    resolve(data.results);
+                });
+                page.postMessage({ cases: input.cases }, '*');
+            });
+        }";
+        let now = SystemTime::now();
+        let ids: Vec<String> = cases
+            .iter()
+            .map(|_| {
+                self.count += 1;
+                format!("k{:06}z", self.count)
+            })
+            .collect();
+        let port = self.server.port();
+        let fillings: Vec<Filling<'_>> = ids.iter().map(|id| Filling { port, id, now }).collect();
+        let filled: Vec<Case> =
+            cases.iter().zip(&fillings).map(|(case, filling)| case.filled(filling)).collect();
+        for (case, id) in filled.iter().zip(&ids) {
+            self.server.expect(case, id);
+        }
+        let scripts: Vec<Value> =
+            filled.iter().zip(&ids).map(|(case, id)| seen::script(case, id)).collect();
+        let depth = filled.first().map_or(0, |case| case.place.origins.len() - 1);
+        let gave = self.browser.run(RUN, &json!({ "depth": depth, "cases": scripts }))?;
+        Ok(filled
+            .iter()
+            .zip(&fillings)
+            .enumerate()
+            .map(|(index, (case, filling))| {
+                let arrivals = self.server.finish(filling.id);
+                let engine = seen::by_engine(case, filling, &gave[index], &arrivals);
+                let hide = |lines: Vec<String>| -> Vec<String> {
+                    let id = filling.id;
+                    lines
+                        .iter()
+                        .map(|line| line.replace(id, "ID").replace(&port.to_string(), "P"))
+                        .collect()
+                };
+                let model = seen::by_model(case, filling, self.engine.profile());
+                (hide(model), hide(engine))
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,47 @@
+//! The model of a browser against real ones: generated cases run in headless Chromium and Firefox,
+//! over TLS and with hosts of several sites, and in [`policy_core::browser`]. What pages could
+//! read, what reached the servers and which cookies came along has to be the same.
+//!
+//! Needs Chromium with chromedriver, and Firefox, which plain `cargo test` cannot expect: `cargo
+//! xtask test` installs them and runs these tests too; `cargo xtask long browser-diff` runs more
+//! cases.
+
+mod case;
+mod compare;
+mod engine;
+mod generate;
+mod seen;
+mod server;
+mod shrink;
+
+use policy_tests::{
+    bidi, random, tls,
+    webdriver::{self, Failure},
+};
+
+use compare::compare;
+use engine::Engine;
+
+#[test]
+#[ignore = "needs Chromium and chromedriver"]
+fn chromium_does_what_the_model_says() -> Result<(), Failure> {
+    compare(Engine::Chromium)
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver"]
+fn chromium_with_third_party_cookies_does_what_the_model_says() -> Result<(), Failure> {
+    compare(Engine::ChromiumWithThirdPartyCookies)
+}
+
+#[test]
+#[ignore = "needs Firefox"]
+fn firefox_does_what_the_model_says() -> Result<(), Failure> {
+    compare(Engine::Firefox)
+}
+
+#[test]
+#[ignore = "needs Firefox"]
+fn firefox_with_third_party_cookies_does_what_the_model_says() -> Result<(), Failure> {
+    compare(Engine::FirefoxWithThirdPartyCookies)
+}

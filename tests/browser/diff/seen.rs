@@ -1,0 +1,283 @@
+//! What can be seen of a case from outside of a browser, as lines to compare: what each step gave
+//! to the page, and what reached the servers.
+
+use http::HeaderMap;
+use policy_core::browser::{
+    Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile, Response, ResponseType,
+    Sent, State, step,
+};
+use serde_json::{Value, json};
+
+use crate::diff::case::{Case, Filling, Servers, Step};
+
+/// Fields that are an engine's own business, or the connection's.
+const OWN: &[&str] = &[
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "dnt",
+    "host",
+    "keep-alive",
+    "priority",
+    "sec-gpc",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "te",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+];
+
+/// What the model says of a filled case.
+pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> Vec<String> {
+    let now = filling.now.duration_since(std::time::UNIX_EPOCH).expect("a time after 1970");
+    let page = case.place.page();
+    let mut state = State::new(profile, now);
+    let mut servers = Servers::new(case, filling.id);
+    let mut sent = Vec::new();
+    let mut lines = Vec::new();
+    for one in &case.steps {
+        let gave = match one {
+            Step::Load(fetch) => {
+                let start =
+                    Event::Start { id: LoadId(0), page: Some(page.clone()), fetch: fetch.clone() };
+                let outcome;
+                (state, outcome) = load(state, start, &mut servers, &mut sent);
+                shown(fetch, &outcome, filling.id)
+            }
+            Step::WriteCookie(text) => {
+                let write = Event::WriteCookie { page: page.clone(), text: text.clone() };
+                state = step(state, write).0;
+                "written".into()
+            }
+            Step::ReadCookies => own_cookies(&state.read_cookies(&page), filling.id),
+        };
+        lines.push(format!("gave {gave}"));
+    }
+    lines.extend(sent.iter().map(|sent| request(sent, case, filling.id)));
+    lines
+}
+
+fn load(
+    mut state: State,
+    start: Event,
+    servers: &mut Servers,
+    log: &mut Vec<Sent>,
+) -> (State, Outcome) {
+    let mut event = start;
+    loop {
+        let (next, outputs) = step(state, event);
+        state = next;
+        event = match outputs.into_iter().next().expect("a load goes on until it is done") {
+            Output::Request { id, request } => {
+                let answer = servers.answer(&request.method, request.url.path(), &request.headers);
+                log.push(request);
+                Event::Answer { id, answer }
+            }
+            Output::Done { outcome, .. } => return (state, outcome),
+        };
+    }
+}
+
+/// What a browser did with a filled case: what its page gave, and what came to the server.
+pub(crate) fn by_engine(
+    case: &Case,
+    filling: &Filling<'_>,
+    gave: &Value,
+    arrivals: &[Sent],
+) -> Vec<String> {
+    let gave = gave.as_array().expect("a list");
+    let mut lines: Vec<String> = gave
+        .iter()
+        .map(|gave| match gave.as_str() {
+            Some(text) => format!("gave {text}"),
+            None => format!("gave {}", text_of(gave)),
+        })
+        .collect();
+    lines.extend(arrivals.iter().map(|sent| request(sent, case, filling.id)));
+    lines
+}
+
+/// The steps of a filled case as the page runs them.
+pub(crate) fn script(case: &Case, id: &str) -> Value {
+    let steps = case.steps.iter().map(|step| match step {
+        Step::Load(fetch) => {
+            let crossorigin = (fetch.mode == Mode::Cors).then(|| match credentials(fetch) {
+                "include" => "use-credentials",
+                _ => "anonymous",
+            });
+            json!({
+                "kind": kind(fetch),
+                "url": fetch.url,
+                "crossorigin": crossorigin,
+                "body": fetch.body.as_ref().map(|body| String::from_utf8_lossy(body)),
+                "init": {
+                    "method": fetch.method,
+                    "headers": fetch.headers,
+                    "mode": mode(fetch),
+                    "credentials": credentials(fetch),
+                    "redirect": format!("{:?}", fetch.redirect).to_lowercase(),
+                    "cache": cache(fetch),
+                },
+            })
+        }
+        Step::WriteCookie(text) => json!({ "kind": "write", "text": text }),
+        Step::ReadCookies => json!({ "kind": "read" }),
+    });
+    json!({ "id": id, "steps": steps.collect::<Vec<_>>() })
+}
+
+fn kind(fetch: &Fetch) -> &'static str {
+    match (fetch.mode, fetch.destination) {
+        (Mode::WebSocket, _) => "socket",
+        (_, Destination::Script) => "script",
+        (_, Destination::Image) => "image",
+        (_, Destination::Frame) => "frame",
+        (_, Destination::Document) => "window",
+        _ if fetch.watches_upload => "xhr",
+        _ => "fetch",
+    }
+}
+
+fn mode(fetch: &Fetch) -> &'static str {
+    match fetch.mode {
+        Mode::Cors => "cors",
+        Mode::NoCors => "no-cors",
+        Mode::SameOrigin => "same-origin",
+        Mode::Navigate => "navigate",
+        Mode::WebSocket => "websocket",
+    }
+}
+
+fn credentials(fetch: &Fetch) -> &'static str {
+    use policy_core::browser::Credentials;
+    match fetch.credentials {
+        Credentials::Omit => "omit",
+        Credentials::SameOrigin => "same-origin",
+        Credentials::Include => "include",
+    }
+}
+
+fn cache(fetch: &Fetch) -> &'static str {
+    use policy_core::browser::CacheMode;
+    match fetch.cache {
+        CacheMode::Default => "default",
+        CacheMode::NoStore => "no-store",
+        CacheMode::Reload => "reload",
+        CacheMode::NoCache => "no-cache",
+        CacheMode::ForceCache => "force-cache",
+    }
+}
+
+/// What the page would see of an outcome.
+fn shown(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
+    match (kind(fetch), outcome) {
+        ("fetch", Outcome::Response(response)) => text_of(&json!({
+            "type": match response.kind {
+                ResponseType::Basic => "basic",
+                ResponseType::Cors => "cors",
+                ResponseType::Opaque => "opaque",
+                ResponseType::OpaqueRedirect => "opaqueredirect",
+            },
+            "url": response.url.as_ref().map_or("", |url| url.as_str()),
+            "redirected": response.is_redirected,
+            "status": response.status,
+            "headers": headers(response),
+            "text": String::from_utf8_lossy(&response.body),
+        })),
+        ("xhr", Outcome::Response(response)) => text_of(&json!({
+            "url": response.url.as_ref().map_or("", |url| url.as_str()),
+            "status": response.status,
+            "headers": headers(response),
+            "text": String::from_utf8_lossy(&response.body),
+        })),
+        ("fetch" | "xhr", _) => "TypeError".into(),
+        ("script", Outcome::Script(text)) => {
+            let text = String::from_utf8_lossy(text);
+            let what = text.strip_prefix(&format!("ran({id:?}, \""));
+            let what = what.and_then(|what| what.strip_suffix("\")"));
+            what.map_or_else(|| "load".into(), |what| format!("ran {what}"))
+        }
+        ("image", Outcome::Response(_)) => "load".into(),
+        ("frame" | "window", Outcome::Page(_, response)) => {
+            let text = String::from_utf8_lossy(&response.body);
+            let what = text.split('"').nth(1);
+            what.map_or_else(|| "no document".into(), |what| format!("document {what}"))
+        }
+        ("frame" | "window", _) => "no document".into(),
+        ("socket", Outcome::Open) => "open".into(),
+        _ => "error".into(),
+    }
+}
+
+/// The fields as the interface `Headers` gives them: sorted, each name once.
+fn headers(response: &Response) -> Vec<(String, String)> {
+    let mut names: Vec<&str> = response.headers.keys().map(http::HeaderName::as_str).collect();
+    names.sort_unstable();
+    names
+        .into_iter()
+        .map(|name| {
+            let lines = response.headers.get_all(name).iter().map(|value| {
+                value.as_bytes().iter().map(|&byte| char::from(byte)).collect::<String>()
+            });
+            let lines: Vec<String> =
+                lines.map(|line| line.trim_matches([' ', '\t']).into()).collect();
+            (name.to_owned(), lines.join(", "))
+        })
+        .collect()
+}
+
+/// A value with its keys in order.
+fn text_of(value: &Value) -> String {
+    let Value::Object(fields) = value else { return value.to_string() };
+    let mut fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    fields.sort_unstable();
+    fields.join(" ")
+}
+
+/// A request that a server got, or would get.
+fn request(sent: &Sent, case: &Case, id: &str) -> String {
+    let mut line = format!("sent {} {}", sent.method, sent.url);
+    let written: Vec<&(String, String)> = case.loads().flat_map(|fetch| &fetch.headers).collect();
+    // Engines have other values here, which say nothing.
+    let is_written = |name: &str, value: &str| {
+        let mut ours = written.iter().filter(|(one, _)| one.eq_ignore_ascii_case(name));
+        ours.any(|(_, ours)| !ours.is_empty() && value.contains(&**ours))
+    };
+    for (name, value) in fields(&sent.headers, id) {
+        let is_default =
+            matches!(&*name, "accept" | "accept-language") && !is_written(&name, &value);
+        if OWN.contains(&&*name) || name.starts_with("sec-ch-") || is_default {
+            continue;
+        }
+        line.push_str(&format!("\n         {name}: {value}"));
+    }
+    if let Some(body) = sent.body.as_ref().filter(|body| !body.is_empty()) {
+        line.push_str(&format!("\n         with {:?}", String::from_utf8_lossy(body)));
+    }
+    line
+}
+
+fn fields(headers: &HeaderMap, id: &str) -> Vec<(String, String)> {
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for name in headers.keys() {
+        let values = headers.get_all(name).iter().map(|value| {
+            let text = value.as_bytes().iter().map(|&byte| char::from(byte)).collect::<String>();
+            if name == "cookie" { own_cookies(&text, id) } else { text }
+        });
+        // Blanks around a value do not travel.
+        let value = values.collect::<Vec<_>>().join(", ").trim_matches([' ', '\t']).to_owned();
+        if !(name == "cookie" && value.is_empty()) {
+            fields.push((name.to_string(), value));
+        }
+    }
+    fields.sort_unstable();
+    fields
+}
+
+/// The cookies of this case.
+fn own_cookies(cookies: &str, id: &str) -> String {
+    cookies.split("; ").filter(|pair| pair.contains(id)).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,196 @@
+//! One server for all hosts, with and without TLS at one port: it answers as the cases say, and
+//! notes what came.
+
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    net::Ipv4Addr,
+    sync::{Arc, Mutex},
+};
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header,
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use policy_core::browser::{Answer, Sent, Url};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    runtime::{Builder, Runtime},
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::diff::{
+    case::{Case, Servers},
+    tls,
+    webdriver::Failure,
+};
+
+/// The page that runs cases.
+const PAGE: &str = include_str!("page.js");
+
+/// Listens until it is dropped.
+pub(crate) struct Server {
+    port: u16,
+    authority_hash: String,
+    cases: Cases,
+    _runtime: Runtime,
+}
+
+type Cases = Arc<Mutex<HashMap<String, Noted>>>;
+
+/// A case that runs.
+struct Noted {
+    servers: Servers,
+    arrivals: Vec<Sent>,
+}
+
+impl Server {
+    pub(crate) fn start(hosts: &[&str]) -> Result<Self, Failure> {
+        let (config, authority_hash) = tls::identity(hosts)?;
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+        let port = listener.local_addr()?.port();
+        let cases = Cases::default();
+        runtime.spawn(accept(listener, acceptor, Arc::clone(&cases)));
+        Ok(Self { port, authority_hash, cases, _runtime: runtime })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What Chromium is told to trust.
+    pub(crate) fn authority_hash(&self) -> &str {
+        &self.authority_hash
+    }
+
+    /// Answers as a filled case says from now on.
+    pub(crate) fn expect(&self, case: &Case, id: &str) {
+        let noted = Noted { servers: Servers::new(case, id), arrivals: Vec::new() };
+        self.cases.lock().expect("a lock").insert(id.to_owned(), noted);
+    }
+
+    /// What came for a case, which is over.
+    pub(crate) fn finish(&self, id: &str) -> Vec<Sent> {
+        let noted = self.cases.lock().expect("a lock").remove(id);
+        noted.map(|noted| noted.arrivals).unwrap_or_default()
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, cases: Cases) {
+    while let Ok((stream, _peer)) = listener.accept().await {
+        let (acceptor, cases) = (acceptor.clone(), Arc::clone(&cases));
+        // A browser opens connections that it then does not use, and closes them as it likes.
+        tokio::spawn(async move {
+            stream.set_nodelay(true).ok()?;
+            if starts_with_tls(&stream).await? {
+                serve(acceptor.accept(stream).await.ok()?, "https", cases).await
+            } else {
+                serve(stream, "http", cases).await
+            }
+        });
+    }
+}
+
+/// Whether the first byte is one of a TLS handshake (RFC 8446, 5.1).
+async fn starts_with_tls(stream: &TcpStream) -> Option<bool> {
+    let mut first = [0];
+    (stream.peek(&mut first).await.ok()? == 1).then(|| first == [22])
+}
+
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    scheme: &'static str,
+    cases: Cases,
+) -> Option<()> {
+    let service = service_fn(move |request| {
+        let cases = Arc::clone(&cases);
+        async move { Ok::<_, Infallible>(answer(request, scheme, &cases).await) }
+    });
+    let mut builder = http1::Builder::new();
+    // A browser is shown the fields of the case and no other.
+    builder.auto_date_header(false);
+    builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await.ok()
+}
+
+async fn answer(
+    mut request: Request<Incoming>,
+    scheme: &str,
+    cases: &Cases,
+) -> Response<Full<Bytes>> {
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (parts, body) = request.into_parts();
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let url = format!("{scheme}://{}{}", host.unwrap_or_default(), parts.uri);
+    let Ok(url) = Url::parse(&url) else { return refusal() };
+    if url.path() == "/page" {
+        return page(&url);
+    }
+    let id = url.path().split('/').nth(1).unwrap_or_default().to_owned();
+    let body = body.collect().await.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
+    let mut cases = cases.lock().expect("a lock");
+    let Some(noted) = cases.get_mut(&id) else { return refusal() };
+    let answer = noted.servers.answer(&parts.method, url.path(), &parts.headers);
+    let is_preflight = parts.headers.contains_key("access-control-request-method");
+    let body = (!body.is_empty()).then_some(body);
+    let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).cloned();
+    let (method, headers) = (parts.method, parts.headers);
+    noted.arrivals.push(Sent { method, url, headers, body, is_preflight });
+    if answer.status == 101 {
+        // Open until the browser closes it.
+        tokio::spawn(async move {
+            let mut socket = TokioIo::new(upgrade.await.ok()?);
+            tokio::io::copy(&mut socket, &mut tokio::io::sink()).await.ok()
+        });
+    }
+    response(answer, key.as_ref().map(header::HeaderValue::as_bytes))
+}
+
+fn response(answer: Answer, websocket_key: Option<&[u8]>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(answer.body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).expect("a status");
+    *response.headers_mut() = answer.headers;
+    if let (101, Some(key)) = (answer.status, websocket_key) {
+        let accept = tungstenite::handshake::derive_accept_key(key);
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, header::HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
+        headers.insert("sec-websocket-accept", accept.parse().expect("a field value"));
+    }
+    response
+}
+
+/// A page, with the frame in it that its address names.
+fn page(url: &Url) -> Response<Full<Bytes>> {
+    let query = |name: &str| url.query_pairs().find(|(one, _)| one == name).map(|(_, value)| value);
+    let sandbox = query("sandbox").map(|_| "sandbox='allow-scripts allow-forms allow-popups'");
+    let frame = query("frame").map(|inner| {
+        let inner = inner.replace('&', "&amp;").replace('"', "&quot;");
+        format!("<iframe {} src=\"{inner}\"></iframe>", sandbox.unwrap_or_default())
+    });
+    let html = format!(
+        "<!doctype html><title>page</title><link rel=icon href=data:,><body>{}<script>{PAGE}</script>",
+        frame.unwrap_or_default()
+    );
+    let mut response = Response::builder()
+        .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(header::CACHE_CONTROL, "no-store");
+    if let Some(policy) = query("policy") {
+        response = response.header(header::REFERRER_POLICY, &*policy);
+    }
+    response.body(Full::from(html)).expect("a response")
+}
+
+/// To what is of no case: icons, and what is late.
+fn refusal() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}

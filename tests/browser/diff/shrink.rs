@@ -1,0 +1,105 @@
+//! The smallest variant of a case that still shows a difference.
+
+use policy_core::browser::Mode;
+
+use crate::diff::{
+    case::{Canned, Case, Step},
+    compare::Run,
+    webdriver::Failure,
+};
+
+/// Variants that are tried at the most.
+const TRIES: usize = 400;
+
+/// Leaves out one thing after the other, as long as the difference stays.
+pub(crate) fn shrink(run: &mut Run, mut case: Case) -> Result<Case, Failure> {
+    let mut index = 0;
+    for _ in 0..TRIES {
+        let Some(smaller) = parts(&case).get(index).map(|part| without(&case, *part)) else {
+            break;
+        };
+        if run.differs(&smaller)? {
+            case = smaller;
+        } else {
+            index += 1;
+        }
+    }
+    Ok(case)
+}
+
+/// What can be left out.
+#[derive(Clone, Copy)]
+enum Part {
+    Step(usize),
+    /// Of a step: a field.
+    Field(usize, usize),
+    Route(usize),
+    /// Of a route, of its preflights or of its answers: one.
+    Answer(usize, bool, usize),
+    /// Of such an answer: a field.
+    AnswerField(usize, bool, usize, usize),
+}
+
+fn parts(case: &Case) -> Vec<Part> {
+    let mut parts: Vec<Part> = (0..case.steps.len()).map(Part::Step).collect();
+    let is_idle = |route: &usize| !is_named(case, case.routes[*route].path);
+    parts.extend((0..case.routes.len()).filter(is_idle).map(Part::Route));
+    for (index, step) in case.steps.iter().enumerate() {
+        // Those of a form are its own.
+        if let Step::Load(fetch) = step
+            && fetch.mode != Mode::Navigate
+        {
+            parts.extend((0..fetch.headers.len()).map(|field| Part::Field(index, field)));
+        }
+    }
+    for (index, route) in case.routes.iter().enumerate() {
+        for (is_preflight, list) in [(true, &route.preflights), (false, &route.answers)] {
+            // The last one counts for all that follow.
+            if list.len() > 1 {
+                let each = (0..list.len()).map(|one| Part::Answer(index, is_preflight, one));
+                parts.extend(each);
+            }
+            for (one, canned) in list.iter().enumerate() {
+                let each = 0..canned.headers.len();
+                parts.extend(each.map(|field| Part::AnswerField(index, is_preflight, one, field)));
+            }
+        }
+    }
+    parts
+}
+
+/// Whether a load or a redirect may lead to a path.
+fn is_named(case: &Case, path: &str) -> bool {
+    let answers = case.routes.iter().flat_map(|route| &route.answers);
+    let locations = answers
+        .flat_map(|answer| &answer.headers)
+        .filter(|(name, _)| *name == "location")
+        .map(|(_, value)| value);
+    let mut addresses = case.loads().map(|fetch| &fetch.url).chain(locations);
+    addresses.any(|address| address.split(['/', '?', '#']).any(|part| part == path))
+}
+
+fn without(case: &Case, part: Part) -> Case {
+    let mut case = case.clone();
+    match part {
+        Part::Step(step) => drop(case.steps.remove(step)),
+        Part::Route(route) => drop(case.routes.remove(route)),
+        Part::Field(step, field) => {
+            if let Step::Load(fetch) = &mut case.steps[step] {
+                fetch.headers.remove(field);
+            }
+        }
+        Part::Answer(route, is_preflight, one) => {
+            drop(list(&mut case, route, is_preflight).remove(one));
+        }
+        Part::AnswerField(route, is_preflight, one, field) => {
+            drop(list(&mut case, route, is_preflight)[one].headers.remove(field));
+        }
+    }
+    case
+}
+
+fn list(case: &mut Case, route: usize, is_preflight: bool) -> &mut Vec<Canned> {
+    let route = &mut case.routes[route];
+    if is_preflight { &mut route.preflights } else { &mut route.answers }
+}

@@ -1,0 +1,21 @@
+//! Caching, scripts for partners, security fields and isolation in a real browser, and in the
+//! cache of an HTTP client that somebody else wrote.
+//!
+//! Needs Chromium and chromedriver, and for one test Python with `cachecontrol`, which plain
+//! `cargo test` cannot expect: `cargo xtask test` installs them and runs these tests too.
+
+mod caches;
+mod declarations;
+mod isolation;
+mod jsonp;
+mod security;
+mod site;
+
+use policy_server::prelude::*;
+use policy_tests::{
+    peers,
+    webdriver::{Browser, Failure},
+};
+use serde_json::{Value, json};
+
+use site::Site;

@@ -1,0 +1,66 @@
+//! An app that listens, and pages of another site. To a browser `localhost` and `127.0.0.1` are
+//! two sites, both of which it trusts as it does TLS, so that it sends Fetch Metadata to them.
+
+use std::{future::pending, net::SocketAddr};
+
+use axum::middleware::from_fn_with_state;
+use tokio::runtime::{Builder, Runtime};
+
+use policy_tests::{pages, webdriver::Failure};
+
+use crate::arrivals::{Arrival, Arrivals, note};
+
+pub(crate) struct Site {
+    address: SocketAddr,
+    foreign: SocketAddr,
+    arrivals: Arrivals,
+    /// Ends what listens.
+    _runtime: Runtime,
+}
+
+impl Site {
+    pub(crate) fn open<S: Send + Sync + 'static>(
+        app: policy_server::App<S>,
+    ) -> Result<Self, Failure> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let arrivals = Arrivals::default();
+        let (address, foreign) = runtime.block_on(async {
+            let app = app.layer(from_fn_with_state(arrivals.clone(), note));
+            let server = app.bind("127.0.0.1:0").await?;
+            let address = server.local_addr();
+            tokio::spawn(server.run_until(pending()));
+            Ok::<_, Failure>((address, pages::serve().await?))
+        })?;
+        Ok(Self { address, foreign, arrivals, _runtime: runtime })
+    }
+
+    /// The origin of the app.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://localhost:{}", self.address.port())
+    }
+
+    /// The origin of blank pages of another site.
+    pub(crate) fn foreign(&self) -> String {
+        format!("http://127.0.0.1:{}", self.foreign.port())
+    }
+
+    /// The first request for this path and query, once it was answered.
+    pub(crate) fn arrival(&self, target: &str) -> Arrival {
+        self.arrivals.first(target)
+    }
+
+    /// The statuses of all requests for it so far.
+    pub(crate) fn statuses(&self, target: &str) -> Vec<u16> {
+        self.arrivals.statuses(target)
+    }
+
+    /// Waits until so many requests for it were answered.
+    pub(crate) fn wait_for(&self, target: &str, count: usize) {
+        self.arrivals.wait_for(target, count);
+    }
+
+    /// The methods that arrived for a path and query so far.
+    pub(crate) fn methods(&self, target: &str) -> Vec<String> {
+        self.arrivals.methods(target)
+    }
+}

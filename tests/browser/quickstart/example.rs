@@ -1,0 +1,66 @@
+//! The quickstart example as its reader starts it: `cargo run --example quickstart`.
+
+use std::{
+    env,
+    io::{Read, Write},
+    net::TcpStream,
+    process::Command,
+    time::Duration,
+};
+
+use policy_tests::{example::Example, webdriver::Failure};
+
+/// How long the example may take to answer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The running example.
+#[derive(Debug)]
+pub(crate) struct Quickstart(Example);
+
+impl Quickstart {
+    /// Starts the example on free ports.
+    pub(crate) fn start() -> Result<Self, Failure> {
+        let mut command = command();
+        command.env("POLICY_QUICKSTART_PORTS", "0,0,0");
+        Ok(Self(Example::start(&mut command, &["granted page", "refused page"])?))
+    }
+
+    /// The page that the API grants, without a slash at the end.
+    pub(crate) fn granted(&self) -> &str {
+        self.0.printed("granted page")
+    }
+
+    /// The page that the API does not grant.
+    pub(crate) fn refused(&self) -> &str {
+        self.0.printed("refused page")
+    }
+
+    /// What the refused page's server answers to somebody who opens it without a browser.
+    pub(crate) fn answer(&self) -> Result<String, Failure> {
+        let host = self.refused().strip_prefix("http://").ok_or("no address")?;
+        let mut stream = TcpStream::connect(host)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    pub(crate) fn stop(self) -> Result<(), Failure> {
+        Ok(self.0.stop()?)
+    }
+}
+
+fn command() -> Command {
+    // Where all tests run, all examples were built with them, just now.
+    let is_built = env::var_os("POLICY_EXAMPLES").is_some_and(|what| what == "built");
+    if is_built {
+        let test = env::current_exe().expect("the path of this test");
+        let profile = test.ancestors().nth(2).expect("the folder of all that was built");
+        return Example::command(profile.join("examples/quickstart"));
+    }
+    let mut cargo = Example::command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["run", "--quiet", "--example", "quickstart"]);
+    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    cargo
+}

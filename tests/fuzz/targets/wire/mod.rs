@@ -1,0 +1,148 @@
+//! Bytes on connections: whatever comes, the server answers in HTTP or not at all, and goes on.
+
+mod http1;
+mod http2;
+
+use std::{
+    cell::{Cell, OnceCell},
+    future::pending,
+    net::SocketAddr,
+    panic,
+    sync::Once,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+
+use crate::{
+    engine::{Seen, magnitude},
+    requests::{self, Answer, Fault},
+};
+
+/// How long a connection may take to end, on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+thread_local! {
+    /// All of a server runs on the thread of its test.
+    static SERVER: OnceCell<(Runtime, SocketAddr)> = const { OnceCell::new() };
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            default(info);
+        }));
+    });
+}
+
+/// What came back on one connection, and whether it broke with bytes on their way.
+struct Received {
+    bytes: Vec<u8>,
+    was_reset: bool,
+}
+
+/// Sends this over a connection of its own, and asks for something good behind it on another.
+fn exchanged(bytes: &[u8]) -> Received {
+    SERVER.with(|server| {
+        let (runtime, address) = server.get_or_init(|| {
+            count_panics();
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            let address = runtime.block_on(async {
+                let server = requests::app().bind("127.0.0.1:0").await.expect("an app");
+                let address = server.local_addr();
+                tokio::spawn(server.run_until(pending()));
+                address
+            });
+            (runtime, address)
+        });
+        let before = PANICS.get();
+        let received = runtime.block_on(async {
+            let received = sent(*address, bytes).await;
+            let good = b"GET /lamps/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+            let answer = sent(*address, good).await.bytes;
+            assert!(answer.starts_with(b"HTTP/1.1 200 "), "`{}`", answer.escape_ascii());
+            received
+        });
+        assert_eq!(PANICS.get(), before, "a task of the server panicked");
+        received
+    })
+}
+
+async fn sent(address: SocketAddr, bytes: &[u8]) -> Received {
+    let stream = TcpStream::connect(address).await.expect("a server that listens");
+    let (mut reader, mut writer) = stream.into_split();
+    let write = async {
+        // The server may close before the end.
+        writer.write_all(bytes).await.is_ok() && writer.shutdown().await.is_ok()
+    };
+    let mut received = Vec::new();
+    let both = async { tokio::join!(write, reader.read_to_end(&mut received)) };
+    let (is_taken, read) = timeout(PATIENCE, both).await.expect("a connection that ends");
+    Received { bytes: received, was_reset: !is_taken || read.is_err() }
+}
+
+/// How many inputs a target sees as a test: each is a connection.
+const SHORT: u64 = 1_500;
+
+/// Every byte that came is part of an answer.
+fn check(bytes: &[u8]) -> Seen {
+    let received = exchanged(bytes);
+    if bytes.starts_with(PREFACE) {
+        return frames(&received);
+    }
+    let (mut rest, mut statuses) = (&received.bytes[..], Vec::new());
+    while !rest.is_empty() {
+        match Answer::read(rest, false) {
+            Ok((answer, behind)) => {
+                assert_ne!(answer.status, 500, "{answer:?}");
+                rest = behind;
+                statuses.push(answer.status);
+            }
+            Err(Fault::Unfinished) if received.was_reset => break,
+            Err(fault) => panic!("{fault:?}: `{}`", received.bytes.escape_ascii()),
+        }
+    }
+    Seen::new(statuses.contains(&200), statuses)
+}
+
+/// Every byte that came is part of a frame that a server may send (RFC 9113 6).
+fn frames(received: &Received) -> Seen {
+    let (mut rest, mut kinds, mut was_answered) = (&received.bytes[..], Vec::new(), false);
+    while let Some((head, behind)) = rest.split_first_chunk::<9>() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let (kind, stream) = (head[3], u32::from_be_bytes([head[5], head[6], head[7], head[8]]));
+        assert!(length <= 16_384, "a frame of {length} bytes");
+        // What is cut off by the end of the connection is nobody's fault.
+        let Some(payload) = behind.get(..length) else { break };
+        let is_right = match kind {
+            0 | 1 | 9 => stream % 2 == 1,
+            3 => stream > 0 && length == 4,
+            4 => stream == 0 && length.is_multiple_of(6) && (head[4] & 1 == 0 || length == 0),
+            6 => stream == 0 && length == 8,
+            7 => stream == 0 && length >= 8,
+            8 => length == 4 && payload != [0; 4],
+            _ => false,
+        };
+        assert!(is_right, "frame {kind} of {length} bytes on stream {stream}");
+        // The status is the first of a block, of the static table where it is 200.
+        was_answered |= kind == 1 && payload.contains(&0x88);
+        // The code of an error says what was found to be wrong.
+        let code = if kind == 7 { payload.get(7) } else { payload.get(3).filter(|_| kind == 3) };
+        kinds.push((kind, code.copied(), magnitude(length)));
+        rest = &behind[length..];
+    }
+    assert_eq!(kinds.first().map(|kind| kind.0), Some(4), "SETTINGS come first");
+    kinds.dedup();
+    Seen::new(was_answered, kinds)
+}

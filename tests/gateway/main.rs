@@ -1,0 +1,64 @@
+//! A server between others: behind proxies, as a way to other hosts, and with streams inside of its
+//! connections, over real sockets.
+#![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
+
+mod fields;
+mod header;
+mod peers;
+mod proxy;
+mod tunnels;
+mod websockets;
+
+use std::{net::SocketAddr, time::Duration};
+
+use ::http::{HeaderMap, HeaderName};
+use policy_server::{Proxies, Settings, prelude::*};
+use policy_tests::{
+    http::{self, Connection, Running, StoppedTime, request, soon},
+    port::Port,
+};
+use tokio::net::{TcpSocket, TcpStream};
+
+/// The networks of the proxies in these tests: the tests themselves, but for one address.
+const PROXIES: [&str; 2] = ["127.0.0.1", "10.0.0.0/8"];
+
+/// An address of this machine that is no proxy's.
+const STRANGER: [u8; 4] = [127, 0, 0, 2];
+
+/// Who asked, over which connection, and what is left of fields that proxies write.
+#[get("/client")]
+#[auth(public)]
+async fn client(
+    ClientAddr(client): ClientAddr,
+    PeerAddr(peer): PeerAddr,
+    fields: HeaderMap,
+) -> String {
+    let mut left: Vec<_> =
+        fields.keys().map(HeaderName::as_str).filter(|name| name.contains("forwarded")).collect();
+    left.sort_unstable();
+    format!("{client} over {}, {}", peer.ip(), left.join(" "))
+}
+
+#[get("/once")]
+#[limit(rate = "1/min per address")]
+#[auth(public)]
+async fn once() {}
+
+fn app() -> App<()> {
+    App::new(()).routes(routes![client, once])
+}
+
+/// A connection from another address of this machine.
+async fn connect_from(address: [u8; 4], server: &Running) -> Connection {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from((address, 0))).expect("an address of this machine");
+    Connection::over(soon(socket.connect(server.address)).await.expect("a server that listens"))
+}
+
+/// The answer to one request on a connection of its own.
+async fn ask_from(address: [u8; 4], server: &Running, bytes: &str) -> http::Answer {
+    let mut connection = connect_from(address, server).await;
+    connection.send(bytes).await;
+    connection.answer().await
+}

@@ -1,0 +1,250 @@
+//! Upstreams that are not there, too slow, dead or hostile.
+
+use std::time::Duration;
+
+use policy_server::{Proxy, prelude::*};
+use policy_tests::port::Port;
+use tokio::time::Instant;
+
+use super::{
+    Upstream, asked,
+    http::{Answer, StoppedTime, request, soon},
+    started, stripping,
+};
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+fn problem(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}
+
+#[tokio::test]
+async fn nobody_there_is_502_with_the_policy() {
+    let port = Port::reserve();
+    let address = port.address;
+    let proxy = Proxy::new("/api", format!("http://{address}"))
+        .cors(CorsPolicy::origins(&["https://app.example"]).build());
+    let server = started(proxy).await;
+    let answer = server.answer(request("GET /api", &["origin: https://app.example"])).await;
+    assert_eq!(answer.problem(), problem(502, "proxy.unreachable"));
+    assert_eq!(answer.sharing(), ["access-control-allow-origin: https://app.example"]);
+    assert!(!answer.text().contains(&address.port().to_string()), "{answer:?}");
+}
+
+#[tokio::test]
+async fn no_answer_in_time_is_504() {
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
+    let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(200));
+    let server = started(proxy).await;
+    let begun = Instant::now();
+    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let answer = time.until(connection.answer()).await;
+    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+    // The upstream is told that nobody waits any more.
+    assert_eq!(line.rest().await, b"");
+}
+
+/// A listener whose queue is full takes no connection, and refuses none.
+#[tokio::test]
+async fn no_connection_in_time_is_504() {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let listener = socket.listen(1).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let mut waiting = Vec::new();
+    // Until the kernel lets one wait.
+    while let Ok(Ok(stream)) =
+        tokio::time::timeout(Duration::from_secs(3), tokio::net::TcpStream::connect(address)).await
+    {
+        waiting.push(stream);
+        assert!(waiting.len() < 100, "the queue never fills");
+    }
+    let proxy =
+        Proxy::new("/api", format!("http://{address}")).connect_timeout(Duration::from_millis(200));
+    let answer = started(proxy).await.answer(request("GET /api", &[])).await;
+    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+}
+
+/// The time for an answer begins when the upstream has the request.
+#[tokio::test]
+async fn a_slow_upload_is_not_a_slow_upstream() {
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
+    let proxy = Proxy::new("/api", upstream.origin())
+        .answer_timeout(Duration::from_millis(300))
+        .idle_timeout(Duration::from_millis(1500));
+    let server = started(proxy).await;
+    let mut connection = server.connect().await;
+    connection.send(request("PUT /api", &["content-length: 8"])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    for _ in 0..8 {
+        time.pass(Duration::from_millis(100)).await;
+        connection.send("x").await;
+    }
+    line.exactly(8).await;
+    line.send(OK).await;
+    assert_eq!(connection.answer().await.text(), "ok");
+
+    // A client that sends nothing more is told so.
+    connection.send(request("PUT /api", &["content-length: 8"])).await;
+    line.request().await;
+    let answer = time.until(connection.answer()).await;
+    assert_eq!(answer.problem(), problem(408, "request.timed-out"));
+    assert_eq!(line.rest().await, b"");
+}
+
+/// What hostile or broken servers say in place of an answer.
+#[tokio::test]
+async fn what_is_no_answer_is_502() {
+    let huge = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(200_000));
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(5000));
+    for bytes in [
+        "",
+        "garbage\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx",
+        "HTTP/1.1 99999 OK\r\n\r\n",
+        "HTTP/3.7 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n folded: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nx: \0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+        // Nobody asked for another protocol.
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        &huge,
+        &many,
+    ] {
+        let upstream = Upstream::start().await;
+        let server = stripping(&upstream).await;
+        let (mut connection, mut line) = asked(&server, &upstream).await;
+        // It may be cut off before it has sent everything.
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
+        let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
+        let shown = bytes.get(..60).unwrap_or(bytes);
+        assert_eq!(
+            connection.answer().await.problem(),
+            problem(502, "proxy.bad-answer"),
+            "{shown}"
+        );
+        assert_eq!(server.panics(), 0);
+        // The server is as good as before.
+        drop(line);
+        connection.send(request("GET /api", &[])).await;
+        let mut line = upstream.accept().await;
+        line.request().await;
+        line.send(OK).await;
+        assert_eq!(connection.answer().await.text(), "ok", "{shown}");
+    }
+}
+
+/// RFC 9110 15.2: as many as a server likes, but not for ever.
+#[tokio::test]
+async fn a_flood_of_interim_answers_ends() {
+    let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
+    let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(500));
+    let server = started(proxy).await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let flood = tokio::spawn(async move {
+        let many = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
+        let mut sent = 0_usize;
+        while tokio::io::AsyncWriteExt::write_all(&mut line.stream, many.as_bytes()).await.is_ok() {
+            sent += 100;
+            tokio::task::yield_now().await;
+        }
+        sent
+    });
+    let answer = time.until(connection.answer()).await;
+    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+    assert!(soon(flood).await.expect("an end") > 0);
+}
+
+#[tokio::test]
+async fn interim_answers_are_passed_over() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
+    line.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n").await;
+    line.send(OK).await;
+    assert_eq!(connection.answer().await.text(), "ok");
+}
+
+/// A connection is kept, and lost when the next request came over it: the answer to that one, or
+/// nothing if it was 502.
+async fn answer_to_lost(next: &str) -> Result<Answer, ()> {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api/first", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(OK).await;
+    assert_eq!(connection.answer().await.text(), "ok");
+    connection.send(next).await;
+    line.request().await;
+    drop(line);
+    // A second try comes over a new connection.
+    tokio::select! {
+        mut line = upstream.accept() => {
+            line.request().await;
+            line.send(OK).await;
+            Ok(connection.answer().await)
+        }
+        answer = connection.answer() => {
+            assert_eq!(answer.problem(), problem(502, "proxy.bad-answer"));
+            Err(())
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_repeated_is_sent_once_more_over_a_connection_that_lives() {
+    for (next, is_repeated) in [
+        (request("GET /api", &[]), true),
+        (request("DELETE /api", &[]), true),
+        (request("PUT /api", &["content-length: 0"]), true),
+        (request("POST /api", &["content-length: 0"]), false),
+        (request("PATCH /api", &[]), false),
+        // Its body is gone.
+        (request("PUT /api", &["content-length: 1"]) + "x", false),
+    ] {
+        assert_eq!(answer_to_lost(&next).await.is_ok(), is_repeated, "{next}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_three_times_and_nothing_once_an_answer_began() {
+    // A new connection that dies is no connection that was kept.
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let (mut connection, line) = asked(&server, &upstream).await;
+    drop(line);
+    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+
+    // One that was kept, and dies twice.
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(OK).await;
+    assert_eq!(connection.answer().await.text(), "ok");
+    connection.send(request("GET /api", &[])).await;
+    line.request().await;
+    drop(line);
+    let mut line = upstream.accept().await;
+    line.request().await;
+    drop(line);
+    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+
+    // One byte of an answer came.
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(OK).await;
+    assert_eq!(connection.answer().await.text(), "ok");
+    connection.send(request("GET /api", &[])).await;
+    line.request().await;
+    line.send("H").await;
+    drop(line);
+    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+}

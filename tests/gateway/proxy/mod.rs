@@ -1,0 +1,41 @@
+//! The development proxy over real sockets: what an upstream gets, what comes back, and what
+//! becomes of both when somebody is slow, dead or hostile. The upstreams write bytes of their own.
+
+mod answers;
+mod bodies;
+mod failures;
+mod nginx;
+mod paths;
+mod requests;
+mod secure;
+mod starts;
+mod upstream;
+mod websockets;
+
+use policy_core_tests::law;
+use policy_server::{App, Proxy};
+use policy_tests::{
+    http::{self, Connection, Running, request},
+    program,
+};
+
+use upstream::{Line, Upstream};
+
+/// An app that has nothing but this proxy.
+async fn started(proxy: Proxy) -> Running {
+    Running::start(App::new(()).proxy(proxy)).await
+}
+
+/// A proxy of `/api` without the prefix.
+async fn stripping(upstream: &Upstream) -> Running {
+    started(Proxy::new("/api", upstream.origin()).strip_prefix()).await
+}
+
+/// A client that asked for `/api`, and the connection on which the upstream has its request.
+async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+    let mut connection = server.connect().await;
+    connection.send(request("GET /api", &[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    (connection, line)
+}

@@ -1,0 +1,88 @@
+//! What keeps an app with a proxy from starting.
+
+use std::time::Duration;
+
+use policy_server::{Error, Proxy, StartProblem, prelude::*};
+
+fn problems(proxy: Proxy) -> Vec<&'static str> {
+    match App::new(()).proxy(proxy).build() {
+        Ok(_) => Vec::new(),
+        Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_address_that_is_none_is_refused() {
+    for (prefix, upstream, codes) in [
+        ("/api", "http://127.0.0.1:9000", &[][..]),
+        ("/api", "https://api.internal/v1", &[]),
+        ("api", "http://127.0.0.1", &["route.path-start"]),
+        ("/api/", "http://127.0.0.1", &["route.path-prefix"]),
+        ("/", "http://127.0.0.1", &["route.path-prefix"]),
+        ("/{x}", "http://127.0.0.1", &["route.path-prefix"]),
+        ("/api", "127.0.0.1:9000", &["proxy.upstream-scheme"]),
+        ("/api", "gopher://127.0.0.1", &["proxy.upstream-scheme"]),
+        ("/api", "http://ada@127.0.0.1", &["proxy.upstream-userinfo"]),
+        ("/api", "http://127.0.0.1/#x", &["proxy.upstream-query"]),
+        ("/api", "http://127.0.0.1/?x", &["proxy.upstream-query"]),
+        ("/api", "http://127.0.0.1/a/../b", &["proxy.upstream-path"]),
+        ("/api", "http://", &["proxy.upstream-host"]),
+    ] {
+        assert_eq!(problems(Proxy::new(prefix, upstream)), codes, "{prefix} {upstream}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_are_all_named() {
+    let proxy = Proxy::new("/api", "http://127.0.0.1")
+        .connect_timeout(Duration::ZERO)
+        .answer_timeout(Duration::ZERO)
+        .idle_timeout(Duration::ZERO)
+        .authority("no-such-file.pem");
+    let expected = [
+        "proxy.timeout-zero",
+        "proxy.timeout-zero",
+        "proxy.timeout-zero",
+        "proxy.authority-unused",
+        "tls.file-unreadable",
+    ];
+    assert_eq!(problems(proxy), expected);
+    let proxy = Proxy::new("/api", "https://127.0.0.1").authority("Cargo.toml");
+    assert_eq!(problems(proxy), ["tls.authority-malformed"]);
+}
+
+#[get("/api/health")]
+#[auth(public)]
+async fn health() -> &'static str {
+    "here"
+}
+
+#[get("/api")]
+#[auth(public)]
+async fn index() {}
+
+#[tokio::test]
+async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
+    let proxy = || Proxy::new("/api", "http://127.0.0.1:9");
+    for app in [
+        App::new(()).proxy(proxy()).proxy(proxy()),
+        App::new(()).proxy(proxy()).routes(routes![index]),
+    ] {
+        let error = app.build().expect_err("a conflict").to_string();
+        assert!(error.contains("(route.conflict)"), "{error}");
+    }
+    let client = App::new(()).proxy(proxy()).routes(routes![health]).test();
+    assert_eq!(client.get("/api/health").send().await.text(), "here");
+}
+
+// The laws hold in front of an upstream that nobody asks: a probe stands in for it.
+policy_server::policy_tests!(proxied: App::new(())
+.cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
+.routes(routes![crate::proxy::starts::health])
+.proxy(crate::proxy::Proxy::new("/api", "http://127.0.0.1:9").strip_prefix())
+.proxy(
+    crate::proxy::Proxy::new("/open", "http://127.0.0.1:9")
+        .cors(CorsPolicy::origins(&["*"]).build())
+        .headers(HeadersPolicy::API)
+));

@@ -1,0 +1,33 @@
+//! The test kit as users of the framework write it: pages of a model of browsers, and apps.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod caches;
+mod consoles;
+mod delivery;
+mod forgery;
+mod frames;
+mod lasting;
+mod login;
+mod misuse;
+mod parallel;
+mod proof;
+mod redirects;
+mod scripts;
+mod shop;
+mod time;
+
+use policy_core_tests::law;
+use policy_server::testing::{Network, Profile};
+use shop::{ALICE, app};
+
+const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
+
+/// Who lives at `https://api.shop.example`.
+fn net() -> Network {
+    Network::new().host("https://api.shop.example", app().into_service())
+}

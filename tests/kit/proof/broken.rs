@@ -1,0 +1,180 @@
+//! Apps that break laws, and what they are told.
+
+use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
+
+use policy_server::{
+    __private::{Law, prove},
+    IntoResponse, Request, Response,
+    http::{HeaderMap, HeaderValue, Method},
+    prelude::*,
+    testing::every_exchange,
+};
+use tower::util::{MapRequestLayer, MapResponseLayer};
+
+#[get("/orders/{id}")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session)]
+async fn order(_who: Principal, id: u64) -> String {
+    format!("order {id}")
+}
+
+#[put("/orders/{id}")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session)]
+#[csrf(origin)]
+async fn change(_who: Principal, id: u64) -> String {
+    format!("changed {id}")
+}
+
+#[post("/orders")]
+#[auth(session)]
+#[csrf(origin)]
+async fn buy() {}
+
+#[get("/prices")]
+#[cors(origins = ["https://app.shop.example"])]
+#[auth(public)]
+#[cache(public, max_age = 60)]
+async fn prices() -> &'static str {
+    "prices"
+}
+
+fn app() -> App<()> {
+    App::new(())
+        .public_origin("https://api.shop.example")
+        .sessions(Sessions::memory())
+        .routes(routes![order, change, buy, prices])
+}
+
+/// Every law that an app breaks, and what is said of each: as in the file of this name.
+#[track_caller]
+fn breaks(app: App<()>, laws: &[Law], name: &str) {
+    let proof = prove(app);
+    let broken: Vec<_> =
+        Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty()).collect();
+    let texts: Vec<_> = broken.iter().map(|law| proof.refutation(*law)).collect();
+    let text = texts.join("\n\n") + "\n";
+    assert_eq!(broken, laws, "{text}");
+    golden(name, &text);
+}
+
+/// Holds a text against a file, which `UPDATE_GOLDEN=1` writes anew.
+#[track_caller]
+fn golden(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("kit/proof/broken").join(name);
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&file, text).expect("a file that can be written");
+    }
+    assert_eq!(text, fs::read_to_string(file).unwrap_or_default());
+}
+
+fn with_fields(edit: fn(&mut HeaderMap)) -> App<()> {
+    app().layer(MapResponseLayer::new(move |mut response: Response| {
+        edit(response.headers_mut());
+        response
+    }))
+}
+
+#[test]
+fn a_layer_that_shares_everything_with_everybody() {
+    let app = with_fields(|headers| {
+        headers.insert("access-control-allow-origin", HeaderValue::from_static("*"));
+        headers.insert("access-control-allow-credentials", HeaderValue::from_static("true"));
+    });
+    breaks(
+        app,
+        &[Law::ReadSoundness, Law::ReadCompleteness, Law::ErrorsReadable, Law::OriginEcho],
+        "everybody.txt",
+    );
+}
+
+#[test]
+fn a_layer_that_strips_vary() {
+    let app = with_fields(|headers| drop(headers.remove("vary")));
+    breaks(app, &[Law::VarySoundness], "no_vary.txt");
+}
+
+#[test]
+fn a_layer_that_answers_by_itself() {
+    let app = app().layer(tower::layer::layer_fn(|_inner| {
+        tower::service_fn(async |_: Request| {
+            Ok::<_, Infallible>(StatusCode::SERVICE_UNAVAILABLE.into_response())
+        })
+    }));
+    breaks(
+        app,
+        &[Law::ReadCompleteness, Law::ErrorsReadable, Law::PreflightPurity, Law::UniformRefusal],
+        "answers_itself.txt",
+    );
+}
+
+#[test]
+fn a_layer_that_says_yes_to_every_preflight() {
+    let app = with_fields(|headers| {
+        if headers.contains_key("access-control-allow-methods") {
+            headers.insert("access-control-allow-methods", HeaderValue::from_static("PUT, DELETE"));
+        }
+    });
+    breaks(app, &[Law::ReadSoundness, Law::PreflightGate], "yes_to_preflights.txt");
+}
+
+#[test]
+fn a_layer_that_calls_every_page_its_own() {
+    let app = app().layer(MapRequestLayer::new(|mut request: Request| {
+        if request.method() != Method::GET {
+            let own = HeaderValue::from_static("https://api.shop.example");
+            request.headers_mut().insert("origin", own);
+            request.headers_mut().remove("sec-fetch-site");
+        }
+        request
+    }));
+    breaks(
+        app,
+        &[Law::ReadCompleteness, Law::ErrorsReadable, Law::PreflightPurity, Law::NoAmbientWrite],
+        "own_pages.txt",
+    );
+}
+
+/// What the law about writing does not look at is said beside it.
+#[post("/hook")]
+#[auth(session)]
+#[csrf(exempt = "the sender signs it")]
+async fn hook() {}
+
+#[test]
+fn an_exemption_is_listed_with_its_reason() {
+    let proof = prove(app().routes(routes![hook]));
+    let lines = proof.outside(Law::NoAmbientWrite);
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(
+        line.starts_with("outside of it: POST /hook of kit::proof::broken::hook (tests/kit/proof/"),
+        "{line}"
+    );
+    assert!(line.ends_with("exempt: the sender signs it"), "{line}");
+    assert_eq!(proof.refutation(Law::NoAmbientWrite), "");
+}
+
+#[test]
+fn a_law_of_ones_own_holds_for_every_exchange() {
+    let mut orders = 0;
+    every_exchange(app(), |exchange| {
+        if exchange.method() == "PUT" && exchange.handler_ran() {
+            orders += 1;
+            let is_ours = exchange.page() == "https://app.shop.example" || exchange.is_own_page();
+            assert!(is_ours, "{exchange}");
+        }
+    });
+    assert!(orders > 0);
+}
+
+#[test]
+fn a_law_of_ones_own_fails_with_the_first_exchange_that_breaks_it() {
+    let failed = catch_unwind(|| {
+        every_exchange(app(), |exchange| {
+            let is_ours = exchange.page() == "https://app.shop.example" || exchange.is_own_page();
+            assert!(is_ours || exchange.status() != Some(200), "not ours:\n{exchange}");
+        });
+    });
+    let text = *failed.expect_err("a law that does not hold").downcast::<String>().expect("text");
+    golden("own_law.txt", &text);
+}

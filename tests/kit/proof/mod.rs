@@ -1,0 +1,8 @@
+//! `policy_tests!` for apps: those of the examples, one that uses every attribute, a large one,
+//! and some that break laws on purpose.
+
+mod broken;
+mod every_attribute;
+mod large;
+
+policy_server::policy_tests!(everything: crate::proof::every_attribute::app());

@@ -1,0 +1,24 @@
+//! The server against `tests/cases/cors.json`: every exchange, in-process.
+
+use policy_core_tests::{
+    assembly,
+    case::{Cases, Level},
+};
+
+#[test]
+fn every_exchange_goes_as_expected() {
+    let Cases { cases } = Cases::read();
+    assert_eq!(cases.len(), 79);
+    let differences: Vec<String> = cases
+        .iter()
+        .flat_map(|case| {
+            // Below the parser of HTTP there is the engine alone.
+            let answer = match case.level {
+                Level::Any => crate::server::answer,
+                Level::Policy => assembly::answer,
+            };
+            case.differences(&answer(&case.world(), &case.request()))
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

@@ -1,0 +1,81 @@
+//! Many connections that do nothing, and a tenth as many that do.
+
+use std::{process::Stdio, time::Instant};
+
+use super::*;
+use crate::attack::{http::request, process::succeeds};
+
+const NAME: &str = "attack::crowd::of_idle_and_busy_connections_is_served";
+
+/// How many are idle, and how many are busy: a tenth of them where nobody asked for more.
+fn crowd() -> (usize, usize) {
+    if env::var_os(SECONDS).is_some() { (10_000, 1_000) } else { (1_000, 100) }
+}
+
+#[tokio::test]
+async fn of_idle_and_busy_connections_is_served() {
+    let _machine = crate::alone().await;
+    match role().as_deref() {
+        // Its figures are of interest.
+        None => succeeds(again(NAME, "clients").stdout(Stdio::inherit())),
+        Some("clients") => be_clients().await,
+        Some(_) => {
+            let settings = Settings::default().idle_timeout(length() + http::PATIENCE * 4);
+            let app = App::new(()).settings(settings).routes(routes![hello]);
+            app.serve("127.0.0.1:0").await.expect("a server");
+        }
+    }
+}
+
+async fn used(server: &ServerProcess) -> Connection {
+    let mut connection = Connection::open(server.address).await;
+    ask(&mut connection).await;
+    connection
+}
+
+async fn ask(connection: &mut Connection) {
+    connection.send(request("GET /hello", &[])).await;
+    assert_eq!(connection.answer().await.text(), "hello");
+}
+
+async fn be_clients() {
+    let server = ServerProcess::start(&mut again(NAME, "server"));
+    let (idle_count, busy_count) = crowd();
+    let mut busy = Vec::new();
+    for _ in 0..busy_count {
+        busy.push(used(&server).await);
+    }
+    let before = server.memory();
+    let mut idle = Vec::new();
+    for _ in 0..idle_count {
+        idle.push(used(&server).await);
+    }
+    let each = server.memory().saturating_sub(before) / idle_count;
+    println!("{each} bytes for each of {idle_count} idle connections");
+    // Each of the busy ones asks ten times a second.
+    let until = Instant::now() + length();
+    let asking = busy.into_iter().map(|mut connection| {
+        tokio::spawn(async move {
+            let mut times = Vec::new();
+            while Instant::now() < until {
+                let begun = Instant::now();
+                ask(&mut connection).await;
+                times.push(begun.elapsed());
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            times
+        })
+    });
+    let mut times = Vec::new();
+    for asked in asking.collect::<Vec<_>>() {
+        times.extend(asked.await.expect("answers"));
+    }
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    let (half, p99) = (at(0.5), at(0.99));
+    println!("{} answers over {busy_count} more, p50 {half:?}, p99 {p99:?}", times.len());
+    // All of the others are still there.
+    for connection in idle.iter_mut().step_by(100) {
+        ask(connection).await;
+    }
+}

@@ -1,0 +1,114 @@
+//! What others notice while somebody attacks: a server process, attackers that are bounded in
+//! number and time, and a bystander who goes on asking. `POLICY_ATTACK_SECONDS` says how long each
+//! attack lasts.
+#![cfg(target_os = "linux")]
+
+mod bystander;
+mod crowd;
+mod http2;
+mod slow;
+
+use std::{env, time::Duration};
+
+use bytes::Bytes;
+use policy_server::{Settings, prelude::*, response::ByteRanges};
+use policy_tests::{
+    http::{self, Connection},
+    process::{self, ServerProcess, again, role},
+};
+
+use bystander::Bystander;
+
+const SECONDS: &str = "POLICY_ATTACK_SECONDS";
+
+/// How long an attack lasts.
+fn length() -> Duration {
+    let seconds = env::var(SECONDS).ok();
+    Duration::from_secs(seconds.map_or(2, |seconds| seconds.parse().expect("a number")))
+}
+
+#[get("/hello")]
+#[auth(public)]
+async fn hello() -> &'static str {
+    "hello"
+}
+
+/// What is measured is the server's memory, and not that of a handler.
+static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
+
+#[get("/large")]
+#[auth(public)]
+async fn large() -> (ByteRanges, Bytes) {
+    (ByteRanges, Bytes::from_static(&LARGE))
+}
+
+#[post("/echo")]
+#[auth(public)]
+async fn echo(body: Bytes) -> Bytes {
+    body
+}
+
+/// Runs the server of these tests, in its own process.
+async fn be_server() {
+    let settings = Settings::default()
+        .header_timeout(Duration::from_secs(2))
+        .idle_timeout(Duration::from_secs(4));
+    let limits = Limits::NONE.timeout(Duration::from_secs(3));
+    let app = App::new(()).settings(settings).limits(limits).routes(routes![hello, large, echo]);
+    app.serve("127.0.0.1:0").await.expect("a server");
+}
+
+/// A server that has served many connections at once, and the memory that these took while they
+/// were open: by it others are measured.
+async fn busy_server(test: &str) -> (ServerProcess, usize) {
+    let server = ServerProcess::start(&mut again(test, "server"));
+    let (sockets, before) = (server.sockets(), server.memory());
+    let mut connections = Vec::new();
+    for _ in 0..500 {
+        let mut connection = Connection::open(server.address).await;
+        connection.send(http::request("GET /hello", &[])).await;
+        assert_eq!(connection.answer().await.text(), "hello");
+        connections.push(connection);
+    }
+    let taken = server.memory().saturating_sub(before);
+    drop(connections);
+    ended(&server, sockets).await;
+    (server, taken)
+}
+
+/// Waits until a server has no more sockets than this.
+async fn ended(server: &ServerProcess, sockets: usize) {
+    http::soon(async {
+        while server.sockets() > sockets {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+/// Repeats an attack until it leaves no memory behind. What it takes for the first time, the
+/// allocator may keep for the next time, and more of it if another thread was the one to ask; what
+/// is lost is lost each time. `unit` is what [`busy_server`] took for its connections.
+async fn assert_leaves_nothing(
+    server: &ServerProcess,
+    unit: usize,
+    what: &str,
+    mut attack: impl AsyncFnMut(),
+) {
+    const ROUNDS: usize = 6;
+
+    let sockets = server.sockets();
+    let (mut before, mut most) = (server.memory(), 0);
+    for round in 1..=ROUNDS {
+        attack().await;
+        ended(server, sockets).await;
+        let after = server.memory();
+        let left = after.saturating_sub(before);
+        println!("{what}: {} KiB before, {} KiB after round {round}", before / 1024, after / 1024);
+        if left <= (most / 8).max(unit / 10) {
+            return;
+        }
+        (before, most) = (after, left.max(most));
+    }
+    panic!("{what}: each of {ROUNDS} rounds leaves more memory behind");
+}

@@ -1,0 +1,52 @@
+//! Clients that are slow on purpose: slowhttptest.
+
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// What it is told for each kind of attack. The connections are as many as one client may open.
+const ATTACKS: [(&str, &[&str]); 4] = [
+    ("slow heads", &["-H", "-i", "1", "-t", "GET", "-u", "/hello"]),
+    ("slow bodies", &["-B", "-i", "1", "-s", "8192", "-t", "POST", "-u", "/echo"]),
+    ("slow readers", &["-X", "-w", "10", "-y", "20", "-n", "1", "-z", "32", "-u", "/large"]),
+    ("many ranges", &["-R", "-a", "5", "-b", "2000", "-t", "HEAD", "-u", "/large"]),
+];
+
+fn slowhttptest(server: &ServerProcess, arguments: &[&str]) -> Command {
+    let seconds = length().as_secs().to_string();
+    let mut command = Command::new("slowhttptest");
+    command.args(["-c", "400", "-r", "400", "-p", "3", "-l", &seconds]);
+    for argument in arguments {
+        match argument.strip_prefix('/') {
+            Some(path) => command.arg(format!("http://{}/{path}", server.address)),
+            None => command.arg(argument),
+        };
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+async fn attack(name: &str, mut attack: Command) {
+    let output = tokio::task::spawn_blocking(move || attack.output().expect("slowhttptest"));
+    let output = output.await.expect("a thread");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("slow HTTP test status"), "{name}: it did not attack: {said}");
+}
+
+#[tokio::test]
+#[ignore = "needs slowhttptest"]
+async fn slow_clients_slow_nobody_else_down() {
+    let _machine = crate::alone().await;
+    if role().is_some() {
+        return be_server().await;
+    }
+    let (server, unit) = busy_server("attack::slow::slow_clients_slow_nobody_else_down").await;
+    assert_leaves_nothing(&server, unit, "slow clients", async || {
+        for (name, arguments) in ATTACKS {
+            let bystander = Bystander::of(server.address);
+            attack(name, slowhttptest(&server, arguments)).await;
+            bystander.report(name);
+        }
+    })
+    .await;
+}

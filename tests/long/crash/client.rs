@@ -1,0 +1,241 @@
+//! A user with some sessions and tokens, who remembers what was acknowledged.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use policy_tests::random::Random;
+
+use super::connection::{Answer, Connection, Lost};
+
+/// The most sessions that a user has.
+const MAX_SESSIONS: usize = 4;
+
+/// The most ended sessions and tokens that a user asks for again.
+const MAX_ENDED: usize = 12;
+
+/// What is known about a session or a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It must be good.
+    Good,
+    /// It must not be.
+    Ended,
+    /// The answer that would say so did not arrive.
+    Open,
+}
+
+#[derive(Debug)]
+struct Session {
+    cookie: String,
+    state: State,
+    /// What was acknowledged, and what was sent after that.
+    value: u64,
+    sent: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Token {
+    field: String,
+    state: State,
+}
+
+/// How often each kind of operation was acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Acknowledged {
+    pub(super) logins: u64,
+    pub(super) logouts: u64,
+    pub(super) writes: u64,
+    pub(super) revocations: u64,
+}
+
+impl Acknowledged {
+    pub(super) fn add(&mut self, other: Self) {
+        self.logins += other.logins;
+        self.logouts += other.logouts;
+        self.writes += other.writes;
+        self.revocations += other.revocations;
+    }
+}
+
+pub(super) struct Client {
+    name: String,
+    random: Random,
+    sessions: Vec<Session>,
+    tokens: Vec<Token>,
+    pub(super) acknowledged: Acknowledged,
+}
+
+fn cookie_field(cookie: &str) -> String {
+    format!("cookie: {cookie}\r\n")
+}
+
+fn done(answer: &Answer) {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+impl Client {
+    pub(super) fn new(name: String, seed: u64) -> Self {
+        let random = Random(seed);
+        let acknowledged = Acknowledged::default();
+        Self { name, random, sessions: Vec::new(), tokens: Vec::new(), acknowledged }
+    }
+
+    /// Does one thing after the other until the connection is lost, and counts them.
+    pub(super) async fn work(&mut self, connection: &mut Connection, done: &AtomicU64) {
+        while self.step(connection).await.is_ok() {
+            done.fetch_add(1, Relaxed);
+        }
+    }
+
+    async fn step(&mut self, connection: &mut Connection) -> Result<(), Lost> {
+        let good: Vec<usize> =
+            (0..self.sessions.len()).filter(|at| self.sessions[*at].state == State::Good).collect();
+        if good.is_empty() {
+            return self.login(connection, None).await;
+        }
+        let at = *self.random.of(&good);
+        match self.random.below(10) {
+            0 | 1
+                if self.sessions.len() < MAX_SESSIONS + MAX_ENDED && good.len() < MAX_SESSIONS =>
+            {
+                self.login(connection, None).await
+            }
+            0..=2 => self.login(connection, Some(at)).await,
+            3 | 4 => self.logout(connection, at).await,
+            5 => self.revoke_others(connection, at).await,
+            6 => self.revoke_token(connection, at).await,
+            _ => self.write(connection, at).await,
+        }
+    }
+
+    /// Logs in, in a session that ends by it or without one.
+    async fn login(&mut self, to: &mut Connection, within: Option<usize>) -> Result<(), Lost> {
+        let mut field = String::new();
+        if let Some(at) = within {
+            self.sessions[at].state = State::Open;
+            field = cookie_field(&self.sessions[at].cookie);
+        }
+        let answer = to.ask(&format!("POST /login/{}", self.name), &field).await?;
+        done(&answer);
+        self.acknowledged.logins += 1;
+        let mut value = 0;
+        if let Some(at) = within {
+            // Values of the same user go on.
+            value = self.sessions[at].value;
+            self.sessions[at].state = State::Ended;
+        }
+        let cookie = answer.cookie.expect("a session");
+        self.sessions.push(Session { cookie, state: State::Good, value, sent: None });
+        Ok(())
+    }
+
+    async fn logout(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
+        let session = &mut self.sessions[at];
+        session.state = State::Open;
+        done(&to.ask("POST /logout", &cookie_field(&session.cookie)).await?);
+        session.state = State::Ended;
+        self.acknowledged.logouts += 1;
+        Ok(())
+    }
+
+    async fn write(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
+        let session = &mut self.sessions[at];
+        let value = self.random.draw() >> 16;
+        session.sent = Some(value);
+        let field = cookie_field(&session.cookie);
+        done(&to.ask(&format!("POST /write/{value}"), &field).await?);
+        session.value = value;
+        session.sent = None;
+        self.acknowledged.writes += 1;
+        Ok(())
+    }
+
+    async fn revoke_others(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
+        let cookie = cookie_field(&self.sessions[at].cookie);
+        let mut others: Vec<&mut Session> = self.sessions.iter_mut().collect();
+        others.remove(at);
+        others.retain(|other| other.state != State::Ended);
+        others.iter_mut().for_each(|other| other.state = State::Open);
+        done(&to.ask("POST /revoke/others", &cookie).await?);
+        others.iter_mut().for_each(|other| other.state = State::Ended);
+        self.acknowledged.revocations += 1;
+        Ok(())
+    }
+
+    /// Gets a token, which is stored nowhere, and revokes it.
+    async fn revoke_token(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
+        let answer = to.ask("POST /token", &cookie_field(&self.sessions[at].cookie)).await?;
+        done(&answer);
+        let field = format!("authorization: Bearer {}\r\n", answer.body);
+        self.tokens.push(Token { field: field.clone(), state: State::Good });
+        if self.random.below(4) == 0 {
+            // One that stays good.
+            return Ok(());
+        }
+        let last = self.tokens.len() - 1;
+        self.tokens[last].state = State::Open;
+        done(&to.ask("POST /token/revoke", &field).await?);
+        self.tokens[last].state = State::Ended;
+        self.acknowledged.revocations += 1;
+        Ok(())
+    }
+
+    /// Holds the server to everything that was acknowledged, and gives how many sessions and
+    /// tokens were asked for, and what is wrong. What was open is known from then on.
+    pub(super) async fn check(
+        &mut self,
+        to: &mut Connection,
+    ) -> Result<(usize, Vec<String>), Lost> {
+        let mut wrong = Vec::new();
+        for session in &mut self.sessions {
+            let answer = to.ask("GET /read", &cookie_field(&session.cookie)).await?;
+            let is_good = answer.status == 200;
+            assert!(is_good || answer.status == 401, "{}: {}", answer.status, answer.body);
+            let read = answer.body.strip_prefix(&format!("{} ", self.name));
+            let read = read.and_then(|value| value.parse().ok());
+            let is_known = read == Some(session.value) || (read.is_some() && read == session.sent);
+            match session.state {
+                State::Good if !is_good => wrong.push(format!("a login is gone: {session:?}")),
+                State::Ended if is_good => wrong.push(format!("an end is undone: {session:?}")),
+                _ if is_good && !is_known => {
+                    wrong.push(format!("{} instead of the value of {session:?}", answer.body));
+                }
+                _ => (),
+            }
+            session.state = if is_good { State::Good } else { State::Ended };
+            session.value = read.unwrap_or_default();
+            session.sent = None;
+        }
+        for token in &mut self.tokens {
+            let answer = to.ask("GET /token/use", &token.field).await?;
+            let is_good = answer.status == 200;
+            assert!(is_good || answer.status == 401, "{}: {}", answer.status, answer.body);
+            match token.state {
+                State::Good if !is_good => wrong.push(format!("a token is gone: {token:?}")),
+                State::Ended if is_good => wrong.push(format!("a revocation is undone: {token:?}")),
+                _ => (),
+            }
+            token.state = if is_good { State::Good } else { State::Ended };
+        }
+        let asked = self.sessions.len() + self.tokens.len();
+        self.forget();
+        Ok((asked, wrong))
+    }
+
+    /// Keeps the latest of what has ended.
+    fn forget(&mut self) {
+        let surplus = |ended: usize| ended.saturating_sub(MAX_ENDED);
+        let ended = |state: &State| *state == State::Ended;
+        let mut drop = surplus(self.sessions.iter().filter(|it| ended(&it.state)).count());
+        self.sessions.retain(|it| {
+            let stays = !ended(&it.state) || drop == 0;
+            drop -= usize::from(!stays);
+            stays
+        });
+        let mut drop = surplus(self.tokens.len());
+        self.tokens.retain(|_| {
+            let stays = drop == 0;
+            drop -= usize::from(!stays);
+            stays
+        });
+    }
+}

@@ -1,0 +1,115 @@
+//! Start, load, kill, start, check.
+
+use std::{
+    env, fs,
+    path::Path,
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{
+    client::{Acknowledged, Client},
+    connection::Connection,
+    server::{FILE, serve},
+};
+use crate::crash::{
+    process::{ServerProcess, again, role},
+    random::Random,
+};
+
+const CLIENTS: usize = 200;
+
+/// How long anything may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn number(variable: &str) -> Option<u64> {
+    env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+#[test]
+fn what_a_killed_server_acknowledged_holds() {
+    if role().is_some() {
+        return serve();
+    }
+    let rounds = number("POLICY_CRASH_ROUNDS").unwrap_or(3);
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
+    let seed = number("POLICY_CRASH_SEED").unwrap_or_else(clock);
+    println!("crash: {rounds} rounds, {CLIENTS} clients, seed {seed}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crash");
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(format!("{}.redb", std::process::id()));
+    let mut command = again("crash::rounds::what_a_killed_server_acknowledged_holds", "serve");
+    command.env(FILE, &file);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(killed(&mut command, rounds, seed));
+    fs::remove_file(&file).expect("a file");
+}
+
+async fn killed(command: &mut Command, rounds: u64, seed: u64) {
+    let _machine = crate::alone().await;
+    let begun = Instant::now();
+    let mut random = Random(seed);
+    let name = |number| format!("user-{number}");
+    let mut clients: Vec<Client> =
+        (0..CLIENTS).map(|number| Client::new(name(number), random.draw())).collect();
+    let mut checked = 0;
+    for round in 1..=rounds {
+        let server = ServerProcess::start(command);
+        let address = server.address;
+        let done = Arc::new(AtomicU64::new(0));
+        let mut working = JoinSet::new();
+        for mut client in clients.drain(..) {
+            let done = Arc::clone(&done);
+            working.spawn(async move {
+                if let Ok(mut connection) = Connection::open(address).await {
+                    client.work(&mut connection, &done).await;
+                }
+                client
+            });
+        }
+        // Some time after so much was done, on whatever machine.
+        let enough = 300 + random.below(1200) as u64;
+        let is_enough = async {
+            while done.load(Relaxed) < enough {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(PATIENCE, is_enough).await.expect("a server that works");
+        sleep(Duration::from_micros(random.below(20_000) as u64)).await;
+        // SIGKILL.
+        drop(server);
+        clients = working.join_all().await;
+
+        let server = ServerProcess::start(command);
+        let address = server.address;
+        let mut checking = JoinSet::new();
+        for mut client in clients.drain(..) {
+            checking.spawn(async move {
+                let mut connection = Connection::open(address).await.expect("a server");
+                let (asked, wrong) = client.check(&mut connection).await.expect("a server");
+                (client, asked, wrong)
+            });
+        }
+        for (client, asked, wrong) in checking.join_all().await {
+            assert!(wrong.is_empty(), "round {round}, seed {seed}: {wrong:#?}");
+            checked += asked;
+            clients.push(client);
+        }
+    }
+    let mut all = Acknowledged::default();
+    clients.iter().for_each(|client| all.add(client.acknowledged));
+    let seconds = begun.elapsed().as_secs();
+    println!("crash: {rounds} rounds in {seconds} s, acknowledged {all:?}, {checked} checks");
+    // Each kind of operation was there, or nothing was shown.
+    let least = all.logins.min(all.logouts).min(all.writes).min(all.revocations);
+    assert!(least >= rounds * 10, "{all:?}");
+}

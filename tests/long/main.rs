@@ -1,0 +1,21 @@
+//! What runs for as long as it is told to, and a few seconds as a test.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod attack;
+mod crash;
+mod soak;
+
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Waits until no other test of this binary runs: each measures a machine that it has to itself.
+async fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::const_new(());
+    MACHINE.lock().await
+}

@@ -1,0 +1,30 @@
+//! What the suites share: clients and servers, processes and browsers, and the words of laws.
+#![expect(
+    missing_debug_implementations,
+    missing_docs,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::new_without_default,
+    clippy::panic,
+    reason = "a part of tests: what they cannot do without fails them"
+)]
+
+pub mod authority;
+pub mod bidi;
+pub mod corpus;
+pub mod every_policy;
+pub mod example;
+pub mod fetch;
+pub mod frames;
+pub mod http;
+pub mod log;
+pub mod oracle;
+pub mod pages;
+pub mod peers;
+pub mod port;
+pub mod process;
+pub mod program;
+pub mod random;
+pub mod store;
+pub mod tls;
+pub mod webdriver;

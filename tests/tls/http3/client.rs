@@ -1,0 +1,263 @@
+//! A client of HTTP/3 by the library of others, and streams of QUIC that speak what no library
+//! would.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use bytes::{Buf, Bytes};
+use h3::client::{RequestStream, SendRequest};
+use h3_quinn::{BidiStream, OpenStreams};
+use http::{HeaderMap, Request, Response};
+use policy_server::{App, Tls};
+use quinn::{ClientConfig, Endpoint, crypto::rustls::QuicClientConfig};
+use tokio::task::JoinHandle;
+use tokio_rustls::rustls::{
+    self, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use policy_tests::http::{Running, soon};
+
+/// An app over TLS and QUIC, with a certificate of its own.
+pub(crate) struct Server {
+    running: Option<Running>,
+    folder: PathBuf,
+}
+
+impl Server {
+    pub(crate) async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
+        Self::start_with(app, Tls::http3).await
+    }
+
+    pub(crate) async fn start_with<S: Send + Sync + 'static>(
+        app: App<S>,
+        with: fn(Tls) -> Tls,
+    ) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("http3-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let app = app.tls(with(Tls::development(&folder)));
+        Self { running: Some(Running::start(app).await), folder }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.running.as_ref().expect("a server that runs").address
+    }
+
+    /// Asks the server to stop, as a signal would; done when it has.
+    pub(crate) fn stop(mut self) -> JoinHandle<()> {
+        self.running.take().expect("a server that runs").stop()
+    }
+
+    /// Where its certificate is, and that of its authority.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How a client trusts the server.
+    pub(crate) fn trust(&self) -> rustls::ClientConfig {
+        let mut roots = RootCertStore::empty();
+        let authority = CertificateDer::from_pem_file(self.folder.join("authority.pem"));
+        roots.add(authority.expect("an authority")).expect("an authority");
+        rustls::ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth()
+    }
+
+    pub(crate) fn client_config(&self) -> ClientConfig {
+        let mut tls = self.trust();
+        tls.alpn_protocols = vec![b"h3".to_vec()];
+        tls.enable_early_data = true;
+        ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("TLS 1.3")))
+    }
+
+    /// A client with a UDP port and a memory of its own.
+    pub(crate) fn client(&self) -> Endpoint {
+        let mut endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).expect("a port");
+        endpoint.set_default_client_config(self.client_config());
+        endpoint
+    }
+
+    pub(crate) async fn connect(&self) -> Session {
+        let quic = self.client().connect(self.address(), "localhost").expect("an address");
+        Session::over(soon(quic).await.expect("a handshake")).await
+    }
+
+    /// A connection of QUIC and no more.
+    pub(crate) async fn raw(&self) -> quinn::Connection {
+        let quic = self.client().connect(self.address(), "localhost").expect("an address");
+        soon(quic).await.expect("a handshake")
+    }
+
+    pub(crate) async fn answer(&self, method: &str, path: &str) -> Answer {
+        self.connect().await.answer(request(method, path), "").await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+pub(crate) fn request(method: &str, path: &str) -> Request<()> {
+    let uri = format!("https://localhost{path}");
+    Request::builder().method(method).uri(uri).body(()).expect("a request")
+}
+
+/// A connection of HTTP/3.
+pub(crate) struct Session {
+    pub(crate) quic: quinn::Connection,
+    requests: SendRequest<OpenStreams, Bytes>,
+    /// Why the connection ended.
+    pub(crate) ended: JoinHandle<h3::error::ConnectionError>,
+}
+
+pub(crate) type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
+
+impl Session {
+    pub(crate) async fn over(quic: quinn::Connection) -> Self {
+        let transport = h3_quinn::Connection::new(quic.clone());
+        let (mut driver, requests) = soon(h3::client::new(transport)).await.expect("HTTP/3");
+        let ended = tokio::spawn(async move {
+            std::future::poll_fn(|context| driver.poll_close(context)).await
+        });
+        Self { quic, requests, ended }
+    }
+
+    pub(crate) async fn send(&mut self, request: Request<()>) -> Stream {
+        soon(self.requests.send_request(request)).await.expect("a stream")
+    }
+
+    /// Sends a whole request and reads its answer.
+    pub(crate) async fn answer(&mut self, request: Request<()>, body: impl Into<Bytes>) -> Answer {
+        self.try_answer(request, body).await.expect("an answer")
+    }
+
+    pub(crate) async fn try_answer(
+        &mut self,
+        request: Request<()>,
+        body: impl Into<Bytes>,
+    ) -> Result<Answer, h3::error::StreamError> {
+        let mut stream = soon(self.requests.send_request(request)).await?;
+        let body = body.into();
+        if !body.is_empty() {
+            // A server that has answered needs no more of it.
+            let _ = soon(stream.send_data(body)).await;
+        }
+        let _ = soon(stream.finish()).await;
+        read(&mut stream).await
+    }
+}
+
+/// The answer on a stream, to its end.
+pub(crate) async fn read(stream: &mut Stream) -> Result<Answer, h3::error::StreamError> {
+    let head = soon(stream.recv_response()).await?;
+    let mut body = Vec::new();
+    while let Some(mut data) = soon(stream.recv_data()).await? {
+        body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+    }
+    let trailers = soon(stream.recv_trailers()).await?;
+    Ok(Answer { head, body, trailers })
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) head: Response<()>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) trailers: Option<HeaderMap>,
+}
+
+impl Answer {
+    pub(crate) fn status(&self) -> u16 {
+        self.head.status().as_u16()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.headers().get(name).map(|value| value.to_str().expect("a text"))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        str::from_utf8(&self.body).expect("a text")
+    }
+
+    /// The code of a problem, with the status that it says itself.
+    pub(crate) fn problem(&self) -> (u16, String) {
+        let problem: serde_json::Value = serde_json::from_slice(&self.body).expect("JSON");
+        assert_eq!(problem["status"], self.status());
+        (self.status(), problem["code"].as_str().expect("a code").to_owned())
+    }
+}
+
+/// One line of a section, spelled out.
+pub(crate) fn line(name: &str, value: &str) -> Vec<u8> {
+    let mut line = Vec::new();
+    for (flags, most, text) in [(0x20_u8, 7, name), (0, 127, value)] {
+        if text.len() < most {
+            line.push(flags | text.len() as u8);
+        } else {
+            let rest = text.len() - most;
+            assert!(rest < 128 * 128, "a shorter text");
+            line.push(flags | most as u8);
+            line.extend([rest as u8 & 127 | 128, (rest >> 7) as u8]);
+        }
+        line.extend_from_slice(text.as_bytes());
+    }
+    line
+}
+
+/// A frame of a type below 64.
+pub(crate) fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32 | 0x8000_0000).to_be_bytes();
+    [&[kind][..], &length, payload].concat()
+}
+
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+
+/// A HEADERS frame of these lines.
+pub(crate) fn head(lines: &[(&str, &str)]) -> Vec<u8> {
+    let lines: Vec<u8> = lines.iter().flat_map(|(name, value)| line(name, value)).collect();
+    frame(HEADERS, &[b"\x00\x00", &lines[..]].concat())
+}
+
+/// The lines that every request has.
+pub(crate) fn lines<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
+    vec![(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
+}
+
+/// Writes bytes to a new stream, ends it, and reads what comes back: bytes, or the code with which
+/// the stream or the connection was ended.
+pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<Vec<u8>, u64> {
+    let (mut send, mut receive) = soon(quic.open_bi()).await.map_err(|error| closed(&error))?;
+    // It may be ended before all is written.
+    let _ = soon(send.write_all(bytes)).await;
+    let _ = send.finish();
+    match soon(receive.read_to_end(1 << 20)).await {
+        Ok(answer) => Ok(answer),
+        Err(quinn::ReadToEndError::Read(quinn::ReadError::Reset(code))) => Err(code.into_inner()),
+        Err(quinn::ReadToEndError::Read(quinn::ReadError::ConnectionLost(error))) => {
+            Err(closed(&error))
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The code with which a server closed a connection.
+pub(crate) fn closed(error: &quinn::ConnectionError) -> u64 {
+    match error {
+        quinn::ConnectionError::ApplicationClosed(close) => close.error_code.into_inner(),
+        other => panic!("{other}"),
+    }
+}

@@ -1,0 +1,92 @@
+//! HTTPS over real sockets: certificates and their change, handshakes good and bad, the redirect
+//! beside them, and what is said over TLS alone. Clients are rustls', curl, and bytes.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod browser;
+mod client;
+mod credentials;
+mod development;
+mod handshakes;
+mod hsts;
+mod http3;
+mod protocols;
+mod redirect;
+mod reload;
+mod starts;
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use policy_core_tests::law;
+use policy_server::{Settings, Tls, prelude::*};
+use policy_tests::{
+    authority::{self, Authority},
+    http::{self, Connection, StoppedTime, request, soon},
+    process, webdriver,
+};
+use tokio::task::JoinHandle;
+
+use client::Client;
+
+#[get("/hello")]
+#[auth(public)]
+async fn hello() -> &'static str {
+    "hello"
+}
+
+fn app() -> App<()> {
+    App::new(()).routes(routes![hello])
+}
+
+/// A server with its own listeners.
+struct Secure {
+    address: SocketAddr,
+    redirect: Option<SocketAddr>,
+    running: JoinHandle<()>,
+}
+
+impl Secure {
+    async fn start<S: Send + Sync + 'static>(app: App<S>) -> Self {
+        let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+        let (address, redirect) = (server.local_addr(), server.redirect_addr());
+        let running = tokio::spawn(server.run_until(std::future::pending()));
+        Self { address, redirect, running }
+    }
+
+    /// Where plain HTTP is redirected.
+    fn redirect(&self) -> SocketAddr {
+        self.redirect.expect("a second address")
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+/// A folder of a test's own, empty.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls").join(test);
+    // There is none the first time.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// A certificate for this machine by a new authority, in files of this test.
+fn identity(test: &str) -> (Tls, Authority) {
+    let (authority, folder) = (Authority::new(), folder(test));
+    let (certificate, key) = authority.issue(&["localhost", "127.0.0.1"]).write(&folder);
+    (Tls::files(certificate, key), authority)
+}

@@ -1,0 +1,140 @@
+//! One app over every version of HTTP: whoever asks gets the same answer, by status, fields and
+//! body.
+
+mod cases;
+mod clients;
+
+use std::{
+    fs,
+    future::pending,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use policy_server::{App, Limits, Rate, Tls};
+use policy_tests::every_policy as app;
+use tokio_rustls::rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use cases::{Case, Payload};
+use clients::{Client, Http1, Http2, Http3, Place};
+
+const HOST: &str = "api.shop.example";
+const ORIGIN: &str = "https://api.shop.example";
+
+/// An answer, but for what belongs to a connection or a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answer {
+    status: u16,
+    fields: Vec<String>,
+    body: String,
+}
+
+/// Fields of a connection (RFC 9110 7.6.1), of a moment, and where else the server is.
+const OWN: [&str; 5] = ["alt-svc", "connection", "date", "keep-alive", "transfer-encoding"];
+
+/// What is said over TLS alone, and the length of nothing, which HTTP/1.1 has to say.
+const ASIDE: [&str; 2] = ["strict-transport-security:", "content-length: 0"];
+
+fn app() -> App<()> {
+    let limits = Limits::NONE.body(app::BODY as u64).rate(Rate::per_second(1_000_000));
+    app::app()
+        .public_origin(ORIGIN)
+        .routes(cases::routes())
+        .limits(limits.concurrency(256).timeout(Duration::from_secs(1)))
+}
+
+/// Serves an app of its own on a free port.
+async fn served(app: App<()>) -> Place {
+    let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+    let address = server.local_addr();
+    tokio::spawn(server.run_until(pending()));
+    Place { address, trust: None }
+}
+
+async fn plain() -> Place {
+    served(app()).await
+}
+
+/// The same with a certificate of its own, over TLS and QUIC.
+async fn secure(name: &str) -> Place {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
+    let _none = fs::remove_dir_all(&folder);
+    let place = served(app().tls(Tls::development(&folder).http3())).await;
+    Place { trust: Some(trusting(&folder)), ..place }
+}
+
+fn trusting(folder: &Path) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(folder.join("authority.pem"));
+    roots.add(authority.expect("an authority")).expect("an authority");
+    ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// Asks everything in its order. What a server draws is replaced by its name, in the questions and
+/// in the answers.
+async fn all(client: &mut impl Client) -> Vec<(&'static str, Answer)> {
+    let mut drawn: Vec<(&str, String)> = Vec::new();
+    let mut answers = Vec::new();
+    for case in cases::all() {
+        let case = case.with(&drawn);
+        let mut answer = client.answer(&case).await;
+        answer.fields.retain(|line| {
+            let name = line.split(':').next().unwrap_or_default();
+            !OWN.contains(&name) && !ASIDE.iter().any(|aside| line.starts_with(aside))
+        });
+        answer.fields.sort_unstable();
+        assert_eq!(answer.status, case.status, "{}: {answer:?}", case.name);
+        if let Some((name, found)) = case.draws {
+            drawn.push((name, found(&answer)));
+        }
+        answers.push((case.name, answer));
+    }
+    for (_, answer) in &mut answers {
+        for (name, value) in &drawn {
+            answer.body = answer.body.replace(value.as_str(), name);
+            for line in &mut answer.fields {
+                *line = line.replace(value.as_str(), name);
+            }
+        }
+    }
+    answers
+}
+
+#[tokio::test]
+async fn every_version_gets_the_same_answers() {
+    let one = all(&mut Http1::new(plain().await)).await;
+    let others = [
+        ("HTTP/1.1 over TLS", all(&mut Http1::new(secure("1").await)).await),
+        ("HTTP/2 over TLS", all(&mut Http2::new(secure("2").await)).await),
+        ("HTTP/2 with prior knowledge", all(&mut Http2::new(plain().await)).await),
+        ("HTTP/3", all(&mut Http3::new(secure("3").await)).await),
+    ];
+    for (version, answers) in others {
+        assert_eq!(answers.len(), one.len());
+        for (answer, expected) in answers.iter().zip(&one) {
+            assert_eq!(answer, expected, "{version}");
+        }
+    }
+}
+
+/// RFC 9113 8.2.3 and RFC 9114 4.2.1: clients may cut them, and no handler sees where.
+#[tokio::test]
+async fn cookies_are_one_line_where_they_may_be_cut() {
+    let case = cases::cut_cookies();
+    for answer in [
+        Http2::new(plain().await).answer(&case).await,
+        Http2::new(secure("cookies-2").await).answer(&case).await,
+        Http3::new(secure("cookies-3").await).answer(&case).await,
+    ] {
+        assert_eq!((answer.status, &*answer.body), (200, "a=1; b=2; c=3; d=4"));
+    }
+}

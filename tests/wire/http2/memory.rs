@@ -1,0 +1,65 @@
+//! What floods leave behind: a server in a process of its own, whose memory is looked at.
+
+use std::process::Command;
+
+use super::*;
+use crate::http2::{
+    floods::{self, Flood},
+    frames::{Raw, WINDOW_UPDATE, frame, get},
+    process::{ServerProcess, again, role},
+};
+
+const NAME: &str = "http2::memory::comes_back_after_each_flood_and_is_bounded_within";
+
+/// The most rounds of all floods, one of which has to leave nothing behind.
+const ROUNDS: usize = 6;
+
+/// What the answers of a connection may take that nobody reads: 200 streams of 64 KiB, and what
+/// their handlers have ready.
+const UNREAD: usize = 32 << 20;
+
+#[tokio::test]
+async fn comes_back_after_each_flood_and_is_bounded_within() {
+    if role().is_none() {
+        be_client(&mut again(NAME, "server")).await;
+    } else {
+        app().serve("127.0.0.1:0").await.unwrap();
+    }
+}
+
+async fn be_client(server: &mut Command) {
+    let server = ServerProcess::start(server);
+    let address = server.address;
+    let floods = floods::all();
+    // What is needed once, the allocator may keep; what is lost is lost in each round.
+    let poured: usize = floods.iter().map(Flood::len).sum();
+    let mut before = server.memory();
+    let mut rounds = 0;
+    loop {
+        for flood in &floods {
+            flood.pour(address).await;
+        }
+        let after = server.memory();
+        let left = after.saturating_sub(before);
+        if left < poured / 8 {
+            break;
+        }
+        (before, rounds) = (after, rounds + 1);
+        assert!(rounds < ROUNDS, "each round leaves more behind: {left} bytes of {poured} at last");
+    }
+
+    // Windows without end, and a client that reads nothing.
+    let before = server.memory();
+    let mut raw = Raw::open_with(address, &[(4, 0x7fff_ffff)]).await;
+    raw.send(frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0, 0, 0])).await;
+    for stream in 0..200 {
+        raw.send(get(2 * stream + 1, "/stream")).await;
+    }
+    for _ in 0..20 {
+        let mut other = http::Connection::open(address).await;
+        other.send(request("GET /hello", &[])).await;
+        assert_eq!(other.answer().await.text(), "hello");
+    }
+    let taken = server.memory().saturating_sub(before);
+    assert!(taken < UNREAD, "{taken} bytes for one connection");
+}

@@ -1,0 +1,111 @@
+//! Bad input on real sockets: each kind is answered as expected, and the server serves on.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod bodies;
+mod clients_that_go_away;
+mod expectations;
+mod framing;
+mod handlers;
+mod heads;
+mod hosts;
+mod http2;
+#[cfg(target_os = "linux")]
+mod idle_connections;
+mod origins;
+mod paths;
+mod preflights;
+mod slow_clients;
+mod smuggling;
+mod status_lines;
+mod targets;
+mod trailers;
+
+use std::{future::pending, time::Duration};
+
+use bytes::Bytes;
+use policy_server::{Settings, prelude::*};
+use policy_tests::http::{self, Answer, PATIENCE, Running, StoppedTime, request, soon};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+const ORIGIN: &str = "origin: https://shop.example";
+
+/// What every answer of the app's routes carries for [`ORIGIN`].
+const SHARING: [&str; 2] =
+    ["access-control-allow-credentials: true", "access-control-allow-origin: https://shop.example"];
+
+const SHOP: CorsPolicy = CorsPolicy::origins(&["https://shop.example"])
+    .credentials()
+    .headers(&["x-lamp"])
+    .max_age(600)
+    .build();
+
+#[get("/hello")]
+#[auth(public)]
+async fn hello() -> &'static str {
+    "hello"
+}
+
+#[get("/names/{name}")]
+#[auth(public)]
+async fn name(name: String) -> String {
+    name
+}
+
+#[get("/files/{*path}")]
+#[auth(public)]
+async fn file(path: String) -> String {
+    path
+}
+
+#[post("/upload")]
+#[auth(public)]
+async fn upload(body: Bytes) -> Bytes {
+    body
+}
+
+#[derive(Deserialize)]
+struct Order {
+    lamps: u32,
+}
+
+#[post("/orders")]
+#[auth(public)]
+async fn order(Json(order): Json<Order>) -> String {
+    order.lamps.to_string()
+}
+
+fn app() -> App<()> {
+    App::new(()).cors(SHOP).routes(routes![hello, name, file, upload, order])
+}
+
+/// Asks a server that was tried: it serves a good request, and none of its tasks panicked.
+async fn assert_serving(server: &Running) {
+    let answer = server.answer(request("GET /hello", &[])).await;
+    assert_eq!((answer.status, answer.text()), (200, "hello"));
+    assert_eq!(server.panics(), 0);
+}
+
+/// The answer to these bytes, from a server that serves on.
+async fn tried(bytes: impl AsRef<[u8]>) -> Answer {
+    tried_with(app(), bytes).await
+}
+
+async fn tried_with(app: App<()>, bytes: impl AsRef<[u8]>) -> Answer {
+    let server = Running::start(app).await;
+    let answer = server.answer(bytes).await;
+    assert_serving(&server).await;
+    answer
+}
+
+fn preflight(fields: &[&str]) -> String {
+    let fields = [&["access-control-request-method: PUT"], fields].concat();
+    request("OPTIONS /hello", &fields)
+}
