@@ -19,6 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
 
 /// Why the browser did not do what the test asked.
@@ -160,7 +161,7 @@ impl Browser {
     /// The window as a PNG file.
     pub fn screenshot(&self, to: &Path) -> Result<(), Failure> {
         let image = text(&self.get("screenshot")?)?;
-        Ok(fs::write(to, from_base64(&image)?)?)
+        Ok(fs::write(to, BASE64.decode(image.as_bytes())?)?)
     }
 
     /// What the browser wrote to the console, once so many lines contain this. They come some time
@@ -340,27 +341,4 @@ pub fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
 
 fn text(value: &Value) -> Result<String, Failure> {
     Ok(value.as_str().ok_or_else(|| format!("not a text: {value}"))?.to_owned())
-}
-
-/// Decodes the standard alphabet of base64 (RFC 4648, 4).
-fn from_base64(text: &str) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut count) = (0_u32, 0);
-    for letter in text.trim_end_matches('=').bytes() {
-        let value = match letter {
-            b'A'..=b'Z' => letter - b'A',
-            b'a'..=b'z' => letter - b'a' + 26,
-            b'0'..=b'9' => letter - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return Err("not base64".into()),
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Ok(bytes)
 }
