@@ -32,7 +32,7 @@ use crate::store::{
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let store = FaultyStore::default();
+/// let store: FaultyStore = FaultyStore::default();
 /// let app = App::new(()).sessions(Sessions::store(store.clone())).routes(routes![me]);
 /// let client = app.test();
 /// store.fail();
