@@ -72,7 +72,7 @@ mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;
 
-pub use catalogue::{Event, Level, Refusal, Rule, Severity};
+pub use catalogue::{Event, EventLevel, Refusal, Rule, Severity};
 pub use const_text::ConstText;
 pub use grammar::is_token;
 pub use validator::{PolicyPart, Violation};

@@ -132,3 +132,17 @@ impl fmt::Debug for SecretKey {
         f.write_str("SecretKey(..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_key_breaks_a_rule() {
+        let rule = |bytes: &[u8]| SecretKey::new(bytes).unwrap_err().rule();
+        assert_eq!(rule(b"secret"), Rule::SecretTooShort);
+        assert_eq!(rule(&[7; 32]), Rule::SecretConstant);
+        assert_eq!(rule(b"correct horse battery staple 1234"), Rule::SecretGuessable);
+        assert_eq!(SecretKey::decode("not a key").unwrap_err().rule(), Rule::SecretEncoding);
+    }
+}

@@ -4,6 +4,7 @@
 //! plain tokens. So the first route attribute takes all of them; a policy attribute that comes
 //! to its turn before puts itself back, below the first route attribute.
 
+use policy_core::Rule;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Ident, Meta, Path, spanned::Spanned};
@@ -73,7 +74,8 @@ impl Collected {
                 let name = directive.name();
                 diagnostics.error(
                     pair,
-                    format_args!("the arguments of `#[{name}]` stand in parentheses"),
+                    Rule::ParenthesesMissing,
+                    format_args!("#[{name}]"),
                     format_args!("write `#[{name}(..)]`"),
                 );
                 self.broken_auth |= directive == Directive::Auth;
@@ -86,11 +88,8 @@ impl Collected {
         } else if self.policies.iter().all(|other| other.directive != directive) {
             self.policies.push(parsed);
         } else {
-            diagnostics.error(
-                path,
-                format_args!("a second `#[{}]` on one route", directive.name()),
-                "write one; the nearest level replaces the outer ones, and nothing is merged",
-            );
+            let value = format!("#[{}]", directive.name());
+            diagnostics.rule(path, Rule::AttributeRepeated, &value);
         }
     }
 
@@ -157,10 +156,9 @@ pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) 
     let Some(route) = route else {
         diagnostics.error_at(
             Span::call_site(),
-            format_args!("`#[{name}]` does nothing here: there is no route attribute below it"),
-            format_args!(
-                "write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
-            ),
+            Rule::RouteAttributeMissing,
+            format_args!("#[{name}]"),
+            Rule::RouteAttributeMissing.help(),
         );
         let errors = diagnostics.errors();
         return quote!(#annotated #errors);

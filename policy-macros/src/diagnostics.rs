@@ -22,24 +22,45 @@ struct Warning {
 }
 
 impl Diagnostics {
-    /// A mistake in the grammar of an attribute, or in how attribute and function fit.
-    pub(crate) fn error(&mut self, at: impl ToTokens, message: impl Display, help: impl Display) {
-        self.errors.push(Error::new_spanned(at, format!("{message}\nhelp: {help}")));
+    /// A broken rule of the grammar of attributes, or of how attribute and function fit, whose fix
+    /// is known better here than in the catalogue.
+    pub(crate) fn error(
+        &mut self,
+        at: impl ToTokens,
+        rule: Rule,
+        value: impl Display,
+        help: impl Display,
+    ) {
+        self.errors.push(Error::new_spanned(at, text(rule, value, help)));
     }
 
     /// The same, where there are no tokens to underline.
-    pub(crate) fn error_at(&mut self, at: Span, message: impl Display, help: impl Display) {
-        self.errors.push(Error::new(at, format!("{message}\nhelp: {help}")));
+    pub(crate) fn error_at(
+        &mut self,
+        at: Span,
+        rule: Rule,
+        value: impl Display,
+        help: impl Display,
+    ) {
+        self.errors.push(Error::new(at, text(rule, value, help)));
     }
 
-    /// What `syn` could not read.
+    /// What `syn` could not read: it says what it expected, and perhaps a help.
     pub(crate) fn syntax(&mut self, error: Error) {
-        self.errors.push(error);
+        let (message, code) = (Rule::Malformed.message(), Rule::Malformed.code());
+        self.errors.extend(error.into_iter().map(|error| {
+            let found = error.to_string();
+            let (found, help) = match found.split_once("\nhelp: ") {
+                Some((found, help)) => (found, help),
+                None => (&*found, Rule::Malformed.help()),
+            };
+            Error::new(error.span(), format!("{message}: {found} ({code})\nhelp: {help}"))
+        }));
     }
 
     /// A broken rule, in the words of the catalogue; its severity decides what becomes of it.
     pub(crate) fn rule(&mut self, at: impl ToTokens, rule: Rule, value: &str) {
-        let text = rule_text(rule, value);
+        let text = text(rule, value, rule.help());
         match rule.severity() {
             Severity::Error => self.errors.push(Error::new_spanned(at, text)),
             Severity::Warning => {
@@ -57,8 +78,8 @@ impl Diagnostics {
         value: &str,
         help: &str,
     ) {
-        self.errors
-            .push(Error::new_spanned(at, format!("{}\nhelp: {help}", rule_text(rule, value))));
+        let text = text(rule, value, rule.help());
+        self.errors.push(Error::new_spanned(at, format!("{text}\nhelp: {help}")));
     }
 
     pub(crate) fn error_count(&self) -> usize {
@@ -94,9 +115,9 @@ impl Diagnostics {
     }
 }
 
-fn rule_text(rule: Rule, value: &str) -> String {
+fn text(rule: Rule, value: impl Display, help: impl Display) -> String {
     // Between backticks a quote is itself.
-    let value = value.escape_debug().to_string().replace("\\'", "'");
+    let value = value.to_string().escape_debug().to_string().replace("\\'", "'");
     let value = if value.is_empty() { value } else { format!("`{value}`: ") };
-    format!("{value}{} ({})\nhelp: {}", rule.message(), rule.code(), rule.help())
+    format!("{value}{} ({})\nhelp: {help}", rule.message(), rule.code())
 }

@@ -2,6 +2,7 @@
 //! decides, the library does: a generic function that is compiled once costs half of a body that
 //! is generated, type-checked and borrow-checked for every handler.
 
+use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
@@ -45,12 +46,7 @@ impl<'a> Endpoint<'a> {
         let arguments = Arguments::fit(sig, &paths, diagnostics);
         let attributes = Attributes::read(collected, diagnostics);
         if attributes.auth.is_none() && !collected.broken_auth {
-            diagnostics.error(
-                &sig.ident,
-                "this route does not say who may call it",
-                "write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; \
-                 `#[auth(public)]` for everybody",
-            );
+            diagnostics.rule(&sig.ident, Rule::CallersMissing, "");
         }
         let endpoint = Self { krate, sig, spans, routes, arguments, attributes };
         endpoint.attributes.check(&endpoint.context(), diagnostics);

@@ -1,5 +1,6 @@
 //! One attribute, expanded: the function as it was, its marker, and its endpoint.
 
+use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
@@ -45,8 +46,9 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
         Err(_) => {
             diagnostics.error_at(
                 Span::call_site(),
-                format_args!("`#[{name}]` stands on something that is no function"),
-                "a handler is an `async fn`",
+                Rule::HandlerFunction,
+                format_args!("#[{name}]"),
+                Rule::HandlerFunction.help(),
             );
             let errors = diagnostics.errors();
             return quote!(#item #errors);

@@ -1,5 +1,6 @@
 //! The grammar that attributes share, without any rule of policies.
 
+use policy_core::Rule;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
@@ -55,8 +56,8 @@ pub(crate) trait Inline: Sized {
     const PARTS: &'static [&'static str];
     /// Everything that the attribute takes, for the help of errors.
     const POSSIBLE: &'static str;
-    /// What an attribute without arguments fails to say, where no rule of the policy reports that.
-    const EMPTY: Option<&'static str> = None;
+    /// Whether an attribute without arguments is a mistake that no rule of the policy reports.
+    const NEEDS_ARGUMENTS: bool = false;
     /// Whether `none` is a policy.
     const HAS_NONE: bool = true;
 
@@ -101,7 +102,7 @@ impl<T: Inline> PolicyArgs<T> {
                 if T::is_shared(strip_groups(&shared)) {
                     whole.push((shared.to_token_stream(), Self::Shared(shared)));
                 } else {
-                    diagnostics.error(shared, "this is not the name of a policy", T::POSSIBLE);
+                    diagnostics.error(shared, Rule::PolicyNameExpected, "", T::POSSIBLE);
                 }
                 return Ok(());
             }
@@ -117,13 +118,13 @@ impl<T: Inline> PolicyArgs<T> {
                 let shared = syn::parse_quote!(#word);
                 whole.push((word.to_token_stream(), Self::Shared(shared)));
             } else {
-                diagnostics.error(&word, format_args!("unknown word `{word}`"), T::POSSIBLE);
+                diagnostics.error(&word, Rule::UnknownWord, &word, T::POSSIBLE);
             }
             Ok(())
         });
-        if let (0, Some(empty)) = (count, T::EMPTY) {
-            let message = format_args!("`#[{}]` {empty}", directive.name());
-            diagnostics.error(tokens, message, T::POSSIBLE);
+        if count == 0 && T::NEEDS_ARGUMENTS {
+            let value = format_args!("#[{}]", directive.name());
+            diagnostics.error(tokens, Rule::AttributeEmpty, value, T::POSSIBLE);
         }
         if count > 1 {
             reject_mixed(whole.iter().map(|(tokens, _)| tokens), diagnostics);
@@ -158,18 +159,18 @@ fn read_part<T: Inline>(
     if T::FLAGS.contains(&name.as_str()) {
         if assigned {
             let help = format_args!("write `{key}` alone, or leave it out");
-            diagnostics.error(key, format_args!("`{key}` has no value"), help);
+            diagnostics.error(key, Rule::ValueUnwanted, key, help);
         } else if !inline.flag(key.clone()) {
             repeated(key, diagnostics);
         }
     } else if !T::PARTS.contains(&name.as_str()) {
-        diagnostics.error(key, format_args!("unknown argument `{key}`"), T::POSSIBLE);
+        diagnostics.error(key, Rule::UnknownArgument, key, T::POSSIBLE);
     } else if let Some(value) = value {
         if !inline.set(key, value, diagnostics) {
             repeated(key, diagnostics);
         }
     } else {
-        diagnostics.error(key, format_args!("`{key}` needs a value"), T::example(&name));
+        diagnostics.error(key, Rule::ValueMissing, key, T::example(&name));
     }
     Ok(())
 }
@@ -177,11 +178,7 @@ fn read_part<T: Inline>(
 /// Refuses what stands beside a whole policy.
 fn reject_mixed(whole: impl IntoIterator<Item = impl ToTokens>, diagnostics: &mut Diagnostics) {
     for policy in whole {
-        diagnostics.error(
-            policy,
-            "a whole policy stands alone: nothing is merged into it",
-            "write one policy by its parts, or give the name of one that has them all",
-        );
+        diagnostics.rule(policy, Rule::PolicyNotAlone, "");
     }
 }
 
@@ -195,7 +192,7 @@ pub(crate) fn add_flag(flags: &mut Vec<Ident>, flag: Ident) -> bool {
 }
 
 pub(crate) fn repeated(key: &Ident, diagnostics: &mut Diagnostics) {
-    diagnostics.error(key, format_args!("`{key}` stands here twice"), "remove one of them");
+    diagnostics.rule(key, Rule::ArgumentRepeated, &key.to_string());
 }
 
 /// Fills a part that is still empty.
@@ -242,7 +239,7 @@ impl List {
     ) -> Option<Self> {
         match strip_groups(&value) {
             Expr::Lit(literal) => {
-                diagnostics.error(literal, format_args!("`{part}` is a list"), example);
+                diagnostics.error(literal, Rule::ListExpected, part, example);
                 None
             }
             Expr::Reference(reference) => {
@@ -263,8 +260,7 @@ impl List {
     ) -> Option<Self> {
         let list = Self::read(value, part, example, diagnostics)?;
         if list.literals().is_none() {
-            let message = format_args!("`{part}` is a list of string literals");
-            diagnostics.error(&list.expr, message, example);
+            diagnostics.error(&list.expr, Rule::LiteralsExpected, part, example);
             return None;
         }
         Some(list)
@@ -328,7 +324,7 @@ pub(crate) fn read_string(
 ) -> Option<LitStr> {
     let text = string_of(value).cloned();
     if text.is_none() {
-        diagnostics.error(value, format_args!("`{part}` is a string literal"), example);
+        diagnostics.error(value, Rule::StringExpected, part, example);
     }
     text
 }

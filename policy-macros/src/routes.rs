@@ -1,5 +1,6 @@
 //! `routes![a, m::b]`
 
+use policy_core::Rule;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ExprPath, Ident, Path, Token, ext::IdentExt};
@@ -26,11 +27,7 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
             Expr::Path(ExprPath { attrs, qself: None, path }) if attrs.is_empty() => {
                 handlers.push(path.clone());
             }
-            other => diagnostics.error(
-                other,
-                "a list of routes has names of handlers only",
-                "write `routes![one, module::two]`",
-            ),
+            other => diagnostics.rule(other, Rule::RoutesEntry, ""),
         }
         Ok(())
     });

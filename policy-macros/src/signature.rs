@@ -1,6 +1,9 @@
 //! What a function must look like to be a handler, and which argument gets what.
 
-use policy_core::route::{MAX_EXTRACTORS, MAX_PARAMETERS};
+use policy_core::{
+    Rule,
+    route::{MAX_EXTRACTORS, MAX_PARAMETERS},
+};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
@@ -54,8 +57,12 @@ impl<'a> Arguments<'a> {
             let count = names.len();
             diagnostics.error(
                 path,
-                format_args!("a path has {MAX_PARAMETERS} parameters at the most, not {count}"),
-                "take the rest of the path as `{*rest}`, and split it in the handler",
+                Rule::ParametersTooMany,
+                "",
+                format_args!(
+                    "write {MAX_PARAMETERS} of the {count} parameters, or take the rest of the \
+                     path as `{{*rest}}` and split it in the handler"
+                ),
             );
         }
         for argument in &arguments {
@@ -67,11 +74,13 @@ impl<'a> Arguments<'a> {
             if fitted.extractors.len() == MAX_EXTRACTORS {
                 diagnostics.error(
                     argument.tokens,
+                    Rule::ArgumentsTooMany,
+                    "",
                     format_args!(
-                        "a handler has {MAX_EXTRACTORS} arguments at the most beside path parameters"
+                        "write {MAX_EXTRACTORS} beside path parameters, and put several \
+                         extractors into one tuple argument, such as \
+                         `(method, headers): (Method, HeaderMap)`"
                     ),
-                    "put several extractors into one tuple argument, such as \
-                     `(method, headers): (Method, HeaderMap)`",
                 );
             }
             fitted.order.push(Source::Extractor(fitted.extractors.len()));
@@ -119,31 +128,19 @@ fn check_shape(sig: &Signature, diagnostics: &mut Diagnostics) {
     let name = &sig.ident;
     if sig.asyncness.is_none() {
         let help = format_args!("write `async fn {name}`");
-        diagnostics.error(sig.fn_token, "a handler is `async`", help);
+        diagnostics.error(sig.fn_token, Rule::HandlerAsync, "", help);
     }
     if !matches!(sig.safety, Safety::Default) {
-        diagnostics.error(
-            &sig.safety,
-            "a handler is not `unsafe`",
-            "put the block that is into it",
-        );
+        diagnostics.rule(&sig.safety, Rule::HandlerUnsafe, "");
     }
     if !sig.generics.params.is_empty() {
-        diagnostics.error(
-            &sig.generics,
-            "a handler is not generic",
-            "name the types; a request cannot choose them",
-        );
+        diagnostics.rule(&sig.generics, Rule::HandlerGeneric, "");
     }
     if let Some(clause) = &sig.generics.where_clause {
-        diagnostics.error(clause, "a handler has no `where` clause", "remove it");
+        diagnostics.rule(clause, Rule::HandlerWhere, "");
     }
     if let Some(receiver) = sig.receiver() {
-        diagnostics.error(
-            receiver,
-            "a handler is a function, not a method",
-            "move it out of the `impl`, and take what it needs as `State<..>`",
-        );
+        diagnostics.rule(receiver, Rule::HandlerMethod, "");
     }
 }
 
@@ -162,7 +159,8 @@ fn parameters(
             None => shared = Some(names),
             Some(shared) if *shared != names => diagnostics.error(
                 path,
-                "the paths of one handler have the same parameters in the same order",
+                Rule::HandlerPaths,
+                "",
                 format_args!("{}, as in the first path", listed(shared)),
             ),
             Some(_) => (),
@@ -188,44 +186,32 @@ fn missing_argument(
 ) {
     let Some(path) = paths.first() else { return };
     let unused = format!("_{name}");
-    let message = format!("no argument takes the path parameter `{name}`");
-    if arguments.iter().any(|argument| argument.is(&unused)) {
-        diagnostics.error(path, message, format_args!("name it `{{{unused}}}` in the path, too"));
+    let help = if arguments.iter().any(|argument| argument.is(&unused)) {
+        format!("name it `{{{unused}}}` in the path, too")
     } else {
-        let handler = &sig.ident;
-        diagnostics.error(path, message, format_args!("add `{name}: <type>` to `{handler}`"));
-    }
+        format!("add `{name}: <type>` to `{}`", sig.ident)
+    };
+    diagnostics.error(path, Rule::ParameterNotTaken, name, help);
 }
 
 fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
     for attr in &argument.tokens.attrs {
         if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
-            diagnostics.error(
-                attr,
-                "an argument of a handler is there or not",
-                "write two handlers, each below its own `#[cfg]`",
-            );
+            diagnostics.rule(attr, Rule::ArgumentConditional, "");
         }
     }
     if let Type::Reference(reference) = argument.ty {
-        diagnostics.error(
-            reference,
-            "a handler owns its arguments",
-            "take the value, such as `String` in place of `&str`",
-        );
+        diagnostics.rule(reference, Rule::ArgumentBorrowed, "");
     } else if mentions(argument.ty.to_token_stream(), &|word| word == "impl") {
         diagnostics.error(
             argument.ty,
-            "a handler is not generic",
+            Rule::HandlerGeneric,
+            "",
             "name the type in place of `impl ..`; a request cannot choose it",
         );
     }
     if let Some((name, help)) = refused(argument.ty) {
-        diagnostics.error(
-            argument.ty,
-            format_args!("`{name}` works in axum's own router only, and would be empty here"),
-            help,
-        );
+        diagnostics.error(argument.ty, Rule::ExtractorOfAxum, name, help);
     }
 }
 

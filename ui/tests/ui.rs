@@ -32,17 +32,50 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::TokensMissing,
         Rule::SchemeMissing,
         Rule::HeadersNonceShared,
+        Rule::LoopbackShared,
+        Rule::RealmInvalid,
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
-        let groups =
-            ["auth.", "cache.", "cors.", "csrf.", "headers.", "jsonp.", "limit.", "route."];
+        let groups = [
+            "auth.", "cache.", "cors.", "csrf.", "handler.", "headers.", "jsonp.", "limit.",
+            "route.", "syntax.",
+        ];
         let of_attribute = groups.iter().any(|group| rule.code().starts_with(group));
         if of_attribute {
             let shown = messages.contains(&format!("({})", rule.code()));
             assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());
         }
     }
+}
+
+/// What is said of attributes, constants, and types that do not implement a trait of ours ends in
+/// a code of the catalogue. The rest are the compiler's own words about Rust.
+#[test]
+fn every_error_of_ours_ends_in_a_code() {
+    let of_the_compiler = [
+        "error: expected `fn`",
+        "error: function `forgotten` is never used",
+        "error: future cannot be sent between threads safely",
+        "error: struct `forgotten` is never constructed",
+        "error: struct `naked` is never constructed",
+        "error[E0015]: cannot call non-const function `load` in constants",
+        "error[E0271]: type mismatch resolving `<Vec<Route<Db>> as IntoIterator>::Item == Route<u8>`",
+        "error[E0308]: mismatched types",
+        "error[E0422]: cannot find struct, variant or union type `missing` in this scope",
+        "error[E0425]: cannot find value `MISSING` in this scope",
+        "error[E0574]: expected struct, variant or union type, found function `plain`",
+    ];
+    let codes: Vec<_> = Rule::ALL.iter().map(|rule| format!(" ({})", rule.code())).collect();
+    let mut ours = 0;
+    for (name, text) in files(REFUSED, "stderr") {
+        for line in text.lines().filter(|line| line.starts_with("error")) {
+            let is_ours = codes.iter().any(|code| line.ends_with(code));
+            assert_ne!(is_ours, of_the_compiler.contains(&line), "{name}: {line}");
+            ours += usize::from(is_ours);
+        }
+    }
+    assert!(ours > 400, "{ours} errors");
 }
 
 #[test]

@@ -125,11 +125,12 @@ mod tests {
     #[test]
     fn nothing_leaves_the_quotes() {
         for realm in ["", "a\"b", "a\\b", "a\r\nb", "é"] {
-            assert_eq!(Challenges::new(realm, &[]).err(), Some(ChallengeError::Realm), "{realm}");
+            let rule = Challenges::new(realm, &[]).err().map(ChallengeError::rule);
+            assert_eq!(rule, Some(Rule::RealmInvalid), "{realm}");
         }
         for scope in ["", "a b", "a\"b", "a\\b", "a\tb", "é"] {
             let made = Challenges::new("my api", &["ok", scope]);
-            assert_eq!(made.err(), Some(ChallengeError::Scope), "{scope}");
+            assert_eq!(made.err().map(ChallengeError::rule), Some(Rule::ScopeInvalid), "{scope}");
         }
     }
 

@@ -17,11 +17,15 @@ area! { $ auth
         /// Nothing that says who may call.
         CallersMissing Error "auth.callers-missing",
             "nothing here says who may call",
-            "write `public` for everybody, or `session`, `token`, `ticket`, several of them with `|` between, or `scheme = ..`";
+            "write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`, `#[auth(scheme = ..)]`, or `#[auth(public)]` for everybody";
         /// `public` next to anything else.
         PublicNotAlone Error "auth.public-not-alone",
             "`public` lets anybody in and asks nobody who they are, so nothing can stand beside it",
             "remove `public`; `optional` lets in who has no credential";
+        /// A type that finds no callers.
+        SchemeExpected Error "auth.not-a-scheme",
+            "this is not a scheme of credentials",
+            "implement `policy_server::Scheme`, which finds the caller of a request";
         /// An own scheme next to other credentials.
         SchemeNotAlone Error "auth.scheme-not-alone",
             "a scheme of the application's own stands alone",

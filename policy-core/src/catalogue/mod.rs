@@ -36,6 +36,7 @@ mod auth;
 mod cache;
 mod cors;
 mod csrf;
+mod handler;
 mod headers;
 mod jsonp;
 mod limit;
@@ -43,15 +44,16 @@ mod proxy;
 mod request;
 mod route;
 mod session;
+mod syntax;
 mod tls;
 mod token;
 mod tunnel;
 mod wire;
 
 use self::{
-    app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, headers::headers, jsonp::jsonp,
-    limit::limit, proxy::proxy, request::request, route::route, session::session, tls::tls,
-    token::token, tunnel::tunnel, wire::wire,
+    app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, handler::handler, headers::headers,
+    jsonp::jsonp, limit::limit, proxy::proxy, request::request, route::route, session::session,
+    syntax::syntax, tls::tls, token::token, tunnel::tunnel, wire::wire,
 };
 
 /// What a violated rule does to the program.
@@ -65,7 +67,7 @@ pub enum Severity {
 
 /// How much an [`Event`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum EventLevel {
     /// Somebody has to do something.
     Error,
     /// Somebody should look.
@@ -155,8 +157,8 @@ macro_rules! all {
             }
 
             /// How much it matters.
-            pub const fn level(self) -> Level {
-                match self { $(Event::$name => Level::$level,)* }
+            pub const fn level(self) -> EventLevel {
+                match self { $(Event::$name => EventLevel::$level,)* }
             }
         }
     };
@@ -166,8 +168,8 @@ macro_rules! all {
 macro_rules! each_kind {
     ($($kind:ident)*) => {
         $(cors! {
-            $kind auth csrf cache headers limit jsonp route session token tls proxy tunnel wire
-            request app all;
+            $kind auth csrf cache headers limit jsonp syntax route handler session token tls proxy
+            tunnel wire request app all;
         })*
     };
 }

@@ -1,4 +1,4 @@
-//! What a handler gets and how it ends: parameters, bodies, conditions.
+//! What a request brings for its handler: parameters, bodies, conditions.
 
 area! { $ request
     refusals {
@@ -30,20 +30,5 @@ area! { $ request
         PreconditionFailed 412 "request.precondition-failed", "The resource is not in the state that the request assumes";
         /// RFC 9110 15.5.17: none of the requested bytes is there.
         RangeNotSatisfiable 416 "request.range-not-satisfiable", "The requested range is outside of the content";
-        /// The handler did not answer in time.
-        HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
-        /// The handler panicked, or gave an error of its own up.
-        Internal 500 "handler.failed", "The server failed";
-    }
-
-    events {
-        /// A panic, which ends the request and nothing else.
-        HandlerPanicked Error "handler.panicked", "the handler panicked";
-        /// An error that a handler passed on, whose text no client sees.
-        HandlerError Error "handler.error", "the handler gave an error up";
-        /// An extension member with the name of a standard one.
-        ProblemMemberReserved Warn "handler.problem-member-reserved", "a problem has a method for this member";
-        /// An extension member that is no JSON.
-        ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be written";
     }
 }

@@ -58,13 +58,13 @@ claims! {
 
 /// Why a token is refused.
 ///
-/// The code is for logs and metrics. A client learns only whether its token is invalid or
-/// expired.
+/// The detail is for logs and metrics, beside the code of the refusal. A client learns only
+/// whether its token is invalid or expired.
 ///
 /// ```
 /// use policy_core::token::{Claim, TokenError};
 ///
-/// assert_eq!(TokenError::ClaimMissing(Claim::Iss).code(), "claim_missing:iss");
+/// assert_eq!(TokenError::ClaimMissing(Claim::Iss).detail(), "claim_missing:iss");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -110,8 +110,8 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// The stable code.
-    pub const fn code(self) -> &'static str {
+    /// A stable word for logs.
+    pub const fn detail(self) -> &'static str {
         match self {
             Self::TooLarge => "too_large",
             Self::Malformed => "malformed",
@@ -138,7 +138,7 @@ impl TokenError {
 
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
+        f.write_str(self.detail())
     }
 }
 
@@ -230,3 +230,23 @@ impl fmt::Display for SignError {
 }
 
 impl std::error::Error for SignError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        secret::SecretKey,
+        token::{Key, KeyRing, Profile, RingKey},
+    };
+
+    #[test]
+    fn what_is_wrong_with_keys_and_profiles_is_a_rule() {
+        let key = |id| Key::hs256(id, &SecretKey::drawn([1; 32]));
+        let twice = ["a", "a"].map(|id| RingKey::new(key(id).unwrap())).to_vec();
+        let profile = Profile::new("https://auth.example", "api").unwrap();
+        assert_eq!(key("../a").unwrap_err().rule(), Rule::KeyId);
+        assert_eq!(KeyRing::new(Vec::new()).unwrap_err().rule(), Rule::KeysMissing);
+        assert_eq!(KeyRing::new(twice).unwrap_err().rule(), Rule::KeyRepeated);
+        assert_eq!(profile.algorithms(&[]).unwrap_err().rule(), Rule::TokenAlgorithms);
+    }
+}

@@ -2,7 +2,10 @@
 //! `scheme = ApiKeys, ..`. With it stand the rules on which `#[csrf]`, `#[cors]` and the arguments
 //! of the handler have to agree with it.
 
-use policy_core::auth::{AuthSpec, Part, Violation, seconds_of};
+use policy_core::{
+    Rule,
+    auth::{AuthSpec, Part, Violation, seconds_of},
+};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, LitStr, Result, Token, Type, ext::IdentExt, parse::ParseStream};
@@ -170,7 +173,8 @@ impl Args {
         match self.callers.last() {
             Some(other) if !is_joined && !is_public => diagnostics.error(
                 &word,
-                "credentials that a caller chooses from are joined by `|`",
+                Rule::CallersNotJoined,
+                "",
                 format_args!("write `{other} | {word}`"),
             ),
             _ => (),
@@ -190,7 +194,7 @@ impl Args {
             if assigned {
                 input.parse::<Expr>()?;
                 let help = format_args!("write `{name}` alone, or leave it out");
-                diagnostics.error(key, format_args!("`{name}` has no value"), help);
+                diagnostics.error(key, Rule::ValueUnwanted, &name, help);
             } else if std::mem::replace(&mut self.optional, true) {
                 repeated(key, diagnostics);
             }
@@ -200,12 +204,12 @@ impl Args {
             if assigned {
                 input.parse::<Expr>()?;
             }
-            let kind = if assigned { "argument" } else { "word" };
-            diagnostics.error(key, format_args!("unknown {kind} `{key}`"), POSSIBLE);
+            let rule = if assigned { Rule::UnknownArgument } else { Rule::UnknownWord };
+            diagnostics.error(key, rule, key, POSSIBLE);
             return Ok(());
         }
         if !assigned || input.is_empty() || input.peek(Token![,]) {
-            diagnostics.error(key, format_args!("`{key}` needs a value"), example(&name));
+            diagnostics.error(key, Rule::ValueMissing, key, example(&name));
             return Ok(());
         }
         let is_first = if *key == "scheme" {

@@ -1,6 +1,9 @@
 //! `#[cache]`: `public, max_age = 60, ..`, a shared policy, or `none`.
 
-use policy_core::cache::{Audience, CacheSpec, Part, Violation};
+use policy_core::{
+    Rule,
+    cache::{Audience, CacheSpec, Part, Violation},
+};
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident};
@@ -60,8 +63,7 @@ impl Inline for InlineCache {
             let tokens = quote!(#part = #value);
             self.ages.push(Age { key: part.clone(), seconds, tokens });
         } else {
-            let message = format_args!("`{name}` is a literal number of seconds");
-            diagnostics.error(&value, message, Self::example(&name));
+            diagnostics.error(&value, Rule::SecondsExpected, &name, Self::example(&name));
         }
         true
     }

@@ -1,6 +1,9 @@
 //! `#[cors]`: `origins = [..], credentials, ..`, a shared policy, or `none`.
 
-use policy_core::cors::{CorsSpec, Origins, Part, Violation};
+use policy_core::{
+    Rule,
+    cors::{CorsSpec, Origins, Part, Violation},
+};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, Lit};
@@ -102,11 +105,7 @@ impl OriginsArg {
         let mut args = call.args.iter();
         let name = args.next().filter(|name| !matches!(name, Expr::Assign(_)));
         let Some(name) = name else {
-            diagnostics.error(
-                call,
-                "`config` needs the name of the list",
-                "write `config(\"partners\")`; the app is given the origins under that name",
-            );
+            diagnostics.rule(call, Rule::ConfigName, "");
             return None;
         };
         let (mut within, mut is_readable) = (None, true);
@@ -116,16 +115,12 @@ impl OriginsArg {
                     if word_of(&assign.left).is_some_and(|word| word == "within") =>
                 {
                     if within.is_some() {
-                        diagnostics.error(arg, "`within` stands here twice", "remove one of them");
+                        diagnostics.rule(arg, Rule::ArgumentRepeated, "within");
                     }
                     within = read_list((*assign.right).clone(), "within", diagnostics);
                     is_readable &= within.is_some();
                 }
-                other => diagnostics.error(
-                    other,
-                    "`config` takes the name of a list, and a bound",
-                    "write `config(\"partners\", within = [\"https://*.example.com\"])`",
-                ),
+                other => diagnostics.rule(other, Rule::ConfigArgument, ""),
             }
         }
         is_readable.then(|| Self::AtRunTime {
@@ -144,7 +139,7 @@ fn read_seconds(value: Expr, diagnostics: &mut Diagnostics) -> Option<Expr> {
     match strip_groups(&value) {
         Expr::Lit(literal) if !matches!(literal.lit, Lit::Int(_)) => {
             let help = InlineCors::example("max_age");
-            diagnostics.error(literal, "`max_age` is a number of seconds", help);
+            diagnostics.error(literal, Rule::SecondsExpected, "max_age", help);
             None
         }
         _ => Some(value),

@@ -1,6 +1,7 @@
 //! `#[csrf]`: `token`, `origin`, or `exempt = "reason"`. Its rules are asked with those of
 //! `#[auth]`, since they are about the same credentials.
 
+use policy_core::Rule;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, LitStr, Token, ext::IdentExt};
@@ -69,20 +70,20 @@ impl Attribute for Args {
                 ("origin", None) => Protection::Origin,
                 ("token" | "origin", Some(_)) => {
                     let help = format_args!("write `{word}` alone");
-                    diagnostics.error(&word, format_args!("`{word}` has no value"), help);
+                    diagnostics.error(&word, Rule::ValueUnwanted, &word, help);
                     return Ok(());
                 }
                 ("exempt", None) => Protection::Exempt(LitStr::new("", word.span())),
                 ("exempt", Some(value)) => {
                     let Some(reason) = string_of(value) else {
                         let help = "write why, such as `exempt = \"state checked\"`";
-                        diagnostics.error(value, "a reason is a string literal", help);
+                        diagnostics.error(value, Rule::StringExpected, &word, help);
                         return Ok(());
                     };
                     Protection::Exempt(reason.clone())
                 }
                 _ => {
-                    diagnostics.error(&word, format_args!("unknown word `{word}`"), POSSIBLE);
+                    diagnostics.error(&word, Rule::UnknownWord, &word, POSSIBLE);
                     return Ok(());
                 }
             };
@@ -90,12 +91,11 @@ impl Attribute for Args {
             Ok(())
         });
         for (word, _) in protections.iter().skip(1) {
-            diagnostics.error(word, "a route is protected in one way", "remove all but one");
+            diagnostics.rule(word, Rule::OneWordExpected, "");
         }
         let first = protections.into_iter().next();
         if first.is_none() && diagnostics.error_count() == errors_before {
-            let message = "`#[csrf]` does not say what protects the route";
-            diagnostics.error(&tokens, message, POSSIBLE);
+            diagnostics.error(&tokens, Rule::AttributeEmpty, "#[csrf]", POSSIBLE);
         }
         first.map(|(word, protection)| {
             let tokens = match &protection {

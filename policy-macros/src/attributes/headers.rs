@@ -1,8 +1,11 @@
 //! `#[headers]`: `csp = "..", frame = none, ..`, a shared policy, or `none`.
 
-use policy_core::headers::{
-    Frame, HeadersSpec, Part, Violation,
-    csp::{self, Parsed, Source},
+use policy_core::{
+    Rule,
+    headers::{
+        Frame, HeadersSpec, Part, Violation,
+        csp::{self, Parsed, Source},
+    },
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -48,7 +51,7 @@ impl Inline for InlineHeaders {
     const POSSIBLE: &'static str = "possible are `csp`, `frame`, `referrer`, `permissions`, `coop`, `coep`, `corp`, `hsts`, \
          `include_subdomains`, `preload` and `every_answer`; or the name of a `HeadersPolicy`, or \
          `none`";
-    const EMPTY: Option<&'static str> = Some("does not say anything");
+    const NEEDS_ARGUMENTS: bool = true;
 
     fn flag(&mut self, flag: Ident) -> bool {
         add_flag(&mut self.flags, flag)
@@ -66,7 +69,7 @@ impl Inline for InlineHeaders {
             "hsts" => {
                 let is_number = number_of(&value).is_some();
                 if !is_number {
-                    diagnostics.error(&value, "`hsts` is a number of seconds", example);
+                    diagnostics.error(&value, Rule::SecondsExpected, "hsts", example);
                 }
                 set(&mut self.hsts, is_number.then_some(value))
             }
@@ -105,7 +108,7 @@ fn read_frame(value: Expr, diagnostics: &mut Diagnostics) -> Option<FrameArg> {
             Some(FrameArg::Word(word.clone()))
         }
         Some(word) => {
-            diagnostics.error(word, format_args!("unknown word `{word}`"), example);
+            diagnostics.error(word, Rule::UnknownWord, word, example);
             None
         }
         None => List::read_literals(value, "frame", &example, diagnostics).map(FrameArg::Listed),

@@ -1,5 +1,6 @@
 //! `#[isolation]`: `same_origin`, `same_site` or `none`. No rule is about it.
 
+use policy_core::Rule;
 use quote::quote;
 use syn::Expr;
 
@@ -35,17 +36,17 @@ impl Attribute for Args {
                 Some(word) if word == "same_site" => Self::SameSite,
                 Some(word) if word == "none" => Self::None,
                 _ => {
-                    diagnostics.error(&entry, "this is no isolation", POSSIBLE);
+                    diagnostics.error(&entry, Rule::UnknownWord, quote!(#entry), POSSIBLE);
                     return Ok(());
                 }
             };
             if read.replace(args).is_some() {
-                diagnostics.error(&entry, "a route is isolated in one way", "remove all but one");
+                diagnostics.rule(&entry, Rule::OneWordExpected, "");
             }
             Ok(())
         });
         if read.is_none() && diagnostics.error_count() == errors_before {
-            diagnostics.error(&tokens, "`#[isolation]` does not say from whom", POSSIBLE);
+            diagnostics.error(&tokens, Rule::AttributeEmpty, "#[isolation]", POSSIBLE);
         }
         read
     }

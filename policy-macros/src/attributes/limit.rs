@@ -40,7 +40,7 @@ impl Inline for InlineLimits {
     const PARTS: &'static [&'static str] = &["body", "timeout", "rate", "concurrency"];
     const POSSIBLE: &'static str = "possible are `body`, `timeout`, `rate` and `concurrency`; or the name of a constant of \
          type `Limits`";
-    const EMPTY: Option<&'static str> = Some("does not say what is limited");
+    const NEEDS_ARGUMENTS: bool = true;
     const HAS_NONE: bool = false;
 
     fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
@@ -75,8 +75,7 @@ fn read_number(value: &Expr, part: &str, diagnostics: &mut Diagnostics) -> Optio
     {
         return Some(Number { value, literal: literal.clone() });
     }
-    let message = format_args!("`{part}` is a whole number below 2^32");
-    diagnostics.error(value, message, InlineLimits::example(part));
+    diagnostics.error(value, Rule::NumberExpected, part, InlineLimits::example(part));
     None
 }
 

@@ -47,7 +47,8 @@ impl Args {
                 input.parse::<Expr>()?;
                 diagnostics.error(
                     &key,
-                    format_args!("unknown argument `{key}`"),
+                    Rule::UnknownArgument,
+                    &key,
                     "besides the path there is `crate = path::to::policy_server` only; policies \
                      are attributes of their own",
                 );
@@ -59,26 +60,26 @@ impl Args {
                 let mut values = values.into_iter();
                 let path = values.next();
                 for value in values {
-                    diagnostics.error(value, "a route attribute has one path", usage(directive));
+                    diagnostics.rule(value, Rule::PathRepeated, "");
                 }
                 (path, vec![Method { name, tokens: tokens.clone() }])
             }
             None => {
                 let path = values.pop();
                 if values.is_empty() && path.is_some() {
-                    diagnostics.error(&tokens, "a route needs a method", usage(directive));
+                    diagnostics.rule(&tokens, Rule::MethodMissing, "");
                 }
                 let methods = values.iter().filter_map(|value| read_method(value, diagnostics));
                 (path, methods.collect())
             }
         };
         if path.is_none() {
-            diagnostics.error(&tokens, "a route needs a path", usage(directive));
+            diagnostics.error(&tokens, Rule::PathMissing, "", usage(directive));
         }
         let path = path.and_then(|path| {
             let literal = string_of(&path).cloned();
             if literal.is_none() {
-                diagnostics.error(&path, "a path is a string literal", usage(directive));
+                diagnostics.error(&path, Rule::StringExpected, "", usage(directive));
             }
             literal
         });
@@ -94,7 +95,7 @@ fn read_method(value: &Expr, diagnostics: &mut Diagnostics) -> Option<Method> {
         return Some(Method { name: literal.value(), tokens });
     }
     let Some(word) = word_of(value) else {
-        diagnostics.error(value, "a method is a word", usage(Directive::Route));
+        diagnostics.rule(value, Rule::MethodExpected, "");
         return None;
     };
     let name = word.unraw().to_string();
@@ -102,7 +103,8 @@ fn read_method(value: &Expr, diagnostics: &mut Diagnostics) -> Option<Method> {
     if name != upper {
         diagnostics.error(
             value,
-            format_args!("methods are case-sensitive, and `{name}` is not `{upper}`"),
+            Rule::MethodCase,
+            &name,
             format_args!("write `{upper}`, or `\"{name}\"` for a method of that name"),
         );
         return None;
@@ -171,7 +173,8 @@ pub(crate) fn foreign_parameters(
         };
         diagnostics.error(
             literal,
-            format_args!("`{text}` is no parameter, it is fixed text"),
+            Rule::ParameterStyle,
+            text,
             format_args!("a parameter is written `{here}` here"),
         );
     }

@@ -20,16 +20,16 @@ const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
     ::core::compile_error! {
-        "a handler is `async`\nhelp: write `async fn first`"
+        "a handler is `async` (handler.not-async)\nhelp: write `async fn first`"
     }
     ::core::compile_error! {
-        "a handler is not generic\nhelp: name the types; a request cannot choose them"
+        "a handler is not generic (handler.generic)\nhelp: name the types; a request cannot choose them"
     }
     ::core::compile_error! {
         "`/users/<id>`: a path has letters, digits and the signs `-._~!$&'()*+,;=:@` in its segments; a query is no part of it (route.path-byte)\nhelp: remove the other signs; a parameter matches segments that were sent percent-encoded\nhelp: a parameter is written `{id}` here, not `<id>`"
     }
     ::core::compile_error! {
-        "this route does not say who may call it\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`; `#[auth(public)]` for everybody"
+        "nothing here says who may call (auth.callers-missing)\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`, `#[auth(scheme = ..)]`, or `#[auth(public)]` for everybody"
     }
     ::core::compile_error! {
         "`*`: `*` cannot be combined with `credentials` (cors.any-origin-with-credentials)\nhelp: list the origins that may send cookies"
@@ -44,9 +44,9 @@ const _: () = {
 };
 async fn method(&self) {}
 ::core::compile_error! {
-    "a handler is a function, not a method\nhelp: move it out of the `impl`, and take what it needs as `State<..>`"
+    "a handler is a function, not a method (handler.method)\nhelp: move it out of the `impl`, and take what it needs as `State<..>`"
 }
 struct NoFunction;
 ::core::compile_error! {
-    "`#[auth]` does nothing here: there is no route attribute below it\nhelp: write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
+    "`#[auth]`: this does nothing here: there is no route attribute below it (syntax.route-attribute-missing)\nhelp: write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised"
 }

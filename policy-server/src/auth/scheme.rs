@@ -54,6 +54,11 @@ use crate::{
 /// assert_eq!(response.text(), "partner-7");
 /// # });
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this is not a scheme of credentials (auth.not-a-scheme)",
+    label = "`Scheme` is not implemented",
+    note = "implement `policy_server::Scheme`, which finds the caller of a request"
+)]
 pub trait Scheme: Send + Sync + 'static {
     /// Whether browsers send the credential by themselves, as they do cookies, Basic and client
     /// certificates. Then other sites can make them send it, and it is treated as a session is:

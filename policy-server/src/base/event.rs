@@ -1,6 +1,6 @@
 //! What the server logs: events of the catalogue.
 
-use policy_core::Level;
+use policy_core::EventLevel;
 
 /// Logs an event under its code, in its words, with these fields; `text: value` is written behind
 /// the words.
@@ -25,10 +25,10 @@ macro_rules! log {
 }
 pub(crate) use log;
 
-pub(crate) const fn level(level: Level) -> tracing::Level {
+pub(crate) const fn level(level: EventLevel) -> tracing::Level {
     match level {
-        Level::Error => tracing::Level::ERROR,
-        Level::Warn => tracing::Level::WARN,
-        Level::Info => tracing::Level::INFO,
+        EventLevel::Error => tracing::Level::ERROR,
+        EventLevel::Warn => tracing::Level::WARN,
+        EventLevel::Info => tracing::Level::INFO,
     }
 }

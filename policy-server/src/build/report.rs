@@ -111,3 +111,32 @@ fn tunnel(app: &CompiledApp) -> Option<(&OpenTunnels, &AuthPolicy)> {
     let Target::Tunnel(opens) = &route.target else { return None };
     Some((opens, &route.auth.auth))
 }
+
+#[cfg(all(test, feature = "proxy"))]
+mod tests {
+    use policy_core::cors::CorsPolicy;
+
+    use super::*;
+    use crate::app::{App, proxy::Proxy, tunnel::Tunnel};
+
+    #[test]
+    fn what_is_odd_is_told_with_its_rule() {
+        let shared = CorsPolicy::origins(&["https://app.example", "http://localhost:3000"]).build();
+        let app = App::new(())
+            .public_origin("https://api.example")
+            .trace()
+            .tunnel(Tunnel::to(["db.example:5432"]).public())
+            .proxy(Proxy::new("/files", "http://files.example").cors(shared));
+        let told: Vec<_> = notices(app.into_service().app())
+            .iter()
+            .map(|notice| (notice.rule(), notice.location().to_owned()))
+            .collect();
+        let expected = [
+            (Rule::UpstreamPlain, "proxy /files"),
+            (Rule::LoopbackShared, "/files/{*path}"),
+            (Rule::TraceOn, "App::trace"),
+            (Rule::TunnelPublic, "App::tunnel"),
+        ];
+        assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
+    }
+}

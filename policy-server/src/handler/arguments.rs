@@ -110,7 +110,7 @@ arguments!(A B C D E F G H I J K; L);
 /// `FromRequestParts` in this crate's words; `do_not_recommend` keeps the compiler from
 /// unfolding it to axum-core's.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an extractor",
+    message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "not an extractor for state `{S}`",
     note = "an argument is either named in the route's path, or implements `FromRequestParts`",
     note = "an extractor that reads the body (`Json`, `Form`, `Bytes`, ..) must be the last argument"
@@ -122,7 +122,7 @@ impl<S, T: FromRequestParts<S>> ExtractParts<S> for T {}
 
 /// `FromRequest` in this crate's words.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an extractor",
+    message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "not an extractor for state `{S}`",
     note = "an argument is either named in the route's path, or implements `FromRequestParts` or `FromRequest`"
 )]

@@ -39,7 +39,7 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 ///
 /// `Via` is axum-core's private mark of how the last argument is extracted; it is inferred.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a handler for an app with state `{S}`",
+    message = "`{Self}`: this is not a handler for the state of this app (handler.not-a-handler)",
     label = "not a handler for this app",
     note = "list functions that have a route attribute, such as `#[get(\"/path\")]`",
     note = "every argument is a parameter of the path or an extractor for the app's state"
@@ -144,7 +144,7 @@ where
 /// What a handler may return: [`IntoResponse`], with an error that says so in this crate's
 /// words.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a response",
+    message = "`{Self}`: this cannot be a response (handler.not-a-response)",
     label = "this return type does not implement `IntoResponse`",
     note = "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`"
 )]

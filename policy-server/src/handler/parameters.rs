@@ -25,7 +25,7 @@ use crate::base::problem::Problem;
 /// # });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be parsed from a path segment",
+    message = "`{Self}`: this cannot be parsed from a segment of a path (handler.parameter-type)",
     label = "this argument is named in the route's path",
     note = "use a type that implements `FromStr`, or implement `policy_server::FromParam`"
 )]

@@ -21,6 +21,10 @@ async fn body_first(body: Json<u8>, m: Method) {}
 #[auth(public)]
 async fn forgotten_brace(id: u64, page: u32) {}
 
+#[post("/5")]
+#[auth(public)]
+async fn without_rules(order: Valid<Json<u8>>) {}
+
 fn main() {
-    let _ = App::new(()).routes(routes![first, last, body_first, forgotten_brace]);
+    let _ = App::new(()).routes(routes![first, last, body_first, forgotten_brace, without_rules]);
 }

@@ -33,7 +33,7 @@ fn difference(file: &Value, case: &Value) -> Option<String> {
     let mut config = file["token_defaults"].as_object().expect("defaults").clone();
     config.extend(case["config"].as_object().expect("a configuration").clone());
     let got = verify(file, &config, case["token"].as_str().expect("a token"));
-    let got = got.map_or_else(TokenError::code, |()| "ok");
+    let got = got.map_or_else(TokenError::detail, |()| "ok");
     let also = case["also_acceptable"].as_array().expect("a list");
     let is_right = case["expect"] == got || also.iter().any(|code| code == got);
     (!is_right).then(|| format!("{} {}: {got}, not {}", case["id"], case["name"], case["expect"]))

@@ -15,7 +15,7 @@ use crate::base::problem::{Invalid, Problem};
 ///
 /// [`Valid`] asks it before a handler runs.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no rules to validate",
+    message = "`{Self}`: this has no rules to validate (handler.not-validated)",
     label = "`Validate` is not implemented",
     note = "implement `policy_server::extract::Validate`, or take the extractor without `Valid`"
 )]

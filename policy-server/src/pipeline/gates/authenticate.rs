@@ -135,7 +135,7 @@ impl RequestAuth {
                 }
                 _ => Refusal::TokenInvalid,
             };
-            Denied::from(refusal).detail(error.code())
+            Denied::from(refusal).detail(error.detail())
         })
     }
 

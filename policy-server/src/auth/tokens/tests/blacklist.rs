@@ -99,7 +99,7 @@ fn run(case: &Value) {
                         token.access_token.clone()
                     },
                 );
-                let outcome = instance.verify(&token).err().map_or("ok", TokenError::code);
+                let outcome = instance.verify(&token).err().map_or("ok", TokenError::detail);
                 assert_eq!(outcome, text("expect"), "{name}");
             }
             "verify_malleated" => {
