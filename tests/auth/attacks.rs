@@ -344,6 +344,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     })
     .await;
     let ada = world.login("ada").await;
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     for path in ["/files", "/files/", "/files/me", "/files/../me", "/FILES/me"] {
         let answer = ada.get(path).send().await;
         assert_ne!(answer.text(), "ada", "{path}");
@@ -357,6 +358,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     assert_eq!(world.client.get("/me").send().await.status(), 401);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(world.client.get("/%6de").send().await.text(), "fallback");
+    assert!(!log.of_code("session.cookie-of-handler").is_empty(), "{:?}", log.with("code="));
 }
 
 /// Many devices at once: as many sessions as allowed live afterwards, and no more.

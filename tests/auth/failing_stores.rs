@@ -1,6 +1,7 @@
 //! A store that does not answer: 503, and everybody keeps what they have.
 
 use super::*;
+use policy_tests::log::Log;
 
 #[get("/public")]
 #[auth(public)]
@@ -110,3 +111,61 @@ async fn tokens_are_not_taken_while_revocations_are_unknown() {
 #[get("/by-token")]
 #[auth(token)]
 async fn by_token() {}
+
+#[post("/ticket")]
+#[auth(session)]
+async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[get("/by-ticket")]
+#[auth(ticket)]
+async fn by_ticket() {}
+
+/// Goes on in time until something is logged under this code, at this level.
+async fn until_logged(log: &Log, world: &World, level: &str, code: &str) {
+    for _ in 0..1000 {
+        if let Some(line) = log.of_code(code).first() {
+            assert!(line.starts_with(level), "{line}");
+            return;
+        }
+        world.advance(60);
+        tokio::task::yield_now().await;
+    }
+    panic!("nothing is logged as {code}: {:?}", log.with("code="));
+}
+
+#[tokio::test]
+async fn what_failed_is_logged_under_its_code() {
+    let (log, _guard) = Log::of("policy_server");
+    let world = World::new(all()).await;
+    let ada = world.login("ada").await;
+    world.store.fail_to_write();
+    ada.post("/set/a/1").send().await;
+    until_logged(&log, &world, "ERROR", "session.not-stored").await;
+    ada.post("/revoke-others").send().await;
+    until_logged(&log, &world, "ERROR", "session.store-failed").await;
+    world.advance(120);
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    until_logged(&log, &world, "WARN", "session.use-not-noted").await;
+    world.store.fail(true);
+    ada.get("/me").send().await;
+    until_logged(&log, &world, "ERROR", "session.not-loaded").await;
+    until_logged(&log, &world, "ERROR", "session.not-purged").await;
+}
+
+#[tokio::test]
+async fn a_store_of_tokens_that_is_away_and_back_is_logged() {
+    let (log, _guard) = Log::of("policy_server");
+    let world = World::with(routes![by_token, ticket, by_ticket], |app| app).await;
+    let ada = world.login("ada").await;
+    let ticket = ada.post("/ticket").send().await.text();
+    world.store.fail(true);
+    let path = format!("/by-ticket?ticket={ticket}");
+    assert_unavailable(&world.client.get(&path).send().await, "auth.credentials-unchecked");
+    until_logged(&log, &world, "ERROR", "auth.ticket-unchecked").await;
+    ada.post("/ticket").send().await;
+    until_logged(&log, &world, "ERROR", "token.store-away").await;
+    world.store.fail(false);
+    until_logged(&log, &world, "INFO", "token.store-back").await;
+}

@@ -150,7 +150,10 @@ async fn an_api_key_is_a_credential_like_any_other() {
     let twice = get("/prices").header("x-api-key", "k-7f3a").header("x-api-key", "k-7f3a");
     assert_problem(&twice.send().await, 401, "auth.credential-invalid");
     fails.store(true, Ordering::Relaxed);
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     let unchecked = get("/prices").header("x-api-key", "k-7f3a").send().await;
+    let failed = log.of_code("auth.scheme-failed");
+    assert!(failed.len() == 1 && !failed[0].contains('\n'), "{failed:?}");
     assert_problem(&unchecked, 503, "auth.credentials-unchecked");
     assert_eq!(unchecked.header("retry-after"), Some("1"));
     fails.store(false, Ordering::Relaxed);

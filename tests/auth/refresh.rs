@@ -88,7 +88,9 @@ async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
     assert_eq!(again.refresh, second.refresh);
     // Somebody who has a copy: nobody is logged in any more.
     world.advance(2);
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     assert_refused(&world.refresh(&first.refresh).await);
+    assert_eq!(log.of_code("token.refresh-reuse").len(), 1, "{:?}", log.with("code="));
     assert_refused(&world.refresh(&second.refresh).await);
     for access in [&first.access, &second.access, &again.access] {
         assert_eq!(world.orders(access).await, 401);
@@ -168,11 +170,13 @@ async fn a_store_that_does_not_answer_logs_nobody_out() {
     let world = World::new(all()).await;
     let first = world.begin().await;
     world.store.fail(true);
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     for answer in [world.refresh(&first.refresh).await, world.client.post("/token").send().await] {
         assert_problem(&answer, 503, "token.store-unavailable");
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
+    assert_eq!(log.of_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
     world.store.fail(false);
     assert_eq!(world.refresh(&first.refresh).await.status(), 200);
 }

@@ -508,3 +508,17 @@ async fn what_another_device_ended_gets_no_more_rights() {
         phone.post("/logout").send().await;
     }
 }
+
+#[post("/end-all")]
+#[auth(public)]
+async fn end_all(sessions: Sessions) -> Result<(), Problem> {
+    sessions.revoke_all().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
+    let world = World::new(routes![end_all]).await;
+    let answer = world.client.post("/end-all").origin(OWN).send().await;
+    assert_problem(&answer, 401, "session.anonymous");
+}

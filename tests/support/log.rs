@@ -66,6 +66,11 @@ impl Log {
         self.said.lock().expect("a log")
     }
 
+    /// The lines of events that have this code.
+    pub(crate) fn of_code(&self, code: &str) -> Vec<String> {
+        self.with(&format!(" code=\"{code}\""))
+    }
+
     /// The lines that contain this.
     pub fn with(&self, what: &str) -> Vec<String> {
         self.said().lines.iter().filter(|line| line.contains(what)).cloned().collect()

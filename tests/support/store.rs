@@ -162,6 +162,10 @@ impl SessionStore for Store {
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        // It is no answer to a request, so it is not counted.
+        if self.state.fails_to_write.load(Ordering::Relaxed) {
+            return Answer::ready(Err(StoreError::new("the disk is on fire")));
+        }
         SessionStore::purge(&self.memory, now, limit)
     }
 }

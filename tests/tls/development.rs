@@ -41,7 +41,9 @@ async fn are_for_the_public_origin_too() {
     let folder = folder("development-names");
     let first = served(&folder, app(), "localhost").await;
     let public = || app().public_origin("https://api.example:8443");
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     let second = served(&folder, public(), "api.example").await;
+    assert_eq!(log.of_code("tls.development-certificate").len(), 1, "{:?}", log.with("code="));
     assert_ne!(first, second, "the first was not for it");
     assert_eq!(served(&folder, public(), "localhost").await, second);
     // It is for more than is needed, so it stays.

@@ -166,8 +166,12 @@ fn happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong() {
             Some(word) => {
                 let begin = "ERROR the certificate in use stays, since the new one is wrong: ";
                 assert!(line.starts_with(begin) && line.contains(word), "{line}");
+                assert!(line.contains("tls.certificate-kept"), "{line}");
             }
-            None => assert!(line.starts_with("INFO the certificate was replaced"), "{line}"),
+            None => {
+                assert!(line.starts_with("INFO the certificate was replaced"), "{line}");
+                assert!(line.contains("tls.certificate-replaced"), "{line}");
+            }
         }
         let client = Client::trusting(authority.certificate());
         let stream = runtime.block_on(client.try_connect(process.address, "api.example"));

@@ -174,6 +174,9 @@ async fn every_combination_is_answered_as_the_standard_says() {
             (412, _) => assert_eq!(answer.header("content-range"), None),
             other => panic!("{other:?}"),
         }
+        if status == 416 {
+            assert!(answer.text().contains("\"request.range-not-satisfiable\""), "{answer:?}");
+        }
         if matches!(status, 412 | 416) {
             assert_eq!(answer.header("cache-control"), Some("no-store"), "{fields:?}");
         }

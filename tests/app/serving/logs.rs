@@ -46,7 +46,7 @@ async fn name_panics_and_timeouts() {
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
     assert_eq!(server.answer(get("/panic")).await.status, 500);
     assert_eq!(server.answer(get("/never")).await.status, 503);
-    let panics = log.with("handler panicked");
+    let panics = log.of_code("handler.panicked");
     assert_eq!(panics.len(), 1, "{:?}", log.with(""));
     assert!(panics[0].starts_with("ERROR ") && panics[0].contains("a panic on purpose"));
     let timeouts = log.with("The answer was not ready in time");
@@ -78,5 +78,43 @@ async fn have_a_span_for_every_request_with_its_outcome() {
             assert!(span.contains(part), "no `{part}` for {bytes}: {span}");
         }
         assert!(!span.contains("secret"), "{span}");
+    }
+}
+
+#[tokio::test]
+async fn name_the_beginning_and_the_end_of_a_server() {
+    let (log, _guard) = Log::of("policy_server");
+    let millis = Duration::from_millis;
+    let settings = Settings::default().drain(millis(10)).shutdown_timeout(millis(50));
+    let server = Running::start(app().settings(settings)).await;
+    let mut streaming = server.connect().await;
+    streaming.send(get("/events")).await;
+    streaming.head().await;
+    soon(server.stop()).await.unwrap();
+    for (level, code) in [
+        ("INFO", "server.listening"),
+        ("INFO", "server.draining"),
+        ("INFO", "server.shutting-down"),
+        ("WARN", "server.requests-cut-off"),
+    ] {
+        let lines = log.of_code(code);
+        assert!(lines.len() == 1 && lines[0].starts_with(level), "{code}: {lines:?}");
+    }
+}
+
+#[test]
+fn name_what_handlers_do_wrong() {
+    let (log, _guard) = Log::of("policy_server");
+    let no_json = std::collections::BTreeMap::from([((1, 2), 3)]);
+    let _ = Problem::internal(io::Error::other("a\nforged line"));
+    let _ = Problem::conflict().with("title", "a").with("pairs", no_json);
+    for (level, code) in [
+        ("ERROR", "handler.error"),
+        ("WARN", "handler.problem-member-reserved"),
+        ("WARN", "handler.problem-member-unwritable"),
+    ] {
+        let lines = log.of_code(code);
+        assert!(lines.len() == 1 && lines[0].starts_with(level), "{code}: {lines:?}");
+        assert!(!lines[0].contains('\n'), "{lines:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use policy_server::policy_core::token::Jwks;
+use policy_tests::log::Log;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -257,6 +258,7 @@ fn broken() -> Vec<(&'static str, Reply)> {
 async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good() {
     let key = Signer::ed25519("1");
     for (name, reply) in broken() {
+        let (log, _guard) = Log::of("policy_server");
         let provider = IdentityProvider::new(reply).await;
         let (caller, clock) = opened(published(&provider)).await;
         assert_eq!(provider.asked(), 1);
@@ -268,7 +270,17 @@ async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good
         clock.advance(Duration::from_secs(10));
         until(&caller, &token(&key, &clock), 200).await;
         provider.until_asked(2).await;
+        assert!(!log.of_code("token.issuer-keys-away").is_empty(), "{name}");
+        assert_eq!(log.of_code("token.issuer-keys-back").len(), 1, "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_document_without_a_key_that_is_used_here_is_logged() {
+    let (log, _guard) = Log::of("policy_server");
+    let provider = IdentityProvider::new(keys(&[], "")).await;
+    let (_caller, _clock) = opened(published(&provider)).await;
+    assert_eq!(log.of_code("token.issuer-without-keys").len(), 1, "{:?}", log.with("code="));
 }
 
 #[tokio::test]
@@ -347,7 +359,9 @@ async fn only_public_keys_that_sign_are_taken_from_a_document() {
         encrypting, of_another, disguised, good.jwk(),
     ] });
     let provider = IdentityProvider::new(body(&document.to_string(), "")).await;
+    let (log, _guard) = Log::of("policy_server");
     let (caller, clock) = opened(published(&provider)).await;
+    assert_eq!(log.of_code("token.issuer-secret-published").len(), 1, "{:?}", log.with("code="));
     assert_eq!(caller.status(&token(&good, &clock)).await, 200);
     let disguised = Signer { id: "d".to_owned(), pair: Signer::rs256("").pair };
     let header = json!({ "alg": "ES256", "typ": "at+jwt", "kid": "d" });

@@ -10,7 +10,10 @@ use aws_lc_rs::{
     },
 };
 use data_encoding::BASE64URL_NOPAD;
-use policy_server::tokens::{KeyFileError, KeyLineError, TokenKeys};
+use policy_server::{
+    policy_core::Rule,
+    tokens::{KeyFileError, TokenKeys},
+};
 
 use super::*;
 use crate::issuers::signing::pem;
@@ -70,20 +73,18 @@ async fn keys_of_one_algorithm_follow_those_of_another() {
     assert!(is_signed(&new, &public) && !is_signed(&old, &public));
     assert_eq!([caller.status(&old).await, caller.status(&new).await], [200, 200]);
     for (line, error) in [
-        ("2 es256 2.pem", "this is no key"),
-        ("2 ed25519 3.pem", "cannot be read"),
-        ("2 rs256 2.pem", "base64"),
+        ("2 es256 2.pem", Rule::KeyEncoding),
+        ("2 ed25519 3.pem", Rule::KeyFile),
+        ("2 rs256 2.pem", Rule::SecretEncoding),
+        ("2", Rule::KeyLine),
+        ("../2 a9c1f84c2d6e7b305182937465f0e1d2c3b4a5968778695a4b3c2d1e0f102030", Rule::KeyId),
     ] {
         fs::write(&file, line).unwrap();
         let found = keys.reload(&file).unwrap_err();
-        assert!(matches!(
-            found,
-            KeyFileError::Line {
-                line: 1,
-                error: KeyLineError::Id(_) | KeyLineError::Unreadable(_) | KeyLineError::Secret(_)
-            }
-        ));
-        assert!(found.to_string().contains(error), "{found}");
+        assert_eq!(found.rule(), error, "{found}");
+        assert!(matches!(&found, KeyFileError::Line { error, .. } if error.rule() == found.rule()));
+        let told = policy_server::Error::from(found).to_string();
+        assert!(told.contains(&format!("({})", error.code())), "{told}");
     }
     assert_eq!(caller.status(&new).await, 200);
     fs::remove_dir_all(&folder).unwrap();

@@ -195,6 +195,7 @@ async fn an_answer_that_breaks_off_never_looks_complete() {
 async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).idle_timeout(Duration::from_millis(300));
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
@@ -205,6 +206,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
         line.send("x").await;
     }
     assert_eq!(time.until(connection.rest()).await, b"xxxxx");
+    assert_eq!(log.of_code("proxy.response-broken-off").len(), 1, "{:?}", log.with("code="));
     assert_eq!(line.rest().await, b"");
 }
 
