@@ -12,7 +12,7 @@ impl<S> App<S> {
     ///
     /// Every problem at once.
     pub fn build(self) -> Result<AppService, Error> {
-        build::assemble(self.parts)?.in_memory()
+        build::compile(self.parts)?.in_memory()
     }
 
     /// Checks everything, opens the stores, and makes the app a `tower::Service` for another
@@ -22,7 +22,7 @@ impl<S> App<S> {
     ///
     /// Every problem at once; then everything that cannot be opened.
     pub async fn open(self) -> Result<AppService, Error> {
-        build::assemble(self.parts)?.open().await
+        build::compile(self.parts)?.open().await
     }
 
     /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM; requests in

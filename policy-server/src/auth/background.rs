@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{runtime::Handle, task::AbortHandle};
 
-use super::Guard;
+use super::AuthService;
 use crate::{auth::session::SessionService, base::event::log};
 
 /// How often dead sessions are removed, and how many in one step.
@@ -14,30 +14,30 @@ const PURGED_AT_ONCE: usize = 1000;
 
 /// A task that ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Upkeep(AbortHandle);
+pub(crate) struct BackgroundTask(AbortHandle);
 
-impl Drop for Upkeep {
+impl Drop for BackgroundTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Guard {
+impl AuthService {
     /// Starts what runs beside the requests, where there is something to run it.
-    pub(crate) fn begin_upkeep(&mut self) {
+    pub(crate) fn start_background_tasks(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
         if let Some(sessions) = &self.sessions {
             let task = runtime.spawn(purge(Arc::clone(sessions)));
-            self.upkeep.push(Upkeep(task.abort_handle()));
+            self.background_tasks.push(BackgroundTask(task.abort_handle()));
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
             for keys in tokens.keep_keys() {
-                self.upkeep.push(Upkeep(runtime.spawn(keys).abort_handle()));
+                self.background_tasks.push(BackgroundTask(runtime.spawn(keys).abort_handle()));
             }
             let tokens = Arc::clone(tokens);
             let task = runtime.spawn(async move { tokens.run().await });
-            self.upkeep.push(Upkeep(task.abort_handle()));
+            self.background_tasks.push(BackgroundTask(task.abort_handle()));
         }
     }
 }

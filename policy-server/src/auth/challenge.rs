@@ -7,7 +7,7 @@ use http::{
 };
 use policy_core::{Refusal, gate::Single};
 
-use super::Guard;
+use super::AuthService;
 use crate::{
     auth::session::CommitError,
     base::{body::BodyRejection, escape::printable, event::log, problem::Problem},
@@ -73,7 +73,7 @@ impl Denied {
     }
 }
 
-impl Guard {
+impl AuthService {
     /// Logs that a request is not let through, and makes the answer.
     pub(crate) fn deny(
         &self,

@@ -64,7 +64,7 @@ impl Form {
         }
         let front = front.freeze();
         let token = self.find(front.get(..REACH).unwrap_or(&front));
-        *body = Body::new(Restored { front: Some(front), trailers, rest });
+        *body = Body::new(ReplayBody { front: Some(front), trailers, rest });
         Ok(token)
     }
 
@@ -119,13 +119,13 @@ fn after<'a>(text: &'a [u8], what: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// A body whose beginning was read already.
-struct Restored {
+struct ReplayBody {
     front: Option<Bytes>,
     trailers: Option<Frame<Bytes>>,
     rest: Body,
 }
 
-impl HttpBody for Restored {
+impl HttpBody for ReplayBody {
     type Data = Bytes;
     type Error = BoxError;
 

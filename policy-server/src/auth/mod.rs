@@ -22,14 +22,14 @@ use policy_core::{
     csrf::CsrfPolicy,
 };
 
-pub(crate) use background::Upkeep;
+pub(crate) use background::BackgroundTask;
 pub(crate) use challenge::Denied;
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
-pub(crate) use stream_revocation::UntilEnded;
+pub(crate) use stream_revocation::RevocationSignal;
 
 use crate::{
     auth::{
-        revocation_events::Endings, scheme::SharedScheme, session::SessionService,
+        revocation_events::RevocationBus, scheme::SharedScheme, session::SessionService,
         tokens::TokenService,
     },
     base::{clock::Clock, log::RefusalLog},
@@ -37,26 +37,26 @@ use crate::{
 
 /// What an app knows its callers by.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct AuthService {
     pub(crate) sessions: Option<Arc<SessionService>>,
     pub(crate) tokens: Option<Arc<TokenService>>,
     pub(crate) clock: Clock,
-    pub(crate) endings: Endings,
+    pub(crate) revocation_bus: RevocationBus,
     pub(crate) refusals: RefusalLog,
     /// What runs beside the requests, for as long as this is there.
-    pub(crate) upkeep: Vec<Upkeep>,
+    pub(crate) background_tasks: Vec<BackgroundTask>,
 }
 
-impl Guard {
+impl AuthService {
     /// A guard that knows nobody yet.
-    pub(crate) fn new(clock: Clock, endings: Endings) -> Self {
+    pub(crate) fn new(clock: Clock, revocation_bus: RevocationBus) -> Self {
         Self {
             sessions: None,
             tokens: None,
             clock,
-            endings,
+            revocation_bus,
             refusals: RefusalLog::default(),
-            upkeep: Vec::new(),
+            background_tasks: Vec::new(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Guard {
 
 /// What one route asks of its callers.
 #[derive(Clone, Debug)]
-pub(crate) struct RouteGuard {
+pub(crate) struct RouteAuth {
     pub(crate) auth: AuthPolicy,
     pub(crate) csrf: CsrfPolicy,
     /// The scheme that the policy names.
@@ -81,7 +81,7 @@ pub(crate) struct RouteGuard {
 /// The protection space of bearer tokens (RFC 9110 11.5): the whole service is one.
 const REALM: &str = "api";
 
-impl RouteGuard {
+impl RouteAuth {
     /// What the attributes of a handler say.
     pub(crate) fn new(
         auth: AuthPolicy,

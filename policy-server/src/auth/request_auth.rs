@@ -23,7 +23,7 @@ use policy_core::{
     session::Record,
 };
 
-use super::{Denied, Guard, RouteGuard, form_token::Form, stream_revocation};
+use super::{AuthService, Denied, RouteAuth, form_token::Form, stream_revocation};
 use crate::auth::{
     principal::{AuthScheme, Principal},
     session::{Committed, Load, Outcome, RequestSession},
@@ -36,7 +36,7 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 /// arguments and the answer.
 #[derive(Debug)]
 pub(crate) struct RequestAuth {
-    guard: Arc<Guard>,
+    guard: Arc<AuthService>,
     csrf: CsrfPolicy,
     /// Whether a scheme of the application's own looks at what browsers send by themselves,
     /// which may be a cookie.
@@ -56,8 +56,8 @@ pub(crate) struct RequestAuth {
 impl RequestAuth {
     /// What the head of a request says. `grant` is that of the route's CORS policy.
     pub(crate) fn new(
-        guard: &Arc<Guard>,
-        route: &RouteGuard,
+        guard: &Arc<AuthService>,
+        route: &RouteAuth,
         own: &OwnOrigin,
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -87,7 +87,7 @@ impl RequestAuth {
         }
     }
 
-    pub(crate) fn guard(&self) -> &Arc<Guard> {
+    pub(crate) fn guard(&self) -> &Arc<AuthService> {
         &self.guard
     }
 

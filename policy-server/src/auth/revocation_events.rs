@@ -5,7 +5,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 /// A credential, or a group of them, that holds no longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum RevocationEvent {
     /// One session.
     Session(Handle),
     /// All sessions of a user but one.
@@ -22,15 +22,15 @@ pub(crate) enum Ended {
 
 /// Tells open streams of this process which credentials ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Endings(broadcast::Sender<Ended>);
+pub(crate) struct RevocationBus(broadcast::Sender<RevocationEvent>);
 
-impl Endings {
-    pub(crate) fn publish(&self, ended: Ended) {
+impl RevocationBus {
+    pub(crate) fn publish(&self, ended: RevocationEvent) {
         // Without a stream nobody listens.
         let _ = self.0.send(ended);
     }
 
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Ended> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<RevocationEvent> {
         self.0.subscribe()
     }
 
@@ -39,12 +39,15 @@ impl Endings {
         let mut news = self.subscribe();
         async move {
             // Of more news than are kept, the last one is among those that are.
-            while !matches!(news.recv().await, Ok(Ended::Service) | Err(RecvError::Closed)) {}
+            while !matches!(
+                news.recv().await,
+                Ok(RevocationEvent::Service) | Err(RecvError::Closed)
+            ) {}
         }
     }
 }
 
-impl Default for Endings {
+impl Default for RevocationBus {
     fn default() -> Self {
         Self(broadcast::Sender::new(1024))
     }

@@ -5,10 +5,10 @@ use http::{
     header::{Entry, SET_COOKIE},
 };
 
-use super::Guard;
+use super::AuthService;
 use crate::base::event::log;
 
-impl Guard {
+impl AuthService {
     /// Removes what a handler says about the cookie of the sessions: it cannot know an id, so it
     /// would plant one, or log its user out.
     pub(crate) fn keep_cookie(&self, headers: &mut HeaderMap) {

@@ -19,10 +19,10 @@ use policy_core::{
 };
 use tokio::{select, sync::broadcast::error::RecvError};
 
-use super::Guard;
+use super::AuthService;
 use crate::auth::{
     principal::Principal,
-    revocation_events::Ended,
+    revocation_events::RevocationEvent,
     tokens::{foreign_issuer_of, scoped},
 };
 
@@ -48,7 +48,7 @@ struct OfToken {
 /// Done when the credential of an upgraded connection holds no longer. The connection finds it
 /// among the extensions of the answer.
 #[derive(Clone)]
-pub(crate) struct UntilEnded(Arc<Mutex<Option<End>>>);
+pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
 
 /// Done when a credential ends.
 type End = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -56,7 +56,7 @@ type End = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Ties an answer to the credential of the one who asked for it: where the gate asked nobody, to
 /// the session that the handler took.
 pub(super) fn tie(
-    guard: &Arc<Guard>,
+    guard: &Arc<AuthService>,
     principal: Option<&Principal>,
     session: Option<&Arc<Record>>,
     is_connect: bool,
@@ -77,19 +77,19 @@ pub(super) fn tie(
     let ended = Box::pin(credential.ended(Arc::clone(guard)));
     if is_upgrade {
         let mut response = response;
-        response.extensions_mut().insert(UntilEnded::new(ended));
+        response.extensions_mut().insert(RevocationSignal::new(ended));
         return response;
     }
-    response.map(|body| Body::new(Tied { body, ended: Some(ended) }))
+    response.map(|body| Body::new(RevocableBody { body, ended: Some(ended) }))
 }
 
 /// Done when the credential of this principal ends, or the server does.
 pub(super) fn until_ended(
-    guard: &Arc<Guard>,
+    guard: &Arc<AuthService>,
     principal: Option<&Principal>,
 ) -> impl Future<Output = ()> + Send + use<> {
     let (credential, guard) = (principal.and_then(Credential::of), Arc::clone(guard));
-    let end_of_service = guard.endings.end_of_service();
+    let end_of_service = guard.revocation_bus.end_of_service();
     async move {
         match credential {
             None => end_of_service.await,
@@ -138,9 +138,9 @@ impl Credential {
         Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
     }
 
-    async fn ended(self, guard: Arc<Guard>) {
+    async fn ended(self, guard: Arc<AuthService>) {
         // News first: nothing that happens after the look is missed.
-        let mut news = guard.endings.subscribe();
+        let mut news = guard.revocation_bus.subscribe();
         while self.holds(&guard).await {
             let next_look = guard.clock.now().after(LOOK);
             let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
@@ -159,26 +159,26 @@ impl Credential {
         }
     }
 
-    fn is_ended_by(&self, ended: &Ended) -> bool {
+    fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
         let is_mine = |user: &str| *self.subject == *user;
         let token = self.token.as_ref();
         let was_issued = |before: u64| token.is_some_and(|token| token.issued.seconds() < before);
         match ended {
-            Ended::Session(handle) => self.session == Some(*handle),
-            Ended::SessionsOf { user, keep } => {
+            RevocationEvent::Session(handle) => self.session == Some(*handle),
+            RevocationEvent::SessionsOf { user, keep } => {
                 self.session.is_some() && is_mine(user) && self.session != *keep
             }
-            Ended::Token(id) => {
+            RevocationEvent::Token(id) => {
                 token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
             }
-            Ended::TokensOf { user, before } => is_mine(user) && was_issued(*before),
-            Ended::AllTokens { before } => was_issued(*before),
-            Ended::Service => true,
+            RevocationEvent::TokensOf { user, before } => is_mine(user) && was_issued(*before),
+            RevocationEvent::AllTokens { before } => was_issued(*before),
+            RevocationEvent::Service => true,
         }
     }
 
     /// Asks the stores. One that does not answer is asked again at the next look.
-    async fn holds(&self, guard: &Guard) -> bool {
+    async fn holds(&self, guard: &AuthService) -> bool {
         let now = guard.clock.now();
         if let Some(OfToken { id, family, issued, expires }) = &self.token {
             let holds = guard.tokens.as_ref().is_some_and(|tokens| {
@@ -200,12 +200,12 @@ impl Credential {
 }
 
 /// A body that breaks off when its credential ends, so that nobody takes it for the whole.
-struct Tied {
+struct RevocableBody {
     body: Body,
     ended: Option<End>,
 }
 
-impl HttpBody for Tied {
+impl HttpBody for RevocableBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -230,7 +230,7 @@ impl HttpBody for Tied {
     }
 }
 
-impl UntilEnded {
+impl RevocationSignal {
     fn new(ended: End) -> Self {
         Self(Arc::new(Mutex::new(Some(ended))))
     }
@@ -241,8 +241,8 @@ impl UntilEnded {
     }
 }
 
-impl fmt::Debug for UntilEnded {
+impl fmt::Debug for RevocationSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UntilEnded")
+        f.write_str("RevocationSignal")
     }
 }

@@ -16,27 +16,27 @@ use policy_core::{
 };
 
 use super::{
-    route_policy::{Rates, Stated},
+    route_policy::{CompiledLevel, Rates},
     violations_of_callers,
 };
 use crate::{
     app::{
         cors_source::CorsSource, defaults::Defaults, group::Group, route::Entry, tunnel::Tunnel,
     },
-    auth::{RouteGuard, scheme::Schemes},
+    auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
     handler::{Description, RouteInfo, service::SharedService},
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
     route::{
-        route_policy::Rules,
+        compiled_policy::CompiledRoutePolicy,
         router::{AddError, RouterBuilder},
     },
 };
 
 /// What answers below a prefix, and is no handler.
-pub(super) struct Mounted<'a> {
+pub(super) struct MountSpec<'a> {
     pub(super) kind: &'static str,
     pub(super) prefix: &'a str,
     pub(super) methods: Vec<Method>,
@@ -44,19 +44,19 @@ pub(super) struct Mounted<'a> {
 }
 
 /// What an app was given to know its callers by.
-pub(super) struct Known<'a> {
+pub(super) struct Available<'a> {
     pub(super) sessions: bool,
     pub(super) tokens: bool,
     pub(super) schemes: &'a Schemes,
 }
 
 /// An app while it is checked: what is wrong so far, and what is put together.
-pub(super) struct Assembler<'a> {
+pub(super) struct Builder<'a> {
     pub(super) problems: Vec<StartProblem>,
     pub(super) lists: &'a OriginLists,
     /// What the app says, compiled once for all that say nothing themselves.
-    pub(super) default: Stated,
-    known: Known<'a>,
+    pub(super) default: CompiledLevel,
+    available: Available<'a>,
     /// Whether browsers may be told to reach the host by https alone.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
@@ -66,19 +66,19 @@ pub(super) struct Assembler<'a> {
     routes: Vec<Arc<CompiledRoute>>,
 }
 
-impl<'a> Assembler<'a> {
+impl<'a> Builder<'a> {
     pub(super) fn new(
         problems: Vec<StartProblem>,
         lists: &'a OriginLists,
-        known: Known<'a>,
+        available: Available<'a>,
         rates: Rates,
         state: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         Self {
             problems,
             lists,
-            default: Stated::default(),
-            known,
+            default: CompiledLevel::default(),
+            available,
             is_https: false,
             rates,
             state,
@@ -169,7 +169,7 @@ impl<'a> Assembler<'a> {
         &mut self,
         Entry { description, call }: Entry,
         prefix: &str,
-        scope: &Stated,
+        scope: &CompiledLevel,
     ) {
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
@@ -182,7 +182,7 @@ impl<'a> Assembler<'a> {
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&place, [&own, scope], facts, &description.policy);
         let guard = self.guard(&place, &description);
-        let knows_callers = self.known.sessions || self.known.tokens;
+        let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller = facts.authentication != Authentication::Public
             || (description.extracts && knows_callers);
         let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
@@ -233,23 +233,23 @@ impl<'a> Assembler<'a> {
         method: &Method,
     ) -> &'static [&'static str] {
         let by_hand = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
-        let is_by_hand = *auth == AuthPolicy::Public && self.known.sessions;
+        let is_by_hand = *auth == AuthPolicy::Public && self.available.sessions;
         let auth = if is_by_hand { &by_hand } else { auth };
         auth.request_headers(csrf, method.as_str())
     }
 
     /// Looks for what the policy of a handler names.
-    fn guard(&mut self, place: &str, description: &Description) -> RouteGuard {
+    fn guard(&mut self, place: &str, description: &Description) -> RouteAuth {
         let RoutePolicy { auth, csrf, .. } = description.policy;
-        let scheme = description.scheme.and_then(|id| self.known.schemes.get(id())).cloned();
+        let scheme = description.scheme.and_then(|id| self.available.schemes.get(id())).cloned();
         let policy = match &auth {
             AuthPolicy::Required(policy) => *policy,
             _ => Requirement::NONE,
         };
         let takes_sessions = policy.session || description.takes_session;
         let missing = [
-            (takes_sessions && !self.known.sessions, Rule::SessionsMissing),
-            ((policy.token || policy.ticket) && !self.known.tokens, Rule::TokensMissing),
+            (takes_sessions && !self.available.sessions, Rule::SessionsMissing),
+            ((policy.token || policy.ticket) && !self.available.tokens, Rule::TokensMissing),
             (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
         ];
         for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
@@ -260,18 +260,18 @@ impl<'a> Assembler<'a> {
                 .collect();
             self.rule(place, rule, &routes.join(", "));
         }
-        RouteGuard::new(auth, csrf, scheme).unwrap_or_else(|error| {
+        RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app does not start.
             self.problems.push(StartProblem::without_value(error.rule(), place));
-            RouteGuard::public()
+            RouteAuth::public()
         })
     }
 
     /// What answers where no path leads: the tunnel and the fallback.
     fn unlisted(
         &self,
-        rules: &Arc<Rules>,
-        auth: RouteGuard,
+        rules: &Arc<CompiledRoutePolicy>,
+        auth: RouteAuth,
         asks_caller: bool,
         target: Target,
     ) -> Arc<CompiledRoute> {
@@ -290,31 +290,31 @@ impl<'a> Assembler<'a> {
     pub(super) fn fallback(
         &self,
         service: SharedService,
-        rules: &Arc<Rules>,
+        rules: &Arc<CompiledRoutePolicy>,
     ) -> Arc<CompiledRoute> {
-        self.unlisted(rules, RouteGuard::public(), false, Target::Fallback(service))
+        self.unlisted(rules, RouteAuth::public(), false, Target::Fallback(service))
     }
 
     /// The tunnel, unless there is something wrong with it.
     pub(super) fn tunnel(
         &mut self,
         tunnel: Tunnel,
-        rules: &Arc<Rules>,
+        rules: &Arc<CompiledRoutePolicy>,
     ) -> Option<Arc<CompiledRoute>> {
         let place = "App::tunnel";
-        let mut guard = RouteGuard::public();
+        let mut guard = RouteAuth::public();
         if let Some(callers) = tunnel.callers {
             // No page sends CONNECT, and one that does is refused.
             let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
-            let scheme = callers.scheme.and_then(|id| self.known.schemes.get(id)).cloned();
+            let scheme = callers.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
             if callers.scheme.is_some() && scheme.is_none() {
                 self.rule(place, Rule::SchemeMissing, "CONNECT");
             }
-            if callers.scheme.is_none() && !self.known.tokens {
+            if callers.scheme.is_none() && !self.available.tokens {
                 self.rule(place, Rule::TokensMissing, "CONNECT");
             }
             self.errors(place, violations_of_callers(&auth, &csrf, None).map(Violation::named));
-            match RouteGuard::new(auth, csrf, scheme) {
+            match RouteAuth::new(auth, csrf, scheme) {
                 Ok(checked) => guard = checked,
                 Err(error) => {
                     self.problems.push(StartProblem::without_value(error.rule(), place));
@@ -334,14 +334,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    pub(super) fn mount(&mut self, mounted: Mounted<'_>, target: Target) {
-        let Mounted { kind, prefix, methods, defaults } = mounted;
+    pub(super) fn mount(&mut self, mounted: MountSpec<'_>, target: Target) {
+        let MountSpec { kind, prefix, methods, defaults } = mounted;
         let place = format!("{kind} {prefix}");
         let own = self.level(&place, defaults);
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
         let facts = RouteFacts { methods: &names, ..RouteFacts::PUBLIC };
         let (rules, level) =
-            self.rules(&place, [&own, &Stated::default()], facts, &RoutePolicy::PUBLIC);
+            self.rules(&place, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&place, rule, method.as_str());
@@ -365,7 +365,7 @@ impl<'a> Assembler<'a> {
             methods,
             rules,
             level,
-            auth: RouteGuard::public(),
+            auth: RouteAuth::public(),
             asks_caller: false,
             target,
             is_probe: false,
@@ -381,7 +381,7 @@ impl<'a> Assembler<'a> {
         let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
         let (rules, level) =
-            self.rules(&place, [&own, &Stated::default()], facts, &RoutePolicy::PUBLIC);
+            self.rules(&place, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);
         self.default = default;
         if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
             self.conflict(&place, format!("GET {path}"), error);
@@ -392,7 +392,7 @@ impl<'a> Assembler<'a> {
             methods,
             rules,
             level,
-            auth: RouteGuard::public(),
+            auth: RouteAuth::public(),
             asks_caller: false,
             target: Target::Service(probe.service(readiness)),
             is_probe: true,

@@ -22,15 +22,15 @@ use policy_core::{
 use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
 use crate::{
     app::{AppParts, defaults::Defaults, mount::Mount},
-    auth::{Guard, revocation_events::Endings},
+    auth::{AuthService, revocation_events::RevocationBus},
     base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
-    observe::{exchange::Observing, health::Readiness},
+    observe::{health::Readiness, observation::Observing},
     pipeline::compiled_app::{CompiledApp, Target},
 };
 
-use builder::{Assembler, Known, Mounted};
-use route_policy::{Rates, Stated};
+use builder::{Available, Builder, MountSpec};
+use route_policy::{CompiledLevel, Rates};
 pub(crate) use stores::Plan;
 
 /// The issuer and the audience of tokens, unless the app says others.
@@ -55,58 +55,58 @@ pub(crate) fn violations_of_callers(
 }
 
 /// Checks an app and puts it together.
-pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
+pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
-    let known = Known {
+    let available = Available {
         sessions: app.sessions.is_some(),
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
-    let mut assembler = Assembler::new(
+    let mut builder = Builder::new(
         problems,
         &named.lists,
-        known,
+        available,
         Rates::new(&app.clock, &app.random),
         Arc::from(app.state),
     );
-    let own_origin = assembler.own_origin(app.public_origin.as_deref());
+    let own_origin = builder.own_origin(app.public_origin.as_deref());
     let headers = match app.defaults.headers {
         Facet::Inherit => Facet::Set(HeadersPolicy::DEFAULT),
         stated => stated,
     };
-    assembler.default = assembler.level("app", Defaults { headers, ..app.defaults });
+    builder.default = builder.level("app", Defaults { headers, ..app.defaults });
 
     for route in app.routes {
-        assembler.handler(route, "", &Stated::default());
+        builder.handler(route, "", &CompiledLevel::default());
     }
     for (prefix, scope) in app.scopes {
-        assembler.scope(&prefix, scope);
+        builder.scope(&prefix, scope);
     }
     for (prefix, Mount { service, methods, defaults }) in app.mounts {
-        let mounted = Mounted { kind: "mount", prefix: &prefix, methods, defaults };
-        assembler.mount(mounted, Target::Service(service));
+        let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, defaults };
+        builder.mount(mounted, Target::Service(service));
     }
     #[cfg(feature = "proxy")]
     for proxy in app.upstreams {
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
                 let Proxy { prefix, methods, defaults, .. } = proxy;
-                let mounted = Mounted { kind: "proxy", prefix: &prefix, methods, defaults };
+                let mounted = MountSpec { kind: "proxy", prefix: &prefix, methods, defaults };
                 let target = Target::Proxy(Arc::new(gateway));
-                assembler.mount(mounted, target);
+                builder.mount(mounted, target);
             }
-            Err(problems) => assembler.problems.extend(problems),
+            Err(problems) => builder.problems.extend(problems),
         }
     }
     let readiness = Readiness::default();
     for (path, probe) in app.probes {
-        assembler.probe(path, probe, &readiness);
+        builder.probe(path, probe, &readiness);
     }
-    let (not_found_policy, no_route_policy) = assembler.without_route();
-    let tunnel = app.tunnel.and_then(|tunnel| assembler.tunnel(tunnel, &no_route_policy));
-    let fallback = app.fallback.map(|service| assembler.fallback(service, &not_found_policy));
-    let (router, routes, mut problems) = assembler.finish(&named);
+    let (not_found_policy, no_route_policy) = builder.without_route();
+    let tunnel = app.tunnel.and_then(|tunnel| builder.tunnel(tunnel, &no_route_policy));
+    let fallback = app.fallback.map(|service| builder.fallback(service, &not_found_policy));
+    let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
@@ -129,7 +129,7 @@ pub(crate) fn assemble(app: AppParts) -> Result<Plan, Error> {
         settings: app.settings,
         readiness,
         observing: Observing { request_ids: app.request_ids, access_log: app.access_log },
-        guard: Arc::new(Guard::new(app.clock, Endings::default())),
+        auth: Arc::new(AuthService::new(app.clock, RevocationBus::default())),
         proxies,
         tunnel,
         traces: app.traces,

@@ -11,7 +11,7 @@ use policy_core::{
     route::{Facet, FacetPolicy, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
 };
 
-use super::builder::Assembler;
+use super::builder::Builder;
 use crate::{
     app::defaults::Defaults,
     base::{
@@ -19,14 +19,14 @@ use crate::{
         error::StartProblem,
     },
     route::{
+        compiled_policy::CompiledRoutePolicy,
         limits::{BODY, Concurrency, RateLimit, TIMEOUT},
-        route_policy::Rules,
     },
 };
 
 /// What one level says, compiled.
 #[derive(Clone, Default)]
-pub(super) struct Stated {
+pub(super) struct CompiledLevel {
     pub(super) policies: LevelPolicy<Arc<Cors>>,
     rate: Option<Arc<RateLimit>>,
     concurrency: Option<Arc<Concurrency>>,
@@ -46,10 +46,10 @@ impl Rates {
     }
 }
 
-impl Assembler<'_> {
+impl Builder<'_> {
     /// Compiles what one level says. What breaks a rule is complained about here, once, and
     /// counts as nothing.
-    pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> Stated {
+    pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> CompiledLevel {
         let Limits { rate, concurrency, .. } = defaults.limits;
         self.errors(place, defaults.limits.violations().map(Violation::named));
         let rate = rate.and_then(|rate| self.rate_limit(place, rate));
@@ -65,7 +65,7 @@ impl Assembler<'_> {
                 }
             },
         });
-        Stated { policies, rate, concurrency }
+        CompiledLevel { policies, rate, concurrency }
     }
 
     fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
@@ -86,12 +86,12 @@ impl Assembler<'_> {
     }
 
     /// What holds where no route is: for unknown paths, and where no path is looked for.
-    pub(super) fn without_route(&mut self) -> (Arc<Rules>, Arc<Rules>) {
+    pub(super) fn without_route(&mut self) -> (Arc<CompiledRoutePolicy>, Arc<CompiledRoutePolicy>) {
         let anybody = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
-        let nobody = Stated::default();
+        let nobody = CompiledLevel::default();
         let (unknown, _) = self.rules("app", [&nobody, &nobody], anybody, &RoutePolicy::PUBLIC);
         let policies = LevelPolicy { cors: Facet::None, ..LevelPolicy::default() };
-        let unshared = Stated { policies, ..Stated::default() };
+        let unshared = CompiledLevel { policies, ..CompiledLevel::default() };
         let (outside, _) = self.rules("app", [&unshared, &nobody], anybody, &RoutePolicy::PUBLIC);
         (unknown, outside)
     }
@@ -101,10 +101,10 @@ impl Assembler<'_> {
     pub(super) fn rules(
         &mut self,
         place: &str,
-        [route, scope]: [&Stated; 2],
+        [route, scope]: [&CompiledLevel; 2],
         facts: RouteFacts<'_>,
         own: &RoutePolicy,
-    ) -> (Arc<Rules>, Option<Level>) {
+    ) -> (Arc<CompiledRoutePolicy>, Option<Level>) {
         let app = self.default.clone();
         let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
         let cors = held(levels, |stated| stated.policies.cors.clone());
@@ -130,7 +130,7 @@ impl Assembler<'_> {
             headers.as_ref().map(SecurityHeaders::count),
             rate.as_ref().map(|_| 2),
         ];
-        let rules = Rules {
+        let rules = CompiledRoutePolicy {
             cors,
             headers,
             body: limits.body.unwrap_or(BODY),
@@ -179,16 +179,16 @@ macro_rules! compile_facets {
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
     ) => {
-        impl Assembler<'_> {
+        impl Builder<'_> {
             /// Each facet by the nearest level that states it.
             fn facets(
                 &mut self,
                 place: &str,
-                levels: [(Level, &Stated); 3],
+                levels: [(Level, &CompiledLevel); 3],
                 policy: &RoutePolicy,
                 route: RouteFacts<'_>,
-            ) -> Rules {
-                Rules {
+            ) -> CompiledRoutePolicy {
+                CompiledRoutePolicy {
                     $($name: {
                         let stated = held(levels, |stated| stated.policies.$name);
                         self.facet(place, stated, route)
@@ -197,7 +197,7 @@ macro_rules! compile_facets {
                         let stated = policy.$own.map(|policy| (policy, Level::Route));
                         self.facet(place, stated, route)
                     },)*
-                    ..Rules::default()
+                    ..CompiledRoutePolicy::default()
                 }
             }
         }
@@ -212,7 +212,10 @@ fn words(seed: [u8; 16]) -> [u64; 2] {
 }
 
 /// What the nearest of these levels says.
-fn held<T>(levels: [(Level, &Stated); 3], of: impl Fn(&Stated) -> Facet<T>) -> Option<(T, Level)> {
+fn held<T>(
+    levels: [(Level, &CompiledLevel); 3],
+    of: impl Fn(&CompiledLevel) -> Facet<T>,
+) -> Option<(T, Level)> {
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
 

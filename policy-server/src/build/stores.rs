@@ -8,7 +8,7 @@ use policy_core::Rule;
 use super::{CompiledApp, own_text};
 use crate::{
     auth::{
-        Guard,
+        AuthService,
         session::{self, SessionService, Sessions},
         tokens::{self, TokenService, Tokens},
     },
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
 struct Opened {
     assembled: CompiledApp,
     layers: Vec<Wrap>,
-    guard: Guard,
+    guard: AuthService,
 }
 
 impl Plan {
@@ -64,14 +64,15 @@ impl Plan {
     async fn open_stores(self) -> Result<Opened, Error> {
         let Self { assembled, layers, sessions, tokens, random } = self;
         let mut problems = Vec::new();
-        let clock = assembled.guard.clock.clone();
-        let endings = assembled.guard.endings.clone();
+        let clock = assembled.auth.clock.clone();
+        let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(Sessions::token_store);
-        let mut guard = Guard::new(clock.clone(), endings.clone());
+        let mut guard = AuthService::new(clock.clone(), revocation_bus.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
-            let (clock, random, endings) = (clock.clone(), random.clone(), endings.clone());
-            match SessionService::open(sessions, own, clock, random, endings).await {
+            let (clock, random, revocation_bus) =
+                (clock.clone(), random.clone(), revocation_bus.clone());
+            match SessionService::open(sessions, own, clock, random, revocation_bus).await {
                 Ok(service) => guard.sessions = Some(Arc::new(service)),
                 Err(error) => problems.push(unavailable("sessions", error)),
             }
@@ -79,7 +80,7 @@ impl Plan {
         if let Some(tokens) = tokens {
             let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));
             let own = own_text(&assembled.own_origin);
-            match TokenService::new(tokens, own, store, clock, random, endings) {
+            match TokenService::new(tokens, own, store, clock, random, revocation_bus) {
                 Err(found) => problems.extend(found),
                 Ok(service) => match service.open().await {
                     Ok(()) => guard.tokens = Some(Arc::new(service)),
@@ -101,8 +102,8 @@ fn unavailable(location: &str, error: StoreError) -> StartProblem {
 impl Opened {
     /// Starts what runs beside the requests.
     fn begin(mut self) -> AppService {
-        self.guard.begin_upkeep();
-        self.assembled.guard = Arc::new(self.guard);
+        self.guard.start_background_tasks();
+        self.assembled.auth = Arc::new(self.guard);
         AppService::new(self.assembled, self.layers)
     }
 }

@@ -14,7 +14,7 @@ use policy_core::{
 
 use crate::client::{
     peer::Peer,
-    trusted_proxies::{TrustedProxies, remove_unbelieved},
+    trusted_proxies::{TrustedProxies, remove_untrusted},
 };
 
 /// The client of a request: whoever holds the other end of the connection, or for whom a trusted
@@ -24,15 +24,15 @@ pub(crate) struct Client {
     /// The other end of the connection; none where there is no connection, as in tests.
     peer: Option<Peer>,
     /// What a trusted proxy says of the request.
-    said: Option<Box<Said>>,
+    said: Option<Box<ForwardedInfo>>,
     /// Whether somebody else says something.
     is_forged: bool,
     /// Whether the fields of the request were looked at.
-    has_heard: bool,
+    is_resolved: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Said {
+struct ForwardedInfo {
     node: Option<Node>,
     scheme: Option<Scheme>,
     host: Option<Box<str>>,
@@ -41,39 +41,43 @@ struct Said {
 impl Client {
     /// The client of a request that nobody has looked at.
     pub(crate) fn new(peer: Option<Peer>) -> Self {
-        Self { peer, said: None, is_forged: false, has_heard: false }
+        Self { peer, said: None, is_forged: false, is_resolved: false }
     }
 
     /// Takes what the proxies say in the fields of the request, and removes what anybody else
     /// does. To be asked once, and only where there is such a field: few requests have one.
-    pub(crate) fn hear(&mut self, headers: &mut HeaderMap, proxies: Option<&TrustedProxies>) {
+    pub(crate) fn resolve_forwarded(
+        &mut self,
+        headers: &mut HeaderMap,
+        proxies: Option<&TrustedProxies>,
+    ) {
         let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
             let said = proxies.read(headers);
             let host = said.host.map(Into::into);
-            Box::new(Said { node: said.client, scheme: said.scheme, host })
+            Box::new(ForwardedInfo { node: said.client, scheme: said.scheme, host })
         });
         self.is_forged = believed.is_none();
-        self.has_heard = true;
-        remove_unbelieved(headers, believed);
+        self.is_resolved = true;
+        remove_untrusted(headers, believed);
     }
 
     /// The same client, and what the fields say of it taken, if they say anything.
-    pub(crate) fn hearing(
+    pub(crate) fn with_forwarded(
         mut self,
         headers: &mut HeaderMap,
         proxies: Option<&TrustedProxies>,
     ) -> Self {
-        if !self.has_heard && headers.keys().any(is_forwarding) {
-            self.hear(headers, proxies);
+        if !self.is_resolved && headers.keys().any(is_forwarding) {
+            self.resolve_forwarded(headers, proxies);
         }
-        self.has_heard = true;
+        self.is_resolved = true;
         self
     }
 
     /// Whether a request with this head is to be heard still.
-    pub(crate) fn is_to_hear(&self, head: &Head<'_>) -> bool {
-        head.is_forwarded && !self.has_heard
+    pub(crate) fn needs_forwarded(&self, head: &Head<'_>) -> bool {
+        head.is_forwarded && !self.is_resolved
     }
 
     /// Whether the fields of the request are those of a proxy that is believed.

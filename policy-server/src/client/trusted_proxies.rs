@@ -68,13 +68,13 @@ use crate::base::error::StartProblem;
 #[must_use = "proxies are given to `App::behind`"]
 pub struct Proxies {
     networks: Vec<String>,
-    way: Option<Way>,
+    way: Option<ForwardedFormat>,
     everybody: bool,
 }
 
 /// How proxies say who sent a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum ForwardedFormat {
     Forwarded,
     XForwarded(Hosts),
     ProxyProtocol,
@@ -90,20 +90,20 @@ impl Proxies {
     /// They write `Forwarded` (RFC 7239). Its `host` counts, too: it stands in the element that
     /// the proxy wrote.
     pub fn forwarded(mut self) -> Self {
-        self.way = Some(Way::Forwarded);
+        self.way = Some(ForwardedFormat::Forwarded);
         self
     }
 
     /// They write `X-Forwarded-For` and `X-Forwarded-Proto`, and leave `Host` as it is.
     pub fn x_forwarded(mut self) -> Self {
-        self.way = Some(Way::XForwarded(Hosts::Ignored));
+        self.way = Some(ForwardedFormat::XForwarded(Hosts::Ignored));
         self
     }
 
     /// They write `X-Forwarded-Host`, too, in place of `Host`. A proxy that does not would pass
     /// on whatever host a client puts there, so this is said apart.
     pub fn x_forwarded_with_host(mut self) -> Self {
-        self.way = Some(Way::XForwarded(Hosts::Believed));
+        self.way = Some(ForwardedFormat::XForwarded(Hosts::Believed));
         self
     }
 
@@ -112,7 +112,7 @@ impl Proxies {
     /// 2. A connection of theirs without one is closed; one of anybody else is not looked at for
     /// it.
     pub fn proxy_protocol(mut self) -> Self {
-        self.way = Some(Way::ProxyProtocol);
+        self.way = Some(ForwardedFormat::ProxyProtocol);
         self
     }
 
@@ -127,7 +127,7 @@ impl Proxies {
     /// Whether they say of each request if it came over https, so that nobody but they has to
     /// speak TLS.
     pub(crate) fn say_scheme(&self) -> bool {
-        matches!(self.way, Some(Way::Forwarded | Way::XForwarded(_)))
+        matches!(self.way, Some(ForwardedFormat::Forwarded | ForwardedFormat::XForwarded(_)))
     }
 
     /// What is believed, or everything that is wrong.
@@ -161,7 +161,7 @@ impl Proxies {
 #[derive(Clone, Debug)]
 pub(crate) struct TrustedProxies {
     networks: Vec<Network>,
-    way: Way,
+    way: ForwardedFormat,
 }
 
 impl TrustedProxies {
@@ -172,38 +172,38 @@ impl TrustedProxies {
 
     /// Whether a connection from there begins with a header of the PROXY protocol.
     pub(crate) fn sends_header(&self, peer: IpAddr) -> bool {
-        self.way == Way::ProxyProtocol && self.has(peer)
+        self.way == ForwardedFormat::ProxyProtocol && self.has(peer)
     }
 
     /// Whether they read requests, and say of each one if it came over https: then the connection
     /// to this server may be a plain one. Behind those of the PROXY protocol, requests are as
     /// their clients wrote them.
     pub(crate) fn write_fields(&self) -> bool {
-        self.way != Way::ProxyProtocol
+        self.way != ForwardedFormat::ProxyProtocol
     }
 
     /// What one of them says in a request.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Statement<'a> {
         match self.way {
-            Way::Forwarded => forwarded(headers, &self.networks),
-            Way::XForwarded(hosts) => x_forwarded(headers, &self.networks, hosts),
-            Way::ProxyProtocol => Statement::default(),
+            ForwardedFormat::Forwarded => forwarded(headers, &self.networks),
+            ForwardedFormat::XForwarded(hosts) => x_forwarded(headers, &self.networks, hosts),
+            ForwardedFormat::ProxyProtocol => Statement::default(),
         }
     }
 
     /// Whether what one of them writes into this field is believed.
     fn believe(&self, name: &HeaderName) -> bool {
         match self.way {
-            Way::Forwarded => name == "forwarded",
-            Way::XForwarded(_) => name != "forwarded",
-            Way::ProxyProtocol => false,
+            ForwardedFormat::Forwarded => name == "forwarded",
+            ForwardedFormat::XForwarded(_) => name != "forwarded",
+            ForwardedFormat::ProxyProtocol => false,
         }
     }
 }
 
 /// Removes all fields in which proxies say who sent a request, but for those that these proxies
 /// are believed.
-pub(crate) fn remove_unbelieved(headers: &mut HeaderMap, believed: Option<&TrustedProxies>) {
+pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&TrustedProxies>) {
     let is_believed = |name: &HeaderName| believed.is_some_and(|proxies| proxies.believe(name));
     let forged: Vec<_> =
         headers.keys().filter(|name| is_forwarding(name) && !is_believed(name)).cloned().collect();
@@ -216,10 +216,10 @@ impl fmt::Display for TrustedProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let networks: Vec<_> = self.networks.iter().map(ToString::to_string).collect();
         let way = match self.way {
-            Way::Forwarded => "Forwarded",
-            Way::XForwarded(Hosts::Ignored) => "X-Forwarded-For and -Proto",
-            Way::XForwarded(Hosts::Believed) => "X-Forwarded-For, -Proto and -Host",
-            Way::ProxyProtocol => "the PROXY protocol",
+            ForwardedFormat::Forwarded => "Forwarded",
+            ForwardedFormat::XForwarded(Hosts::Ignored) => "X-Forwarded-For and -Proto",
+            ForwardedFormat::XForwarded(Hosts::Believed) => "X-Forwarded-For, -Proto and -Host",
+            ForwardedFormat::ProxyProtocol => "the PROXY protocol",
         };
         write!(f, "{way} of {}", networks.join(", "))
     }
@@ -264,7 +264,7 @@ mod tests {
                 headers.append(name, HeaderValue::from_static("1"));
                 headers.append(name, HeaderValue::from_static("2"));
             }
-            remove_unbelieved(&mut headers, proxies.as_ref());
+            remove_untrusted(&mut headers, proxies.as_ref());
             all.into_iter().filter(|name| headers.contains_key(*name)).collect::<Vec<_>>()
         };
         let proxies = || Proxies::new(["10.0.0.0/8"]);

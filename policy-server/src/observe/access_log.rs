@@ -73,7 +73,7 @@ impl Line {
     pub(crate) fn answered(mut self, response: Response) -> Response {
         self.status = Some(response.status());
         self.code = problem::code(&response);
-        response.map(|body| Body::new(Followed { body, line: self }))
+        response.map(|body| Body::new(LoggedBody { body, line: self }))
     }
 }
 
@@ -98,12 +98,12 @@ impl Drop for Line {
 
 /// A body that is counted.
 #[derive(Debug)]
-struct Followed {
+struct LoggedBody {
     body: Body,
     line: Line,
 }
 
-impl HttpBody for Followed {
+impl HttpBody for LoggedBody {
     type Data = Bytes;
     type Error = axum_core::Error;
 
@@ -131,7 +131,7 @@ impl HttpBody for Followed {
     }
 }
 
-impl Drop for Followed {
+impl Drop for LoggedBody {
     fn drop(&mut self) {
         // Whoever sends it need not ask once more after the last of it.
         self.line.is_complete |= self.body.is_end_stream();

@@ -1,7 +1,7 @@
 //! What operators see of requests: spans, the access log, request ids and probes.
 
 pub(crate) mod access_log;
-pub(crate) mod exchange;
 pub(crate) mod health;
+pub(crate) mod observation;
 pub(crate) mod request_id;
 pub(crate) mod span;

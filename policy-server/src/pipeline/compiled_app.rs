@@ -9,13 +9,13 @@ use policy_core::{gate::OwnOrigin, route::Level};
 use crate::gateway::proxy::Gateway;
 use crate::{
     app::settings::Settings,
-    auth::{Guard, RouteGuard},
+    auth::{AuthService, RouteAuth},
     base::clock::Random,
     client::trusted_proxies::TrustedProxies,
     gateway::tunnel::OpenTunnels,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
-    observe::{exchange::Observing, health::Readiness},
-    route::{route_policy::Rules, router::Router},
+    observe::{health::Readiness, observation::Observing},
+    route::{compiled_policy::CompiledRoutePolicy, router::Router},
 };
 
 /// An app that passed every check.
@@ -24,16 +24,16 @@ pub(crate) struct CompiledApp {
     pub(crate) router: Router,
     pub(crate) routes: Vec<Arc<CompiledRoute>>,
     /// For responses to paths that no route has: what the app says.
-    pub(crate) not_found_policy: Arc<Rules>,
+    pub(crate) not_found_policy: Arc<CompiledRoutePolicy>,
     /// For responses to requests that are rejected before routing: the same, shared with nobody.
-    pub(crate) no_route_policy: Arc<Rules>,
+    pub(crate) no_route_policy: Arc<CompiledRoutePolicy>,
     /// What answers for paths that no route has.
     pub(crate) fallback: Option<Arc<CompiledRoute>>,
     pub(crate) random: Random,
     pub(crate) settings: Settings,
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
-    pub(crate) guard: Arc<Guard>,
+    pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<TrustedProxies>,
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
     /// Whether TRACE is answered.
@@ -44,11 +44,11 @@ pub(crate) struct CompiledApp {
 pub(crate) struct CompiledRoute {
     pub(crate) info: Arc<RouteInfo>,
     pub(crate) methods: Vec<Method>,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<CompiledRoutePolicy>,
     /// Who said what `rules` has of CORS.
     pub(crate) level: Option<Level>,
     /// What it asks of its callers.
-    pub(crate) auth: RouteGuard,
+    pub(crate) auth: RouteAuth,
     /// Whether anybody asks who sent a request: the route, or an argument of its handler could.
     pub(crate) asks_caller: bool,
     pub(crate) target: Target,

@@ -35,7 +35,7 @@ use crate::{
     client::Client,
     gateway::tunnel,
     handler::{BoxFuture, parameters::Values},
-    observe::{exchange::Exchange, span},
+    observe::{observation::Observation, span},
 };
 
 /// Responds to a request, and notes for the operator what became of it.
@@ -51,12 +51,12 @@ where
         return respond(app, request, client, None);
     }
     let proxies = app.proxies.as_ref();
-    let client = client.hearing(request.headers_mut(), proxies);
+    let client = client.with_forwarded(request.headers_mut(), proxies);
     let is_trusted = client.is_proxied(proxies);
     let address = client.address();
-    let mut exchange =
-        Exchange::begin(app.observing, &app.random, &mut request, address, is_trusted);
-    respond(app, request, client, Some(&mut exchange)).observed(exchange)
+    let mut observation =
+        Observation::begin(app.observing, &app.random, &mut request, address, is_trusted);
+    respond(app, request, client, Some(&mut observation)).observed(observation)
 }
 
 /// Asks the gates, and starts what answers.
@@ -65,14 +65,14 @@ fn respond<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     mut client: Client,
-    exchange: Option<&mut Exchange>,
+    observation: Option<&mut Observation>,
 ) -> ResponseFuture
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     let mut head = Head::read(&request);
-    if client.is_to_hear(&head) {
-        client.hear(request.headers_mut(), app.proxies.as_ref());
+    if client.needs_forwarded(&head) {
+        client.resolve_forwarded(request.headers_mut(), app.proxies.as_ref());
         head = Head::read(&request);
     }
     client.note(&mut head, &app.own_origin);
@@ -80,7 +80,7 @@ where
     if *head.method == Method::CONNECT {
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
-    let id = exchange.as_ref().and_then(|exchange| exchange.id());
+    let id = observation.as_ref().and_then(|observation| observation.id());
     let span = span::span(&head, &client, id);
     let entered = span.enter();
     let headers = request.headers();
@@ -93,10 +93,10 @@ where
                 return ResponseFuture::ready(response);
             }
         };
-    if (!span.is_disabled() || exchange.is_some()) && route.is_listed() {
+    if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
         span.record("route", tracing::field::display(route.path()));
-        if let Some(exchange) = exchange {
-            exchange.routed(route.path());
+        if let Some(observation) = observation {
+            observation.routed(route.path());
         }
     }
     let (mut parts, body) = request.into_parts();
@@ -174,7 +174,7 @@ impl BehindHead {
             Some(Ok(())) => Begun::Started(self.enter(request, Some(&auth))),
             Some(Err(denied)) => {
                 let (method, path) = (request.method(), request.uri().path());
-                let response = self.app.guard.deny(method, path, request.headers(), denied);
+                let response = self.app.auth.deny(method, path, request.headers(), denied);
                 Begun::Started(Started::refused(response, Taken::default()))
             }
             None => Begun::Gates(Box::pin(self.ask_caller_later(Arc::clone(&auth), request))),
@@ -189,7 +189,7 @@ impl BehindHead {
             Ok(()) => self.enter(Request::from_parts(parts, body), Some(&auth)),
             Err(denied) => {
                 let path = parts.uri.path();
-                let response = self.app.guard.deny(&parts.method, path, &parts.headers, denied);
+                let response = self.app.auth.deny(&parts.method, path, &parts.headers, denied);
                 Started::refused(response, Taken::default())
             }
         }
@@ -202,7 +202,7 @@ impl BehindHead {
         let principal = auth.and_then(|auth| auth.principal());
         let (passed, taken) = gates::of_the_limits(&route, principal, &client, declared_length);
         if let Err(refusal) = passed {
-            return Started::refused(app.guard.refuse(refusal, &request), taken);
+            return Started::refused(app.auth.refuse(refusal, &request), taken);
         }
         let target = TargetRequest { app: &app, route: &route, values, client, auth };
         Started::with(target.start(request), taken)

@@ -13,38 +13,38 @@ use crate::{
 /// Travels with a request to the app that gets it, through layers and routers around it, and
 /// comes back with what decides there.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Question(Arc<OnceLock<Decider>>);
+pub(crate) struct RouteTrace(Arc<OnceLock<RouteFinding>>);
 
-impl Question {
+impl RouteTrace {
     pub(crate) fn put_into<B>(&self, mut request: Request<B>) -> Request<B> {
         request.extensions_mut().insert(self.clone());
         request
     }
 
     /// What the app said, if the request came to one.
-    pub(crate) fn answer(&self) -> Option<Decider> {
+    pub(crate) fn answer(&self) -> Option<RouteFinding> {
         self.0.get().cloned()
     }
 
-    /// Answers the question that a request brings with it, if it brings one.
+    /// Answers the trace that a request brings with it, if it brings one.
     pub(crate) fn resolve<B>(app: &CompiledApp, request: &Request<B>) {
         if let Some(Self(answer)) = request.extensions().get() {
             // An app inside of another one is asked too: the outer one has answered.
-            let _ = answer.set(Decider::of(app, request));
+            let _ = answer.set(RouteFinding::of(app, request));
         }
     }
 }
 
 /// What decides about a request: the route that it is for, or that a preflight asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Decider {
+pub(crate) struct RouteFinding {
     /// It and whom it is shared with, or why there is none, in words.
     words: String,
     /// Nothing where it is no handler.
     handler: Option<Description>,
 }
 
-impl Decider {
+impl RouteFinding {
     fn of<B>(app: &CompiledApp, request: &Request<B>) -> Self {
         let head = Head::read(request);
         let preflight = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);

@@ -10,7 +10,7 @@ use super::{
     compiled_app::{CompiledApp, CompiledRoute},
     respond::ResponsePolicy,
 };
-use crate::{base::problem::Problem, client::Client, route::route_policy::Rules};
+use crate::{base::problem::Problem, client::Client, route::compiled_policy::CompiledRoutePolicy};
 
 /// What the gates that need only the head of a request are asked about.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl<'a> RequestHead<'a> {
     }
 
     /// Whether the policy shares its responses with the origin of this request.
-    pub(crate) fn grant(&self, policy: &Rules) -> Grant {
+    pub(crate) fn grant(&self, policy: &CompiledRoutePolicy) -> Grant {
         policy.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
     }
 
@@ -45,18 +45,27 @@ impl<'a> RequestHead<'a> {
         self.respond(response, Happened::default(), policy, Grant::Unasked)
     }
 
-    pub(crate) fn refuse(&self, refusal: Refusal, policy: &Arc<Rules>, grant: Grant) -> Response {
+    pub(crate) fn refuse(
+        &self,
+        refusal: Refusal,
+        policy: &Arc<CompiledRoutePolicy>,
+        grant: Grant,
+    ) -> Response {
         self.respond(self.problem(refusal), Happened::default(), policy, grant)
     }
 
     /// A refusal, logged.
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
-        app.guard.refusals.refused(refusal, None, head.method, head.path, head.origin);
+        app.auth.refusals.refused(refusal, None, head.method, head.path, head.origin);
         Problem::from(refusal).into_response()
     }
 
-    pub(crate) fn response_policy(&self, policy: &Arc<Rules>, grant: Grant) -> ResponsePolicy {
+    pub(crate) fn response_policy(
+        &self,
+        policy: &Arc<CompiledRoutePolicy>,
+        grant: Grant,
+    ) -> ResponsePolicy {
         ResponsePolicy::new(self.head, self.headers, policy, grant)
     }
 
@@ -65,7 +74,7 @@ impl<'a> RequestHead<'a> {
         &self,
         response: Response,
         facts: Happened,
-        policy: &Arc<Rules>,
+        policy: &Arc<CompiledRoutePolicy>,
         grant: Grant,
     ) -> Response {
         self.response_policy(policy, grant).apply(response, facts)

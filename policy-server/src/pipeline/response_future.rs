@@ -25,7 +25,7 @@ use crate::{
     auth::{Commit, RequestAuth, Settled, session::Outcome},
     base::{event::log, problem::Problem},
     handler::BoxFuture,
-    observe::exchange::Exchange,
+    observe::observation::Observation,
 };
 
 /// An answer in the making. What a gate answers is ready at once; a handler is run, its panic
@@ -38,7 +38,7 @@ enum Stage {
     /// An app inside of layers: the answer is finished already.
     Layered(BoxFuture),
     /// One whose operator wants to know of it.
-    Observed(Box<(ResponseFuture, Option<Exchange>)>),
+    Observed(Box<(ResponseFuture, Option<Observation>)>),
 }
 
 impl ResponseFuture {
@@ -54,8 +54,8 @@ impl ResponseFuture {
         Self(Stage::Layered(answer))
     }
 
-    pub(crate) fn observed(self, exchange: Exchange) -> Self {
-        Self(Stage::Observed(Box::new((self, Some(exchange)))))
+    pub(crate) fn observed(self, observation: Observation) -> Self {
+        Self(Stage::Observed(Box::new((self, Some(observation)))))
     }
 }
 
@@ -71,9 +71,9 @@ impl Future for ResponseFuture {
                 answer.unwrap_or_else(|panic| Poll::Ready(panicked(&*panic))).map(Ok)
             }
             Stage::Observed(observed) => {
-                let (answer, exchange) = &mut **observed;
-                Pin::new(answer).poll(context).map_ok(|response| match exchange.take() {
-                    Some(exchange) => exchange.answered(response),
+                let (answer, observation) = &mut **observed;
+                Pin::new(answer).poll(context).map_ok(|response| match observation.take() {
+                    Some(observation) => observation.answered(response),
                     None => response,
                 })
             }

@@ -63,6 +63,7 @@ impl AppService {
     }
 
     /// The host of the public origin.
+    #[cfg(feature = "testing")]
     pub(crate) fn authority(&self) -> Option<&str> {
         match &self.app.own_origin {
             OwnOrigin::Development => None,
@@ -81,12 +82,12 @@ impl AppService {
     {
         join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
-        super::explain::Question::resolve(&self.app, &request);
+        super::explain::RouteTrace::resolve(&self.app, &request);
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(peer)),
             Some(layered) => {
                 let proxies = self.app.proxies.as_ref();
-                let client = Client::new(peer).hearing(request.headers_mut(), proxies);
+                let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
                 request.extensions_mut().insert(client);
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }

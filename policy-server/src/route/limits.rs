@@ -83,18 +83,18 @@ impl RateLimit {
 #[derive(Debug)]
 pub(crate) struct Concurrency {
     most: u32,
-    at_work: AtomicU32,
+    in_flight: AtomicU32,
 }
 
 impl Concurrency {
     pub(crate) fn new(most: u32) -> Self {
-        Self { most, at_work: AtomicU32::new(0) }
+        Self { most, in_flight: AtomicU32::new(0) }
     }
 
     /// Lets one more in, if there is room.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Permit> {
-        let more = |at_work| (at_work < self.most).then_some(at_work + 1);
-        let entered = self.at_work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let more = |in_flight| (in_flight < self.most).then_some(in_flight + 1);
+        let entered = self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         entered.is_ok().then(|| Permit(Arc::clone(self)))
     }
 }
@@ -109,22 +109,22 @@ impl Permit {
         if response.body().size_hint().exact().is_some() {
             return response;
         }
-        response.map(|body| Body::new(Held { body, _permit: self }))
+        response.map(|body| Body::new(PermitBody { body, _permit: self }))
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.at_work.fetch_sub(1, Ordering::Relaxed);
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-struct Held {
+struct PermitBody {
     body: Body,
     _permit: Permit,
 }
 
-impl HttpBody for Held {
+impl HttpBody for PermitBody {
     type Data = Bytes;
     type Error = BoxError;
 

@@ -12,7 +12,7 @@ use policy_core::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::{handler::parameters::Values, route::route_policy::Rules};
+use crate::{handler::parameters::Values, route::compiled_policy::CompiledRoutePolicy};
 
 /// The paths of an app.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub(crate) struct Served {
     pub(crate) method: Method,
     /// The place of the route in the app.
     pub(crate) route: usize,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<CompiledRoutePolicy>,
     /// The answer to preflights, where the route is shared.
     pub(crate) preflight: Option<Preflight>,
     /// The request headers that a page needs for its credentials.
@@ -109,7 +109,7 @@ impl RouterBuilder {
         template: &str,
         methods: &[Method],
         route: usize,
-        rules: &Arc<Rules>,
+        rules: &Arc<CompiledRoutePolicy>,
         by_credentials: &'static [&'static str],
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
@@ -242,7 +242,10 @@ mod tests {
         const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
         let compiled = |policy| {
             let cors = Cors::new("a test", policy, &OriginLists::new()).unwrap();
-            Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() })
+            Arc::new(CompiledRoutePolicy {
+                cors: Some(Arc::new(cors)),
+                ..CompiledRoutePolicy::default()
+            })
         };
         let (app, other) = (compiled(&APP), compiled(&OTHER));
         let mut router = RouterBuilder::default();
@@ -283,8 +286,11 @@ mod tests {
             .max_age(600)
             .build();
         let cors = Cors::new("a test", &APP, &OriginLists::new()).unwrap();
-        let shared = Arc::new(Rules { cors: Some(Arc::new(cors)), ..Rules::default() });
-        let private = Arc::new(Rules::default());
+        let shared = Arc::new(CompiledRoutePolicy {
+            cors: Some(Arc::new(cors)),
+            ..CompiledRoutePolicy::default()
+        });
+        let private = Arc::new(CompiledRoutePolicy::default());
         for (other, kept) in [(Method::GET, "600"), (Method::DELETE, "0"), (Method::POST, "0")] {
             let mut router = RouterBuilder::default();
             assert!(router.add("/a", &[Method::PUT], 0, &shared, &[]).is_ok());

@@ -34,15 +34,15 @@ use super::{
     activity::{Activity, OpenRequest},
     executor::{StreamExecutor, WithStreams},
     listen::Role,
+    monitored_io::MonitoredIo,
     proxy_protocol,
     shutdown::{Phase, Shutdown},
     socket::Socket,
-    watched::Watched,
     websocket::{Stream, is_connect},
 };
 use crate::{
     app::settings::Settings,
-    auth::UntilEnded,
+    auth::RevocationSignal,
     client::peer::Peer,
     client::trusted_proxies::TrustedProxies,
     handler::upgrade::OpenStream,
@@ -81,7 +81,7 @@ pub(super) async fn serve_connection(
         activity: Arc::clone(&activity),
         shutdown: shutdown.clone(),
     };
-    let io = Watched::new(socket, Arc::clone(&activity), permit);
+    let io = MonitoredIo::new(socket, Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
@@ -168,14 +168,14 @@ trait Graceful: Future<Output = hyper::Result<()>> {
     fn end(self: Pin<&mut Self>);
 }
 
-impl Graceful for http1::UpgradeableConnection<TokioIo<Watched>, ConnectionService> {
+impl Graceful for http1::UpgradeableConnection<TokioIo<MonitoredIo>, ConnectionService> {
     fn end(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
 impl Graceful
-    for WithStreams<http2::Connection<TokioIo<Watched>, ConnectionService, StreamExecutor>>
+    for WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>
 {
     fn end(self: Pin<&mut Self>) {
         self.connection().graceful_shutdown();
@@ -376,7 +376,9 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
 
 /// Ends a connection that is no longer HTTP when the credential that opened it ends.
 fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
-    let Some(ended) = response.extensions().get::<UntilEnded>().and_then(UntilEnded::take) else {
+    let Some(ended) =
+        response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take)
+    else {
         return;
     };
     activity.upgrade();

@@ -8,6 +8,7 @@ mod http2;
 #[cfg(feature = "http3")]
 mod http3;
 mod listen;
+mod monitored_io;
 mod proxy_protocol;
 #[cfg(feature = "tls")]
 mod redirect;
@@ -17,7 +18,6 @@ mod start;
 mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
-mod watched;
 mod websocket;
 
 use std::{fmt, net::SocketAddr, slice, sync::Arc};
@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use crate::{
-    auth::revocation_events::Ended,
+    auth::revocation_events::RevocationEvent,
     base::{
         error::{Error, StartProblem},
         event::log,
@@ -144,7 +144,7 @@ impl Server {
         log!(ShuttingDown, %address);
         shutdown.begin();
         // What lasts for as long as somebody is logged in would never be finished.
-        service.app().guard.endings.publish(Ended::Service);
+        service.app().auth.revocation_bus.publish(RevocationEvent::Service);
         let all_ended = async { all_ended.recv().await.unwrap_or(()) };
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
             log!(RequestsCutOff, %address);

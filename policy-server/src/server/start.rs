@@ -23,7 +23,7 @@ use crate::{
     app::AppParts,
     app::settings::Settings,
     base::error::{Error, StartProblem},
-    build::assemble,
+    build::compile,
     client::trusted_proxies::Proxies,
 };
 
@@ -44,7 +44,7 @@ impl Server {
         #[cfg(feature = "http3")]
         let http3 = start.http3.take();
         let Start { mut problems, notices, .. } = start;
-        let plan = match assemble(app) {
+        let plan = match compile(app) {
             Ok(plan) => plan,
             Err(Error::Start(of_app)) => {
                 problems.splice(..0, of_app);

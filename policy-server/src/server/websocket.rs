@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::shutdown::{Phase, Shutdown};
-use crate::{auth::UntilEnded, gateway::relay::relay, handler::upgrade::OpenStream};
+use crate::{auth::RevocationSignal, gateway::relay::relay, handler::upgrade::OpenStream};
 
 /// A stream of HTTP/2 that is to become a WebSocket, and the end that its handler does not have.
 pub(super) struct Stream {
@@ -49,7 +49,7 @@ impl Stream {
     /// Passes bytes on from the end of the answer, until the credential that opened the stream
     /// ends or the server stops.
     pub(super) fn begin<B>(self: Box<Self>, answer: &Response<B>) {
-        let ended = answer.extensions().get::<UntilEnded>().and_then(UntilEnded::take);
+        let ended = answer.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         tokio::spawn(async move {
             let Self { client, handler, opened, shutdown } = *self;
             let Ok(client) = client.await else { return };

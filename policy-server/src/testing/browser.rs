@@ -13,7 +13,7 @@ use super::{
     fetched::{Exchange, Fetched},
     network::start,
 };
-use crate::{base::clock::Clock, pipeline::explain::Question};
+use crate::{base::clock::Clock, pipeline::explain::RouteTrace};
 
 /// A browser: its cookies, its caches, and how its engine decides.
 ///
@@ -102,13 +102,13 @@ impl Browser {
         loop {
             match self.step(event) {
                 Some(Output::Request { request, .. }) => {
-                    let question = Question::default();
-                    let answer = net.deliver(&request, &question).await;
+                    let trace = RouteTrace::default();
+                    let answer = net.deliver(&request, &trace).await;
                     event = match &answer {
                         Some(answer) => Event::Answer { id, answer: answer.clone() },
                         None => Event::Unreachable { id },
                     };
-                    last = Some(Exchange { request, answer, decider: question.answer() });
+                    last = Some(Exchange { request, answer, decider: trace.answer() });
                 }
                 Some(Output::Done { outcome, .. }) => {
                     return Fetched::new(self.clone(), outcome, last);

@@ -5,7 +5,7 @@ use policy_core::browser::{Answer, Blocked, Outcome, Response, Sent};
 use serde::de::DeserializeOwned;
 
 use super::{Browser, Tab, console};
-use crate::pipeline::explain::Decider;
+use crate::pipeline::explain::RouteFinding;
 
 /// What came of a load, as the page sees it: what the browser hides is not there.
 ///
@@ -40,7 +40,7 @@ pub(super) struct Exchange {
     pub(super) request: Sent,
     pub(super) answer: Option<Answer>,
     /// What in the app decides about it.
-    pub(super) decider: Option<Decider>,
+    pub(super) decider: Option<RouteFinding>,
 }
 
 impl Fetched {

@@ -23,5 +23,5 @@ pub use policy_core::browser::{
     Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
     ThirdParty,
 };
-pub use prove::{Conduct, Exchange, every_exchange};
+pub use prove::{Exchange, HandlerBehavior, every_exchange};
 pub use tab::Tab;

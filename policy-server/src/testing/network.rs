@@ -19,7 +19,7 @@ use policy_core::browser::{Answer, Sent, Url};
 use tower_service::Service;
 
 use super::upgrade;
-use crate::{base::clock::Clock, handler::service::SharedService, pipeline::explain::Question};
+use crate::{base::clock::Clock, handler::service::SharedService, pipeline::explain::RouteTrace};
 
 /// The servers that browsers can reach in a test, and the time that they share with them. No
 /// socket is opened.
@@ -119,14 +119,14 @@ impl Network {
 
     /// Brings a request to its server. `None` where there is none, or where its answer breaks
     /// off.
-    pub(super) async fn deliver(&self, sent: &Sent, question: &Question) -> Option<Answer> {
+    pub(super) async fn deliver(&self, sent: &Sent, trace: &RouteTrace) -> Option<Answer> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
         let service = self.hosts.get(&origin_of(&sent.url))?.clone();
         let request = request_of(sent)?;
         let response = if request.headers().contains_key(UPGRADE) {
-            upgrade::open(service, request, question).await?
+            upgrade::open(service, request, trace).await?
         } else {
-            service.run(question.put_into(request)).await
+            service.run(trace.put_into(request)).await
         };
         let (http::response::Parts { status, headers, .. }, body) = response.into_parts();
         let body = if is_endless(&headers) { so_far(body)? } else { whole(body).await? };

@@ -6,18 +6,18 @@ use hyper::{client, server, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
-use crate::{handler::service::SharedService, pipeline::explain::Question};
+use crate::{handler::service::SharedService, pipeline::explain::RouteTrace};
 
 /// What the server says to the handshake. A connection that it opens is closed again.
 pub(super) async fn open(
     service: SharedService,
     request: Request,
-    question: &Question,
+    trace: &RouteTrace,
 ) -> Option<Response> {
     let (near, far) = tokio::io::duplex(64 * 1024);
-    let question = question.clone();
+    let trace = trace.clone();
     let service = service_fn(move |request: http::Request<hyper::body::Incoming>| {
-        service.clone().call(question.put_into(request.map(Body::new)))
+        service.clone().call(trace.put_into(request.map(Body::new)))
     });
     let connection = server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(far), service)

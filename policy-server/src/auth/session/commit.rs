@@ -15,7 +15,7 @@ use super::{
     request::{Found, Live},
 };
 use crate::{
-    auth::revocation_events::Ended,
+    auth::revocation_events::RevocationEvent,
     base::event::log,
     store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };
@@ -248,7 +248,7 @@ impl RequestSession {
 
     fn publish(&self, handles: impl IntoIterator<Item = Handle>) {
         for handle in handles {
-            self.service.endings.publish(Ended::Session(handle));
+            self.service.revocation_bus.publish(RevocationEvent::Session(handle));
         }
     }
 

@@ -16,7 +16,7 @@ use policy_core::{
 
 use super::{SessionError, SessionService};
 use crate::{
-    auth::revocation_events::Ended,
+    auth::revocation_events::RevocationEvent,
     base::{clock::RandomError, event::log},
     store::{Answer, Loaded, RevokeUser, StoreError},
 };
@@ -349,7 +349,7 @@ impl SessionService {
         match revocation {
             Revocation::One { user, handle } => {
                 let lived = self.store.delete_by_handle(user, *handle).await?;
-                self.endings.publish(Ended::Session(*handle));
+                self.revocation_bus.publish(RevocationEvent::Session(*handle));
                 Ok(lived.into())
             }
             Revocation::All { user, keep } => {
@@ -359,7 +359,8 @@ impl SessionService {
                     .revoke_user(RevokeUser::new(user, self.clock.now()).keep(key.copied()))
                     .await?;
                 let keep = keep.as_ref().map(|(_, handle)| *handle);
-                self.endings.publish(Ended::SessionsOf { user: user.clone(), keep });
+                self.revocation_bus
+                    .publish(RevocationEvent::SessionsOf { user: user.clone(), keep });
                 Ok(ended)
             }
         }

@@ -12,7 +12,7 @@ use policy_core::{
 
 use super::{Sessions, Settings};
 use crate::{
-    auth::revocation_events::Endings,
+    auth::revocation_events::RevocationBus,
     base::clock::{Clock, Random, RandomError},
     store::{Limit, ListSessions, SessionStore, StoreError},
 };
@@ -29,7 +29,7 @@ pub(crate) struct SessionService {
     pub(super) csrf: CsrfKey,
     pub(super) clock: Clock,
     pub(super) random: Random,
-    pub(super) endings: Endings,
+    pub(super) revocation_bus: RevocationBus,
 }
 
 impl SessionService {
@@ -39,7 +39,7 @@ impl SessionService {
         own: &OwnOrigin,
         clock: Clock,
         random: Random,
-        endings: Endings,
+        revocation_bus: RevocationBus,
     ) -> Result<Self, StoreError> {
         let cookie = settings.cookie(own).map_err(StoreError::new)?;
         let store = settings.session_store();
@@ -57,7 +57,7 @@ impl SessionService {
             login_page,
             clock,
             random,
-            endings,
+            revocation_bus,
         })
     }
 

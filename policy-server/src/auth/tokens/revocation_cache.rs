@@ -8,7 +8,7 @@ use policy_core::{
 };
 
 use crate::{
-    auth::revocation_events::{Ended, Endings},
+    auth::revocation_events::{RevocationBus, RevocationEvent},
     store::{Revocation, RevocationBatch},
 };
 
@@ -17,9 +17,9 @@ const FORGOTTEN_AT_ONCE: usize = 1000;
 
 /// A copy of the revocations in the store, which is asked for every token.
 #[derive(Debug)]
-pub(super) struct Replica {
+pub(super) struct RevocationCache {
     state: RwLock<State>,
-    endings: Endings,
+    revocation_bus: RevocationBus,
 }
 
 #[derive(Debug)]
@@ -31,9 +31,9 @@ struct State {
     cuts: u64,
 }
 
-impl Replica {
-    pub(super) fn new(set: RevocationSet, endings: Endings) -> Self {
-        Self { state: RwLock::new(State { set, sequence: 0, cuts: 0 }), endings }
+impl RevocationCache {
+    pub(super) fn new(set: RevocationSet, revocation_bus: RevocationBus) -> Self {
+        Self { state: RwLock::new(State { set, sequence: 0, cuts: 0 }), revocation_bus }
     }
 
     #[inline]
@@ -81,7 +81,7 @@ impl Replica {
         let mut state = self.write();
         for revocation in batch.revocations {
             if let Some(ended) = state.revoke(revocation) {
-                self.endings.publish(ended);
+                self.revocation_bus.publish(ended);
             }
         }
         state.sequence = state.sequence.max(batch.sequence);
@@ -93,7 +93,7 @@ impl Replica {
     /// whatever others revoked before it.
     pub(super) fn revoke(&self, revocation: Revocation) {
         if let Some(ended) = self.write().revoke(revocation) {
-            self.endings.publish(ended);
+            self.revocation_bus.publish(ended);
         }
     }
 
@@ -114,18 +114,20 @@ impl Replica {
 
 impl State {
     /// Adds a revocation; gives the news for what lasts longer than a request, if it is news.
-    fn revoke(&mut self, revocation: Revocation) -> Option<Ended> {
+    fn revoke(&mut self, revocation: Revocation) -> Option<RevocationEvent> {
         match revocation {
             Revocation::Token { id, until } => {
-                self.set.revoke_token(&id, until).then_some(Ended::Token(id))
+                self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
             Revocation::User { user, before } => {
                 self.cuts += 1;
-                self.set.revoke_user(&user, before).then_some(Ended::TokensOf { user, before })
+                self.set
+                    .revoke_user(&user, before)
+                    .then_some(RevocationEvent::TokensOf { user, before })
             }
             Revocation::All { before } => {
                 self.cuts += 1;
-                self.set.revoke_all(before).then_some(Ended::AllTokens { before })
+                self.set.revoke_all(before).then_some(RevocationEvent::AllTokens { before })
             }
         }
     }

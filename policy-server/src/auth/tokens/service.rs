@@ -20,10 +20,10 @@ use tokio::sync::OnceCell;
 use super::external::{Issuers, Own};
 use super::{
     Caller, Issued, OnStale, Settings, TokenKeys, Tokens, Verified, foreign_issuer_of,
-    revocation_cache::Replica, scoped,
+    revocation_cache::RevocationCache, scoped,
 };
 use crate::{
-    auth::revocation_events::Endings,
+    auth::revocation_events::RevocationBus,
     base::{
         clock::{Clock, Random},
         error::StartProblem,
@@ -50,7 +50,7 @@ pub(crate) struct TokenService {
     keys: TokenKeys,
     #[cfg(feature = "asym")]
     issuers: Issuers,
-    replica: Replica,
+    revocation_cache: RevocationCache,
     on_stale: OnStale,
     lifetime: Duration,
     /// How long a token of any issuer can be accepted after its `iat`.
@@ -83,7 +83,7 @@ impl TokenService {
         store: Arc<dyn TokenStore>,
         clock: Clock,
         random: Random,
-        endings: Endings,
+        revocation_bus: RevocationBus,
     ) -> Result<Self, Vec<StartProblem>> {
         let settings = tokens.0;
         let profile = settings.profile(own_origin, MAX_LEN)?;
@@ -117,7 +117,7 @@ impl TokenService {
             keys: settings.keys,
             #[cfg(feature = "asym")]
             issuers,
-            replica: Replica::new(revocations, endings),
+            revocation_cache: RevocationCache::new(revocations, revocation_bus),
             on_stale: settings.on_stale,
             lifetime: settings.lifetime,
             longest,
@@ -165,8 +165,8 @@ impl TokenService {
     /// Asks the store for new revocations once.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
         let asked = self.clock.now();
-        let batch = self.store.revocations(self.replica.sequence()).await?;
-        self.replica.apply(batch, asked);
+        let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
+        self.revocation_cache.apply(batch, asked);
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl TokenService {
         now: Timestamp,
         names: impl Fn() -> Names<'a>,
     ) -> Result<(), TokenError> {
-        match self.replica.standing(issued, now, &names) {
+        match self.revocation_cache.standing(issued, now, &names) {
             Standing::Good => Ok(()),
             Standing::Revoked => Err(TokenError::Revoked),
             Standing::Stale => self.check_stale(issued, now, names()),
@@ -269,10 +269,10 @@ impl TokenService {
         now: Timestamp,
         names: Names<'_>,
     ) -> Result<(), TokenError> {
-        if let Ok(Ok(batch)) = self.store.revocations(self.replica.sequence()).now() {
-            self.replica.apply(batch, now);
+        if let Ok(Ok(batch)) = self.store.revocations(self.revocation_cache.sequence()).now() {
+            self.revocation_cache.apply(batch, now);
         }
-        match self.replica.standing(issued, now, || names) {
+        match self.revocation_cache.standing(issued, now, || names) {
             Standing::Good => Ok(()),
             Standing::Stale if self.on_stale == OnStale::Allow => Ok(()),
             Standing::Stale => Err(TokenError::StoreUnavailable),
@@ -341,7 +341,7 @@ impl TokenService {
 
     /// The `iat` of what is issued to a user now.
     pub(super) fn issue_time(&self, user: &str) -> Timestamp {
-        self.replica.issue_time(user, self.clock.now())
+        self.revocation_cache.issue_time(user, self.clock.now())
     }
 
     /// Begins a family of refresh tokens.
@@ -368,13 +368,14 @@ impl TokenService {
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
         let successor = key.successor(&token);
         let now = self.clock.now();
-        let cuts = self.replica.cuts();
+        let cuts = self.revocation_cache.cuts();
         let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
         let outcome =
             self.store.refresh(Refresh::new(hashes.0, hashes.1, self.refresh_grace, now)).await;
         match outcome.map_err(unavailable)? {
             Refreshed::Done(family) | Refreshed::Again(family) => {
-                let issued = self.replica.issue_time_since(cuts, &family.identity.subject, now);
+                let issued =
+                    self.revocation_cache.issue_time_since(cuts, &family.identity.subject, now);
                 self.issue_for(&family, issued, &successor)
             }
             Refreshed::Reused(family) => {
@@ -418,13 +419,13 @@ impl TokenService {
     /// Revokes every access token that a user was issued until now, by the name that revocations
     /// know.
     pub(super) async fn cut_user(&self, user: &str) -> Result<(), Problem> {
-        let before = self.replica.cut_off(user, self.clock.now());
+        let before = self.revocation_cache.cut_off(user, self.clock.now());
         self.revoke(Revocation::User { user: user.into(), before }).await
     }
 
     /// Revokes every access token that was issued until now.
     pub(super) async fn revoke_all(&self) -> Result<(), Problem> {
-        let before = self.replica.cut_off_of_all(self.clock.now());
+        let before = self.revocation_cache.cut_off_of_all(self.clock.now());
         self.revoke(Revocation::All { before }).await
     }
 
@@ -493,7 +494,7 @@ impl TokenService {
     async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         self.store.revoke(revocation.clone()).await.map_err(unavailable)?;
-        self.replica.revoke(revocation);
+        self.revocation_cache.revoke(revocation);
         Ok(())
     }
 
@@ -521,7 +522,7 @@ impl TokenService {
 
     #[cfg(test)]
     pub(super) fn revocations(&self) -> usize {
-        self.replica.len()
+        self.revocation_cache.len()
     }
 }
 

@@ -39,7 +39,7 @@ use super::{
     websocket,
 };
 use crate::{
-    auth::Guard,
+    auth::AuthService,
     base::{clock::Random, problem::Problem},
     client,
     handler::BoxFuture,
@@ -51,7 +51,7 @@ const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
 /// What of the app that has a proxy its requests need.
 pub(crate) struct Serving<'a> {
-    pub(crate) guard: &'a Guard,
+    pub(crate) auth: &'a AuthService,
     pub(crate) own_origin: &'a OwnOrigin,
     pub(crate) random: &'a Random,
 }
@@ -65,8 +65,8 @@ pub(crate) fn forward(
 ) -> BoxFuture {
     let target = match request.uri().path_and_query().map(|path| gateway.mapping.target(path)) {
         Some(Ok(target)) => target,
-        Some(Err(refusal)) => return Box::pin(ready(serving.guard.refuse(refusal, &request))),
-        None => return Box::pin(ready(serving.guard.refuse(Refusal::TargetForm, &request))),
+        Some(Err(refusal)) => return Box::pin(ready(serving.auth.refuse(refusal, &request))),
+        None => return Box::pin(ready(serving.auth.refuse(Refusal::TargetForm, &request))),
     };
     let (mut parts, body) = request.into_parts();
     // No other protocol comes as far as this (RFC 8441 4).
@@ -79,7 +79,7 @@ pub(crate) fn forward(
         parts.method = Method::GET;
     }
     let own_cookie =
-        serving.guard.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
+        serving.auth.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
     let mut fields = end_to_end(&parts.headers);
     let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
     if let Some(cookies) = without_cookies(&parts.headers, withheld.as_slice()) {

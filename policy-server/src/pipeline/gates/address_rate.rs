@@ -5,11 +5,11 @@ use std::{ops::ControlFlow, sync::Arc};
 use policy_core::{Refusal, cache::Happened, cors::Grant, limits::Granted};
 
 use super::Gate;
-use crate::{pipeline::request_head::RequestHead, route::route_policy::Rules};
+use crate::{pipeline::request_head::RequestHead, route::compiled_policy::CompiledRoutePolicy};
 
 pub(crate) fn check(
     request: &RequestHead<'_>,
-    policy: &Arc<Rules>,
+    policy: &Arc<CompiledRoutePolicy>,
     grant: &Grant,
 ) -> Gate<Option<Granted>> {
     let Some(limit) = policy.rate.as_ref().filter(|limit| limit.is_by_address()) else {

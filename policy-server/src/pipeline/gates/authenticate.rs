@@ -10,7 +10,7 @@ use policy_core::{
 
 use crate::{
     auth::{
-        Denied, RequestAuth, RouteGuard,
+        Denied, RequestAuth, RouteAuth,
         principal::Principal,
         scheme::{AuthError, SharedScheme},
         session::Load,
@@ -73,7 +73,7 @@ pub(crate) fn at_once(
 /// Who sent a request.
 pub(crate) async fn later(
     auth: &RequestAuth,
-    route: &RouteGuard,
+    route: &RouteAuth,
     policy: &Requirement,
     parts: &Parts,
     body: &mut Body,

@@ -19,7 +19,7 @@ use policy_core::{
     gate::{Head, Single},
 };
 
-use crate::route::route_policy::Rules;
+use crate::route::compiled_policy::CompiledRoutePolicy;
 
 /// The length of the body, where the head states it.
 pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
@@ -29,7 +29,10 @@ pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
     }
 }
 
-pub(crate) fn check(policy: &Rules, declared_length: Option<u64>) -> Result<(), Refusal> {
+pub(crate) fn check(
+    policy: &CompiledRoutePolicy,
+    declared_length: Option<u64>,
+) -> Result<(), Refusal> {
     match declared_length {
         Some(length) if length > policy.body => Err(Refusal::BodyTooLarge),
         _ => Ok(()),
@@ -57,19 +60,19 @@ where
         return (Body::empty(), BodyProgress(None));
     }
     let done = Arc::new(AtomicBool::new(false));
-    let body = Tracked {
+    let body = LimitedBody {
         inner: Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX))),
         done: Arc::clone(&done),
     };
     (Body::new(body), BodyProgress(Some(done)))
 }
 
-struct Tracked<B> {
+struct LimitedBody<B> {
     inner: Pin<Box<Limited<B>>>,
     done: Arc<AtomicBool>,
 }
 
-impl<B> HttpBody for Tracked<B>
+impl<B> HttpBody for LimitedBody<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
 {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     pipeline::{compiled_app::Target, request_head::RequestHead, respond::head::without_content},
-    route::{route_policy::Rules, router::Path},
+    route::{compiled_policy::CompiledRoutePolicy, router::Path},
 };
 
 pub(crate) fn check<'a>(
@@ -56,7 +56,7 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
 
 /// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
 /// origins that may read the route, and its own.
-fn may_upgrade(request: &RequestHead<'_>, policy: &Rules, grant: &Grant) -> bool {
+fn may_upgrade(request: &RequestHead<'_>, policy: &CompiledRoutePolicy, grant: &Grant) -> bool {
     match (request.head.origin, grant) {
         (Single::Absent, _) | (_, Grant::Origin(_)) => true,
         (Single::Repeated, _) => false,

@@ -8,7 +8,7 @@ use policy_core::{Refusal, cors::Grant, gate::Single, isolation::FetchMetadata, 
 use super::Gate;
 use crate::{
     pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
-    route::route_policy::Rules,
+    route::compiled_policy::CompiledRoutePolicy,
 };
 
 #[inline]
@@ -34,7 +34,11 @@ fn may_be_early(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
     method::is_safe(request.head.method.as_str()) && !route.asks_caller
 }
 
-fn isolated(request: &RequestHead<'_>, policy: &Rules, grant: &Grant) -> Result<(), Refusal> {
+fn isolated(
+    request: &RequestHead<'_>,
+    policy: &CompiledRoutePolicy,
+    grant: &Grant,
+) -> Result<(), Refusal> {
     let Some(isolation) = policy.isolation else { return Ok(()) };
     let shares_with_all = policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin());
     let is_granted = matches!(grant, Grant::Origin(_))

@@ -8,7 +8,7 @@ use policy_core::{
 use crate::{
     auth::principal::Principal,
     client::Client,
-    route::{limits::Permit, route_policy::Rules},
+    route::{compiled_policy::CompiledRoutePolicy, limits::Permit},
 };
 
 /// What a request took of the limits of its route, which the response states and gives back.
@@ -21,7 +21,7 @@ pub(crate) struct Taken {
 /// Where nobody is asked who they are, a client is its address.
 #[inline]
 pub(crate) fn check(
-    policy: &Rules,
+    policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
     taken: &mut Taken,

@@ -45,7 +45,7 @@ use self::{
 };
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
 use crate::{
-    auth::{Denied, RequestAuth, RouteGuard, principal::Principal},
+    auth::{Denied, RequestAuth, RouteAuth, principal::Principal},
     client::Client,
     handler::parameters::Values,
 };
@@ -79,12 +79,12 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
         let RequestHead { app, head, headers, .. } = *request;
         let cors = route.rules.cors.as_deref();
         let (auth, own) = (&route.auth, &app.own_origin);
-        Arc::new(RequestAuth::new(&app.guard, auth, own, head, headers, cors, &grant))
+        Arc::new(RequestAuth::new(&app.auth, auth, own, head, headers, cors, &grant))
     });
     let mut policy = ResponsePolicy::new(request.head, request.headers, &route.rules, grant);
     policy.note_rate(granted.map(Ok));
-    if auth.is_none() && request.app.guard.sessions.is_some() {
-        policy.keep_session_cookie(&request.app.guard);
+    if auth.is_none() && request.app.auth.sessions.is_some() {
+        policy.keep_session_cookie(&request.app.auth);
     }
     let declared_length = body::declared_length(request.head);
     let (route, values) = (Arc::clone(route), found.values);
@@ -94,7 +94,7 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
 /// Gates 7 to 9; nothing where a store, a scheme or a body has to be waited for.
 pub(crate) fn of_the_caller(
     auth: &mut RequestAuth,
-    route: &RouteGuard,
+    route: &RouteAuth,
     request: &Request<Body>,
 ) -> Option<Result<(), Denied>> {
     if auth.form(request.headers()).is_some() {
@@ -112,7 +112,7 @@ pub(crate) fn of_the_caller(
 /// Gates 7 to 9 where something is to be waited for.
 pub(crate) async fn of_the_caller_later(
     auth: &RequestAuth,
-    route: &RouteGuard,
+    route: &RouteAuth,
     parts: &Parts,
     body: &mut Body,
 ) -> Result<(), Denied> {
@@ -139,7 +139,7 @@ pub(crate) async fn of_the_caller_later(
 /// Gates 8 and 9, and what the response says where one of the three refuses.
 fn csrf_and_rights(
     auth: &RequestAuth,
-    route: &RouteGuard,
+    route: &RouteAuth,
     policy: &Requirement,
     view: RequestView<'_>,
     caller: Result<Option<Authenticated>, Denied>,

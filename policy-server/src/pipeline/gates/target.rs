@@ -46,7 +46,7 @@ impl TargetRequest<'_> {
     fn script(self, policy: JsonpPolicy, mut request: Request<Body>) -> BoxFuture {
         let callback = match jsonp::callback(&policy, &mut request) {
             Ok(callback) => callback,
-            Err(refusal) => return answered(self.app.guard.refuse(refusal, &request)),
+            Err(refusal) => return answered(self.app.auth.refuse(refusal, &request)),
         };
         let response = Self { auth: None, ..self }.run(request);
         match callback {
@@ -71,14 +71,14 @@ impl TargetRequest<'_> {
             }
             #[cfg(feature = "proxy")]
             Target::Proxy(gateway) => {
-                let (guard, own_origin, random) = (&app.guard, &app.own_origin, &app.random);
-                let serving = proxy::Serving { guard, own_origin, random };
+                let (auth, own_origin, random) = (&app.auth, &app.own_origin, &app.random);
+                let serving = proxy::Serving { auth, own_origin, random };
                 proxy::forward(&serving, gateway, request, &client)
             }
             Target::Tunnel(opens) => {
                 let ended: BoxedEnd = match auth {
                     Some(auth) => Box::pin(auth.until_ended()),
-                    None => Box::pin(app.guard.endings.end_of_service()),
+                    None => Box::pin(app.auth.revocation_bus.end_of_service()),
                 };
                 Box::pin(Arc::clone(opens).open(request, ended))
             }

@@ -17,23 +17,23 @@ use policy_core::{
 
 use super::head::without_body;
 use crate::{
-    auth::Guard,
+    auth::AuthService,
     base::problem,
     gateway::tunnel,
     pipeline::gates::limits::Taken,
-    route::{conditional, route_policy::Rules},
+    route::{compiled_policy::CompiledRoutePolicy, conditional},
 };
 
 /// What the response to one request carries: the policy of its route, and what the gates found
 /// out for it.
 #[derive(Debug)]
 pub(crate) struct ResponsePolicy {
-    rules: Arc<Rules>,
+    rules: Arc<CompiledRoutePolicy>,
     grant: Grant,
     method: Method,
     is_secure: bool,
     /// Where nobody settles the session of the request, and a handler could set its cookie.
-    guard: Option<Arc<Guard>>,
+    guard: Option<Arc<AuthService>>,
     taken: Taken,
     /// What few requests have.
     optional: Option<Box<OptionalContext>>,
@@ -54,7 +54,7 @@ impl ResponsePolicy {
     pub(crate) fn new(
         head: &Head<'_>,
         headers: &HeaderMap,
-        rules: &Arc<Rules>,
+        rules: &Arc<CompiledRoutePolicy>,
         grant: Grant,
     ) -> Self {
         let mut policy = Self {
@@ -81,7 +81,7 @@ impl ResponsePolicy {
     }
 
     /// Removes what a handler writes about the cookie of the sessions.
-    pub(crate) fn keep_session_cookie(&mut self, guard: &Arc<Guard>) {
+    pub(crate) fn keep_session_cookie(&mut self, guard: &Arc<AuthService>) {
         self.guard = Some(Arc::clone(guard));
     }
 

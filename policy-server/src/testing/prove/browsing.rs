@@ -22,7 +22,7 @@ use policy_core::browser::{
 };
 
 use super::{
-    atoms::{Shape, Stance},
+    equivalence_classes::{PageCase, RequestCase},
     server::Reply,
 };
 
@@ -227,7 +227,7 @@ impl Browsing {
     }
 
     /// The page that stands in for another.
-    pub(super) fn stand_in(&mut self, own: &str, stance: &Stance) -> Option<StandIn> {
+    pub(super) fn stand_in(&mut self, own: &str, stance: &PageCase) -> Option<StandIn> {
         let is_silent = stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
         let name = (stance.origin.clone(), is_silent);
         if let Some(place) = self.places.get(&name) {
@@ -257,7 +257,7 @@ impl Browsing {
     pub(super) fn begin(
         &mut self,
         stand_in: &StandIn,
-        shape: &Shape,
+        shape: &RequestCase,
         cookies: Cookies,
     ) -> Rc<Node> {
         let loads = self.loads.entry((stand_in.place, cookies)).or_default();
@@ -284,7 +284,9 @@ mod tests {
     use super::*;
     use crate::{
         prelude::*,
-        testing::prove::{atoms::Path, exchange::Exchange, prepared, survey::Survey},
+        testing::prove::{
+            equivalence_classes::Path, exchange::Exchange, explorer::Explorer, prepared,
+        },
     };
 
     const SHOP: CorsPolicy =
@@ -338,8 +340,8 @@ mod tests {
             .routes(routes![orders, order, prices]);
         let (declared, service) = prepared(app.parts);
         let paths = Path::all(&declared);
-        let own = Survey::new(&declared, &service).unwrap();
-        let mut survey = Survey::new(&declared, &service).unwrap();
+        let own = Explorer::new(&declared, &service).unwrap();
+        let mut survey = Explorer::new(&declared, &service).unwrap();
         let (mut swapped, mut blocked) = (0, 0);
         for (place, path) in paths.iter().enumerate() {
             survey.at(place, path).exchanges(|exchange| {

@@ -9,7 +9,7 @@ use super::probe::OWN_CREDENTIAL;
 pub(super) struct Caller {
     /// Who, in words.
     pub(super) name: String,
-    pub(super) standing: Standing,
+    pub(super) standing: CredentialState,
     /// The value of the session's cookie.
     pub(super) cookie: Option<String>,
     /// Whether the own scheme's credential is one that browsers send by themselves.
@@ -26,18 +26,18 @@ pub(super) struct Caller {
 
 /// What a credential is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum CredentialState {
     /// There is none.
     Nobody,
     /// It is good.
     Known(Facts),
     /// It is not.
-    Bad(Kind, Flaw),
+    Bad(Kind, Defect),
 }
 
 /// What is wrong with a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
+pub(super) enum Defect {
     Malformed,
     Unknown,
     Expired,
@@ -68,7 +68,7 @@ impl Caller {
     pub(super) fn nobody() -> Self {
         Self {
             name: "nobody".to_owned(),
-            standing: Standing::Nobody,
+            standing: CredentialState::Nobody,
             cookie: None,
             is_ambient: false,
             authorization: None,
@@ -89,7 +89,7 @@ impl Caller {
         };
         let is_lost = self.has_ambient() && !is_carried;
         let is_admitted = match &self.standing {
-            Standing::Known(facts) if is_taken(facts.kind) && !is_lost => {
+            CredentialState::Known(facts) if is_taken(facts.kind) && !is_lost => {
                 let subject = Some(&*facts.subject);
                 return if facts.satisfy(requirement) {
                     Admitted::As(subject)
@@ -98,7 +98,9 @@ impl Caller {
                 };
             }
             // A cookie that names no session is none.
-            Standing::Bad(kind, _) if is_taken(*kind) && !is_lost && *kind != Kind::Session => {
+            CredentialState::Bad(kind, _)
+                if is_taken(*kind) && !is_lost && *kind != Kind::Session =>
+            {
                 false
             }
             _ => requirement.optional,
@@ -107,7 +109,7 @@ impl Caller {
     }
 
     pub(super) fn is_nobody(&self) -> bool {
-        self.standing == Standing::Nobody
+        self.standing == CredentialState::Nobody
     }
 
     /// Whether all that they have, browsers send by themselves.
@@ -117,7 +119,7 @@ impl Caller {
 
     pub(super) fn facts(&self) -> Option<&Facts> {
         match &self.standing {
-            Standing::Known(facts) => Some(facts),
+            CredentialState::Known(facts) => Some(facts),
             _ => None,
         }
     }

@@ -9,18 +9,18 @@ use policy_core::{
 };
 
 use super::{
-    caller::{Caller, Facts, Flaw, Kind, Standing},
+    caller::{Caller, CredentialState, Defect, Facts, Kind},
     declared::Declaration,
     probe::BAD_CREDENTIAL,
 };
 use crate::{
-    auth::{Guard, session::SessionService, tokens::TokenService},
+    auth::{AuthService, session::SessionService, tokens::TokenService},
     base::clock::Clock,
     store::CreateSession,
 };
 
 /// Makes credentials.
-pub(super) struct Mint<'a> {
+pub(super) struct CredentialFactory<'a> {
     sessions: Option<&'a SessionService>,
     tokens: Option<&'a TokenService>,
     clock: &'a Clock,
@@ -40,9 +40,9 @@ struct Rights {
     age: Option<u64>,
 }
 
-impl<'a> Mint<'a> {
+impl<'a> CredentialFactory<'a> {
     /// For the path at this place: ids of sessions differ between paths.
-    pub(super) fn new(guard: &'a Guard, place: u64) -> Self {
+    pub(super) fn new(guard: &'a AuthService, place: u64) -> Self {
         let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
         Self { sessions, tokens, clock: &guard.clock, place, made: 0 }
     }
@@ -99,7 +99,7 @@ impl<'a> Mint<'a> {
             let name = format!("somebody logged in{}", rights.name);
             let caller = Caller {
                 name: name.clone(),
-                standing: Standing::Known(facts),
+                standing: CredentialState::Known(facts),
                 cookie: Some(cookie),
                 ..Caller::nobody()
             };
@@ -118,13 +118,13 @@ impl<'a> Mint<'a> {
         let unknown = SessionId::drawn(spread(u64::MAX)).text();
         let expired = begin(service, &facts, self.number(), false).await.map(|(cookie, _)| cookie);
         for (name, cookie, flaw) in [
-            ("a cookie that is no session's", Some("none".to_owned()), Flaw::Malformed),
-            ("a session that never was", Some(unknown), Flaw::Unknown),
-            ("a session that expired", expired, Flaw::Expired),
+            ("a cookie that is no session's", Some("none".to_owned()), Defect::Malformed),
+            ("a session that never was", Some(unknown), Defect::Unknown),
+            ("a session that expired", expired, Defect::Expired),
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: Standing::Bad(Kind::Session, flaw),
+                standing: CredentialState::Bad(Kind::Session, flaw),
                 cookie,
                 ..Caller::nobody()
             });
@@ -141,7 +141,7 @@ impl<'a> Mint<'a> {
             let Ok(token) = service.mint(&identity, now, facts.authenticated) else { continue };
             callers.push(Caller {
                 name: format!("a token{}", rights.name),
-                standing: Standing::Known(facts),
+                standing: CredentialState::Known(facts),
                 authorization: bearer(&token),
                 ..Caller::nobody()
             });
@@ -153,18 +153,18 @@ impl<'a> Mint<'a> {
         let forged = expired.as_ref().and_then(|token| token.rsplit_once('.'));
         let forged = forged.map(|(head, _)| format!("{head}.{}", "A".repeat(43)));
         for (name, authorization, flaw) in [
-            ("an Authorization that is none", Some("Bearer".to_owned()), Flaw::Malformed),
-            ("a token that is none", bearer("none"), Flaw::Unknown),
+            ("an Authorization that is none", Some("Bearer".to_owned()), Defect::Malformed),
+            ("a token that is none", bearer("none"), Defect::Unknown),
             (
                 "a token with a wrong signature",
                 forged.and_then(|token| bearer(&token)),
-                Flaw::Unknown,
+                Defect::Unknown,
             ),
-            ("a token that expired", expired.and_then(|token| bearer(&token)), Flaw::Expired),
+            ("a token that expired", expired.and_then(|token| bearer(&token)), Defect::Expired),
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: Standing::Bad(Kind::Token, flaw),
+                standing: CredentialState::Bad(Kind::Token, flaw),
                 authorization,
                 ..Caller::nobody()
             });
@@ -175,14 +175,14 @@ impl<'a> Mint<'a> {
         for rights in rights {
             callers.push(Caller {
                 name: format!("a ticket{}", rights.name),
-                standing: Standing::Known(self.facts(Kind::Ticket, rights)),
+                standing: CredentialState::Known(self.facts(Kind::Ticket, rights)),
                 has_ticket: true,
                 ..Caller::nobody()
             });
         }
         callers.push(Caller {
             name: "a ticket that is none".to_owned(),
-            standing: Standing::Bad(Kind::Ticket, Flaw::Unknown),
+            standing: CredentialState::Bad(Kind::Ticket, Defect::Unknown),
             has_ticket: true,
             ..Caller::nobody()
         });
@@ -195,7 +195,7 @@ impl<'a> Mint<'a> {
             let own = format!("{subject}/{}/{}", scopes.join("&"), roles.join("&"));
             callers.push(Caller {
                 name: format!("a credential of the own scheme{}", rights.name),
-                standing: Standing::Known(facts),
+                standing: CredentialState::Known(facts),
                 own: Some(own),
                 is_ambient,
                 ..Caller::nobody()
@@ -203,7 +203,7 @@ impl<'a> Mint<'a> {
         }
         callers.push(Caller {
             name: "a wrong credential of the own scheme".to_owned(),
-            standing: Standing::Bad(Kind::Own, Flaw::Unknown),
+            standing: CredentialState::Bad(Kind::Own, Defect::Unknown),
             own: Some(BAD_CREDENTIAL.to_owned()),
             is_ambient,
             ..Caller::nobody()

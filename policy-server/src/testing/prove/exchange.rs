@@ -6,11 +6,11 @@ use http::{HeaderMap, header::COOKIE};
 use policy_core::browser::{Blocked, Fetch, Mode, Reason};
 
 use super::{
-    atoms::{Path, Shape, Stance},
     browsing::{End, Node, StandIn, swapped},
     caller::Caller,
     declared::Declaration,
-    probe::Conduct,
+    equivalence_classes::{PageCase, Path, RequestCase},
+    probe::HandlerBehavior,
     server::Reply,
     witness,
 };
@@ -23,12 +23,12 @@ use super::{
 pub struct Exchange<'a> {
     pub(super) own: &'a str,
     pub(super) path: &'a Path<'a>,
-    pub(super) stance: &'a Stance,
+    pub(super) stance: &'a PageCase,
     /// The page that the browser saw in its place.
     pub(super) stand_in: StandIn,
-    pub(super) shape: &'a Shape,
+    pub(super) shape: &'a RequestCase,
     pub(super) caller: &'a Caller,
-    pub(super) conduct: Conduct,
+    pub(super) conduct: HandlerBehavior,
     /// The name of the cookie of the sessions.
     pub(super) cookie: &'a str,
     pub(super) preflight: Option<Rc<Reply>>,
@@ -74,7 +74,7 @@ impl Exchange<'_> {
     }
 
     /// What the handler does, if it runs.
-    pub fn conduct(&self) -> Conduct {
+    pub fn conduct(&self) -> HandlerBehavior {
         self.conduct
     }
 

@@ -1,16 +1,16 @@
 //! Laws for an app: on every combination of pages, requests, callers and ends of handlers that
 //! makes a difference to it.
 
-mod atoms;
 mod browsing;
 mod caller;
 mod credentials;
 mod declared;
+mod equivalence_classes;
 mod exchange;
+mod explorer;
 mod laws;
 mod probe;
 mod server;
-mod survey;
 mod tally;
 mod witness;
 
@@ -26,16 +26,16 @@ use policy_core::csrf::CsrfPolicy;
 pub use exchange::Exchange;
 #[doc(hidden)]
 pub use laws::Law;
-pub use probe::Conduct;
+pub use probe::HandlerBehavior;
 
 use crate::{
     app::{App, AppParts, defaults::Defaults},
     base::{clock::Clock, error::Error},
     pipeline::service::AppService,
 };
-use atoms::Path;
 use declared::Declared;
-use survey::Survey;
+use equivalence_classes::Path;
+use explorer::Explorer;
 use tally::Tallies;
 
 /// When it is in every proof: Unix time.
@@ -189,7 +189,7 @@ impl Proof {
 pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
     let (declared, service) = prepared(app.parts);
     let paths = Path::all(&declared);
-    let Some(mut survey) = Survey::new(&declared, &service) else { return };
+    let Some(mut survey) = Explorer::new(&declared, &service) else { return };
     for (place, path) in paths.iter().enumerate() {
         survey.at(place, path).exchanges(|exchange| {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| law(exchange))) {
@@ -216,7 +216,7 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
     app.sessions = app.sessions.map(crate::auth::session::Sessions::forgetful);
     app.tokens = app.tokens.map(crate::auth::tokens::Tokens::forgetful);
-    let mut plan = crate::build::assemble(app)?;
+    let mut plan = crate::build::compile(app)?;
     plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
     plan.in_memory()
 }
@@ -243,7 +243,7 @@ fn survey_all(declared: &Declared, service: &AppService) -> (usize, usize, Talli
         let work = |worker: usize| {
             let paths = &paths;
             scope.spawn(move || {
-                let Some(mut survey) = Survey::new(declared, service) else {
+                let Some(mut survey) = Explorer::new(declared, service) else {
                     return Vec::new();
                 };
                 let of_worker = paths.iter().enumerate().skip(worker).step_by(workers);
@@ -262,7 +262,7 @@ fn survey_all(declared: &Declared, service: &AppService) -> (usize, usize, Talli
     (paths.iter().map(|path| path.alike).sum(), paths.len(), tallies)
 }
 
-fn survey_one<'a>(survey: &mut Survey<'a>, place: usize, path: &Path<'a>) -> Tallies {
+fn survey_one<'a>(survey: &mut Explorer<'a>, place: usize, path: &Path<'a>) -> Tallies {
     let mut tallies = Tallies::new(&survey.declared.own);
     let mut at = survey.at(place, path);
     laws::judge_path(&mut at, &mut tallies);

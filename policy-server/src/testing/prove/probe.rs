@@ -28,7 +28,7 @@ const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
 
 /// How a handler comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Conduct {
+pub enum HandlerBehavior {
     /// It answers 200.
     Answers,
     /// It answers with another status.
@@ -41,8 +41,8 @@ pub enum Conduct {
 
 /// What a request tells the probe.
 #[derive(Clone, Debug)]
-pub(super) struct Orders {
-    pub(super) conduct: Conduct,
+pub(super) struct ProbeScript {
+    pub(super) conduct: HandlerBehavior,
     /// Whether the handler takes the session in its own hands.
     pub(super) takes_session: bool,
     /// Fields that are declared as exposed.
@@ -53,22 +53,22 @@ pub(super) struct Orders {
 
 /// That a handler ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct ProbeReport {
     /// Who asked, as the handler is told.
     pub(super) principal: Option<Box<str>>,
 }
 
 thread_local! {
     /// Not in the request, since a layer may make another one of it.
-    static PROBE: RefCell<(Option<Orders>, Option<Ran>)> = const { RefCell::new((None, None)) };
+    static PROBE: RefCell<(Option<ProbeScript>, Option<ProbeReport>)> = const { RefCell::new((None, None)) };
 }
 
 /// Tells the probe of this thread what to do, and gives what it did since.
-pub(super) fn order(orders: Orders) {
+pub(super) fn order(orders: ProbeScript) {
     PROBE.set((Some(orders), None));
 }
 
-pub(super) fn ran() -> Option<Ran> {
+pub(super) fn ran() -> Option<ProbeReport> {
     PROBE.take().1
 }
 
@@ -91,7 +91,7 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
         }
         let principal = auth.as_ref().and_then(|auth| auth.principal());
         note(principal.map(|principal| principal.subject().into()));
-        if let (Conduct::LogsIn, Some(sessions)) = (orders.conduct, sessions)
+        if let (HandlerBehavior::LogsIn, Some(sessions)) = (orders.conduct, sessions)
             && let Err(error) = sessions.login("policy-probe-login").await
         {
             return crate::base::problem::Problem::from(error).into_response();
@@ -110,17 +110,17 @@ pub(super) fn fallback() -> SharedService {
 }
 
 fn note(principal: Option<Box<str>>) {
-    PROBE.with_borrow_mut(|probe| probe.1 = Some(Ran { principal }));
+    PROBE.with_borrow_mut(|probe| probe.1 = Some(ProbeReport { principal }));
 }
 
-fn answer(orders: &Orders) -> Response {
+fn answer(orders: &ProbeScript) -> Response {
     let status = match orders.conduct {
-        Conduct::Answers | Conduct::LogsIn => StatusCode::OK,
-        Conduct::Fails(status) => {
+        HandlerBehavior::Answers | HandlerBehavior::LogsIn => StatusCode::OK,
+        HandlerBehavior::Fails(status) => {
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
         }
         // As a panic, but for the message on standard error.
-        Conduct::Panics => resume_unwind(Box::new("the probe panics")),
+        HandlerBehavior::Panics => resume_unwind(Box::new("the probe panics")),
     };
     let mut response = (status, Body::from("{}")).into_response();
     let headers = response.headers_mut();

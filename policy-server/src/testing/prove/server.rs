@@ -6,8 +6,8 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use http_body_util::BodyExt;
 use tokio::runtime::{Builder, Runtime};
 
-use super::probe::{self, Orders, Ran};
-use crate::{auth::Guard, pipeline::service::AppService};
+use super::probe::{self, ProbeReport, ProbeScript};
+use crate::{auth::AuthService, pipeline::service::AppService};
 
 /// What is sent.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Reply {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// Whether a handler ran, and for whom.
-    pub(super) ran: Option<Ran>,
+    pub(super) ran: Option<ProbeReport>,
 }
 
 impl Reply {
@@ -53,8 +53,8 @@ impl Server {
         Some(Self { service: service.clone(), host, runtime })
     }
 
-    pub(super) fn guard(&self) -> &Guard {
-        &self.service.app().guard
+    pub(super) fn guard(&self) -> &AuthService {
+        &self.service.app().auth
     }
 
     pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
@@ -62,7 +62,7 @@ impl Server {
     }
 
     /// Sends a request; the handler that it reaches does as `orders` say.
-    pub(super) fn ask(&self, asked: &Asked, orders: Orders) -> Option<Reply> {
+    pub(super) fn ask(&self, asked: &Asked, orders: ProbeScript) -> Option<Reply> {
         let mut request = Request::new(Body::from(asked.body.clone()));
         *request.method_mut() = asked.method.clone();
         *request.uri_mut() = asked.target.parse().ok()?;

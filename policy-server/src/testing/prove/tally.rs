@@ -1,7 +1,7 @@
 //! How often each law was put to the test, and what breaks it.
 
 use super::{
-    atoms::Path,
+    equivalence_classes::Path,
     exchange::Exchange,
     laws::{Law, Verdict},
     server::Asked,

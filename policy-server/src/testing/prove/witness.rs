@@ -4,7 +4,10 @@ use std::fmt;
 
 use policy_core::browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy};
 
-use super::{atoms::Path, exchange::Exchange, laws::Fault, probe::Conduct, server::Asked, survey};
+use super::{
+    equivalence_classes::Path, exchange::Exchange, explorer, laws::Fault, probe::HandlerBehavior,
+    server::Asked,
+};
 
 /// What stands in the place of a secret.
 const SECRET: &str = "policy-probe";
@@ -81,10 +84,10 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     writeln!(f, "  run       {}", script(exchange.fetch(), &url))?;
     writeln!(f, "  as        {}", exchange.caller())?;
     match exchange.conduct {
-        Conduct::Answers => (),
-        Conduct::Fails(status) => writeln!(f, "  where     the handler answers {status}")?,
-        Conduct::Panics => writeln!(f, "  where     the handler panics")?,
-        Conduct::LogsIn => writeln!(f, "  where     the handler logs somebody in")?,
+        HandlerBehavior::Answers => (),
+        HandlerBehavior::Fails(status) => writeln!(f, "  where     the handler answers {status}")?,
+        HandlerBehavior::Panics => writeln!(f, "  where     the handler panics")?,
+        HandlerBehavior::LogsIn => writeln!(f, "  where     the handler logs somebody in")?,
     }
     let ran = match (exchange.handler_ran(), exchange.principal()) {
         (false, _) => "no handler ran".to_owned(),
@@ -101,8 +104,13 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     match sent {
         Some(sent) => {
             let page = (exchange.stance, &exchange.stand_in);
-            let asked =
-                survey::asked(sent, exchange.caller, page, &exchange.path.sample, exchange.cookie);
+            let asked = explorer::asked(
+                sent,
+                exchange.caller,
+                page,
+                &exchange.path.sample,
+                exchange.cookie,
+            );
             write!(f, "  curl      {}", curl(exchange.own, &asked))
         }
         None => write!(f, "  curl      {}", preflight(exchange, &url)),

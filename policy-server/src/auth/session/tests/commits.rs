@@ -202,7 +202,7 @@ fn the_end_of_a_session_is_stored_whatever_became_of_the_request() {
         let committed = wait(request.commit(outcome)).unwrap();
         assert!(is_removal(&committed), "{outcome:?}");
         assert!(!world.is_alive(&id), "{outcome:?}");
-        assert_eq!(world.ended.try_recv().unwrap(), Ended::Session(handle));
+        assert_eq!(world.ended.try_recv().unwrap(), RevocationEvent::Session(handle));
     }
 }
 

@@ -35,9 +35,9 @@ fn a_user_sees_and_ends_their_sessions() {
         ended.push(event);
     }
     let user: Box<str> = "ada".into();
-    assert!(ended.contains(&Ended::Session(other)));
-    assert!(ended.contains(&Ended::SessionsOf { user: user.clone(), keep: Some(own) }));
-    assert!(ended.contains(&Ended::SessionsOf { user, keep: None }));
+    assert!(ended.contains(&RevocationEvent::Session(other)));
+    assert!(ended.contains(&RevocationEvent::SessionsOf { user: user.clone(), keep: Some(own) }));
+    assert!(ended.contains(&RevocationEvent::SessionsOf { user, keep: None }));
     let nobody = Sessions::of(world.request(None));
     assert_eq!(wait(nobody.revoke_all()), Err(SessionError::Anonymous));
 }

@@ -18,7 +18,7 @@ use proptest::{
 
 use super::{World, session, set_id, wait};
 use crate::auth::{
-    revocation_events::Ended,
+    revocation_events::RevocationEvent,
     session::{RequestSession, Session, Sessions},
 };
 
@@ -231,8 +231,8 @@ impl History {
     fn look(&mut self) -> Result<(), TestCaseError> {
         while let Ok(ended) = self.world.ended.try_recv() {
             match ended {
-                Ended::Session(handle) => drop(self.dead_handles.insert(handle)),
-                Ended::SessionsOf { user, keep } => {
+                RevocationEvent::Session(handle) => drop(self.dead_handles.insert(handle)),
+                RevocationEvent::SessionsOf { user, keep } => {
                     let of_user = |(handle, owner): &(&Handle, &Option<Box<str>>)| {
                         owner.as_ref() == Some(&user) && Some(**handle) != keep
                     };

@@ -22,7 +22,7 @@ use super::{
     CommitError, Committed, RequestSession, Session, SessionService, Sessions, Settings, days,
 };
 use crate::{
-    auth::revocation_events::{Ended, Endings},
+    auth::revocation_events::{RevocationBus, RevocationEvent},
     base::clock::{Clock, Random},
     testing::FaultyStore,
 };
@@ -35,7 +35,7 @@ struct World {
     service: Arc<SessionService>,
     store: FaultyStore,
     clock: Clock,
-    ended: broadcast::Receiver<Ended>,
+    ended: broadcast::Receiver<RevocationEvent>,
 }
 
 fn public() -> OwnOrigin {
@@ -76,10 +76,10 @@ impl World {
         settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>,
     ) -> Self {
         let settings = settings(Sessions::store(store.clone()));
-        let endings = Endings::default();
-        let ended = endings.subscribe();
+        let revocation_bus = RevocationBus::default();
+        let ended = revocation_bus.subscribe();
         let service =
-            wait(SessionService::open(settings, &public(), clock.clone(), random, endings));
+            wait(SessionService::open(settings, &public(), clock.clone(), random, revocation_bus));
         store.take_calls();
         Self { service: Arc::new(service.unwrap()), store, clock, ended }
     }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::{START, World, is_removal, random, session, set_id, wait};
 use crate::{
     auth::{
-        revocation_events::Ended,
+        revocation_events::RevocationEvent,
         session::{Committed, RequestSession, SessionError, Sessions},
     },
     base::clock::Clock,
@@ -196,7 +196,7 @@ impl Run {
         let mut seen = self.act(step);
         let world = &mut self.worlds[step.instance - 1];
         seen.calls = world.store.take_calls();
-        while let Ok(Ended::Session(handle)) = world.ended.try_recv() {
+        while let Ok(RevocationEvent::Session(handle)) = world.ended.try_recv() {
             self.ended.push(handle);
         }
         let ids = seen.committed.as_ref().and_then(set_id);

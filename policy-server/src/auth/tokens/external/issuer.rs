@@ -10,7 +10,7 @@ use policy_core::{
 use super::{
     Foreign, Keys,
     fetch::{Address, Document},
-    jwks::Published,
+    jwks::JwkSet,
 };
 use crate::base::{
     clock::{Clock, Random},
@@ -220,7 +220,7 @@ impl Issuer {
                     .and_then(|parsed| Document::new(parsed, self.authority.as_deref()))
                     .map_err(|problem| problem.at(&location, address))?;
                 let (clock, random) = (app.clock.clone(), app.random.clone());
-                Keys::Published(Arc::new(Published::new(document, clock, random)))
+                Keys::JwkSet(Arc::new(JwkSet::new(document, clock, random)))
             }
         };
         Ok(Foreign { verifier: Verifier::new(profile), keys })

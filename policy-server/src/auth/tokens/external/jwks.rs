@@ -37,7 +37,7 @@ const LAST_RETRY: Duration = Duration::from_secs(10 * 60);
 /// Only [`run`](Self::run) fetches them, and what comes before it at the start: there is never
 /// more than one fetch at a time, whoever asked for it.
 #[derive(Debug)]
-pub(in super::super) struct Published {
+pub(in super::super) struct JwkSet {
     document: Document,
     held: ArcSwapOption<Held>,
     plan: Mutex<Plan>,
@@ -70,7 +70,7 @@ impl Held {
     }
 }
 
-impl Published {
+impl JwkSet {
     pub(super) fn new(document: Document, clock: Clock, random: Random) -> Self {
         let (held, plan) = (ArcSwapOption::empty(), Mutex::new(Plan::default()));
         Self { document, held, plan, missed: Notify::new(), clock, random }
@@ -201,10 +201,10 @@ mod tests {
     use crate::auth::tokens::external::fetch::Address;
 
     /// Keys of nobody, whose random numbers are all this byte.
-    fn drawing(byte: u8) -> Published {
+    fn drawing(byte: u8) -> JwkSet {
         let address = Address::parse("https://id.example/keys", false).unwrap();
         let random = Random::from_fn(move |bytes| bytes.fill(byte));
-        Published::new(Document::new(address, None).unwrap(), Clock::at(0), random)
+        JwkSet::new(Document::new(address, None).unwrap(), Clock::at(0), random)
     }
 
     #[test]

@@ -31,7 +31,7 @@ use policy_core::{
     token::{KeyRing, Token, TokenError, Verifier, key_id},
 };
 
-use self::{issuer::Context, jwks::Published};
+use self::{issuer::Context, jwks::JwkSet};
 use crate::base::{
     clock::{Clock, Random},
     error::StartProblem,
@@ -53,7 +53,7 @@ struct Foreign {
 #[derive(Debug)]
 enum Keys {
     Given(KeyRing),
-    Published(Arc<Published>),
+    JwkSet(Arc<JwkSet>),
 }
 
 /// The app, as its issuers are to know it.
@@ -94,10 +94,10 @@ impl Issuers {
     }
 
     /// Those whose keys are fetched.
-    pub(super) fn published(&self) -> impl Iterator<Item = &Arc<Published>> {
+    pub(super) fn published(&self) -> impl Iterator<Item = &Arc<JwkSet>> {
         self.0.iter().filter_map(|issuer| match &issuer.keys {
             Keys::Given(_) => None,
-            Keys::Published(published) => Some(published),
+            Keys::JwkSet(published) => Some(published),
         })
     }
 
@@ -131,7 +131,7 @@ impl Foreign {
         let verify = |keys: &KeyRing| self.verifier.verify_owned(keys, token, now);
         match &self.keys {
             Keys::Given(keys) => keys.has(id).then(|| verify(keys)),
-            Keys::Published(published) => match published.keys(id, now) {
+            Keys::JwkSet(published) => match published.keys(id, now) {
                 Some(held) => held.keys().map(verify),
                 // What a token says unverified decides only how it is refused.
                 None => self.verifier.is_claimed_by(token).then(|| Err(published.miss(now))),

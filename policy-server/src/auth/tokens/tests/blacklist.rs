@@ -68,7 +68,11 @@ fn run(case: &Value) {
                 wait(tokens.revoke_user(text("user"))).unwrap();
                 let before = START + step["expect"]["cut"].as_u64().unwrap();
                 let user = text("user").into();
-                assert_eq!(news.try_recv().unwrap(), Ended::TokensOf { user, before }, "{name}");
+                assert_eq!(
+                    news.try_recv().unwrap(),
+                    RevocationEvent::TokensOf { user, before },
+                    "{name}"
+                );
             }
             "issue" => {
                 let token = tokens.issue(&Identity::new(text("sub"))).unwrap();

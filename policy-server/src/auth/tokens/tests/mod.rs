@@ -29,7 +29,7 @@ use tokio::sync::broadcast;
 use super::{Caller, Issued, Settings, TokenService, Tokens};
 use crate::{
     Clock, Problem, Random,
-    auth::revocation_events::{Ended, Endings},
+    auth::revocation_events::{RevocationBus, RevocationEvent},
     store::{
         Answer, Family, MemoryStore, Refresh, Refreshed, Revocation, RevocationBatch, StoreError,
         Ticket, TokenHash, TokenStore,
@@ -63,17 +63,17 @@ fn move_to(clock: &Clock, time: Timestamp) {
 /// One instance of an app.
 struct Instance {
     service: Arc<TokenService>,
-    endings: Endings,
+    revocation_bus: RevocationBus,
     clock: Clock,
 }
 
 impl Instance {
     fn new(tokens: Tokens<Settings>, store: impl TokenStore, clock: &Clock) -> Self {
-        let endings = Endings::default();
-        let (random, news) = (Random::system(), endings.clone());
+        let revocation_bus = RevocationBus::default();
+        let (random, news) = (Random::system(), revocation_bus.clone());
         let store = Arc::new(store);
         let service = TokenService::new(tokens, ORIGIN, store, clock.clone(), random, news);
-        Self { service: Arc::new(service.unwrap()), endings, clock: clock.clone() }
+        Self { service: Arc::new(service.unwrap()), revocation_bus, clock: clock.clone() }
     }
 
     fn tokens(&self) -> Tokens {
@@ -97,8 +97,8 @@ impl Instance {
         self.service.keys().load().sign(&claims, self.clock.now()).unwrap()
     }
 
-    fn news(&self) -> broadcast::Receiver<Ended> {
-        self.endings.subscribe()
+    fn news(&self) -> broadcast::Receiver<RevocationEvent> {
+        self.revocation_bus.subscribe()
     }
 }
 

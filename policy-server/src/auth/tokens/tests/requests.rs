@@ -236,7 +236,7 @@ async fn an_instance_that_runs_learns_what_others_revoked() {
     one.tokens().revoke_token(&issued.id, issued.expires).await.unwrap();
     assert_eq!(two.verify(&issued.access_token), Ok(()), "it has not asked yet");
     clock.advance(Duration::from_secs(1));
-    assert_eq!(news.recv().await.unwrap(), Ended::Token(issued.id.clone()));
+    assert_eq!(news.recv().await.unwrap(), RevocationEvent::Token(issued.id.clone()));
     assert_eq!(two.verify(&issued.access_token), Err(TokenError::Revoked));
     running.abort();
 }
@@ -251,7 +251,7 @@ fn settings_that_contradict_themselves_are_all_named() {
         .refresh_grace(Duration::from_secs(61));
     let (store, clock) = (Arc::new(MemoryStore::new()), Clock::at(START));
     let service =
-        TokenService::new(broken, ORIGIN, store, clock, Random::system(), Endings::default());
+        TokenService::new(broken, ORIGIN, store, clock, Random::system(), RevocationBus::default());
     let problems = service.unwrap_err();
     let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
     let rules = [

@@ -6,9 +6,9 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
-    probe::Conduct,
+    explorer::At,
+    probe::HandlerBehavior,
     server::{Asked, Reply},
-    survey::At,
     tally::Tallies,
 };
 
@@ -40,7 +40,7 @@ pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     for caller in &callers {
         for origin in &origins {
             let asked = at.by(caller, &method, origin.as_deref());
-            let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
             let is_shared = is_shared(&asked, &reply);
             stored.push((asked, reply, is_shared));
         }

@@ -4,10 +4,10 @@ use http::{HeaderMap, HeaderName, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
-    caller::{Admitted, Flaw, Standing},
+    caller::{Admitted, CredentialState, Defect},
     exchange::Exchange,
-    probe::Conduct,
-    survey::At,
+    explorer::At,
+    probe::HandlerBehavior,
     tally::Tallies,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
 pub(super) fn uniform(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
     let callers = at.callers.clone();
-    let refused = |standing: &Standing| !matches!(standing, Standing::Known(_));
+    let refused = |standing: &CredentialState| !matches!(standing, CredentialState::Known(_));
     for route in at.path.routes.clone() {
         if route.requirement().is_none_or(|requirement| requirement.optional) {
             continue;
@@ -51,9 +51,10 @@ pub(super) fn uniform(at: &mut At<'_, '_>, tallies: &mut Tallies) {
         let (mut of_cookies, mut of_tokens) = (None, None);
         for caller in callers.iter().filter(|caller| refused(&caller.standing)) {
             let asked = at.by(caller, &route.method, Some(&own.origin));
-            let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
-            let is_malformed = matches!(caller.standing, Standing::Bad(_, Flaw::Malformed))
-                && caller.authorization.is_some();
+            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
+            let is_malformed =
+                matches!(caller.standing, CredentialState::Bad(_, Defect::Malformed))
+                    && caller.authorization.is_some();
             let takes_token = route.requirement().is_some_and(|asked| asked.token);
             let status = if is_malformed && takes_token { 400 } else { 401 };
             let fields = told(&reply.headers);

@@ -3,7 +3,9 @@
 use http::{HeaderValue, header};
 
 use super::{Fault, Law, Verdict};
-use crate::testing::prove::{exchange::Exchange, probe::Conduct, survey::At, tally::Tallies};
+use crate::testing::prove::{
+    exchange::Exchange, explorer::At, probe::HandlerBehavior, tally::Tallies,
+};
 
 /// What the attributes of the cookie are, besides its name.
 const DEMANDED: [&str; 2] = ["httponly", "path=/"];
@@ -30,7 +32,7 @@ pub(super) fn of_logins(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     let Some(nobody) = at.callers.first().cloned() else { return };
     for route in at.path.routes.clone().into_iter().filter(|route| route.takes_session) {
         let asked = at.by(&nobody, &route.method, Some(&own.origin));
-        let Some(reply) = at.ask(&asked, Conduct::LogsIn) else { continue };
+        let Some(reply) = at.ask(&asked, HandlerBehavior::LogsIn) else { continue };
         if reply.ran.is_none() {
             continue;
         }

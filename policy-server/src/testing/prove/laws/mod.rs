@@ -14,7 +14,7 @@ use policy_core::csrf::CsrfPolicy;
 use super::{
     declared::{Declaration, Declared},
     exchange::Exchange,
-    survey::At,
+    explorer::At,
     tally::Tallies,
 };
 

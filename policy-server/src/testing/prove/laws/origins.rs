@@ -6,9 +6,9 @@ use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
 use crate::testing::prove::{
     declared::Sharing,
     exchange::Exchange,
-    probe::Conduct,
+    explorer::At,
+    probe::HandlerBehavior,
     server::{Asked, Reply},
-    survey::At,
     tally::Tallies,
 };
 
@@ -79,7 +79,7 @@ pub(super) fn odd(at: &mut At<'_, '_>, tallies: &mut Tallies) {
             if let (Ok(name), Ok(value)) = (other.parse::<header::HeaderName>(), origin.parse()) {
                 asked.headers.insert(name, value);
             }
-            let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
             let allowed = reply.headers.get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().count();
             let is_any = is_for_all && reply.field("access-control-allow-origin") == Some("*");
             let verdict = Verdict::unless(allowed > 0 && !is_any, || Fault {

@@ -8,9 +8,9 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
     exchange::Exchange,
-    probe::Conduct,
+    explorer::At,
+    probe::HandlerBehavior,
     server::{Asked, Reply},
-    survey::At,
     tally::Tallies,
 };
 
@@ -40,7 +40,7 @@ pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     for page in &pages {
         for method in at.path.methods() {
             let plain = preflight(at, &page.origin, method);
-            let Some(expected) = at.ask(&plain, Conduct::Answers) else { continue };
+            let Some(expected) = at.ask(&plain, HandlerBehavior::Answers) else { continue };
             let is_granted = at.path.sharing(method).is_some_and(|all| all.names(&page.origin))
                 && !at.path.routes.is_empty();
             let mut verdict = Verdict::unless(
@@ -63,7 +63,7 @@ pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                 }
                 asked = plain.clone();
                 asked.headers.insert(name.clone(), value.clone());
-                let Some(reply) = at.ask(&asked, Conduct::Answers) else { continue };
+                let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
                 verdict = Verdict::unless(stable(&reply) != stable(&expected), || Fault {
                     expected: format!(
                         "the answer that there is without `{name}`: {}",

@@ -21,7 +21,7 @@ use super::{
 /// The socket of a connection. It holds the connection's permit, so that an upgraded one, which
 /// outlives its task, still counts.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct MonitoredIo {
     stream: Socket,
     activity: Arc<Activity>,
     /// In HTTP/2, where not all that moves is a request's.
@@ -29,7 +29,7 @@ pub(super) struct Watched {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Watched {
+impl MonitoredIo {
     pub(super) fn new(
         stream: Socket,
         activity: Arc<Activity>,
@@ -84,7 +84,7 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "the credential of this connection ended")
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for MonitoredIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -103,7 +103,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for MonitoredIo {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -28,12 +28,12 @@ impl Observing {
 
 /// A request under way, in an app that gives ids or has an access log.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct Observation {
     id: Option<RequestId>,
     line: Option<Line>,
 }
 
-impl Exchange {
+impl Observation {
     /// Notes a request.
     pub(crate) fn begin<B>(
         observing: Observing,

@@ -12,23 +12,27 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::browser::Sent;
 
 use super::{
-    atoms::{self, MODES, Path, Shape, Stance},
     browsing::{Browsing, Cookies, StandIn, swapped},
     caller::Caller,
-    credentials::{Mint, identity},
+    credentials::{CredentialFactory, identity},
     declared::Declared,
+    equivalence_classes::{self, MODES, PageCase, Path, RequestCase},
     exchange::Exchange,
-    probe::{Conduct, OWN_CREDENTIAL, Orders},
+    probe::{HandlerBehavior, OWN_CREDENTIAL, ProbeScript},
     server::{Asked, Reply, Server},
 };
 use crate::pipeline::service::AppService;
 
 /// How handlers end besides answering 200.
-const ENDS: [Conduct; 4] =
-    [Conduct::Fails(404), Conduct::Fails(303), Conduct::Fails(500), Conduct::Panics];
+const ENDS: [HandlerBehavior; 4] = [
+    HandlerBehavior::Fails(404),
+    HandlerBehavior::Fails(303),
+    HandlerBehavior::Fails(500),
+    HandlerBehavior::Panics,
+];
 
 /// One app, and all that asks it.
-pub(super) struct Survey<'a> {
+pub(super) struct Explorer<'a> {
     pub(super) declared: &'a Declared,
     pub(super) server: Server,
     browsing: Browsing,
@@ -39,16 +43,16 @@ pub(super) struct Survey<'a> {
 
 /// One path of it, with its answers so far.
 pub(super) struct At<'a, 's> {
-    pub(super) survey: &'s mut Survey<'a>,
+    pub(super) survey: &'s mut Explorer<'a>,
     pub(super) path: &'s Path<'a>,
-    pub(super) pages: Vec<Stance>,
+    pub(super) pages: Vec<PageCase>,
     pub(super) callers: Vec<Caller>,
     /// Whether preflights are known to depend on origin and method alone.
     pub(super) is_pure: bool,
     answers: HashMap<u64, Rc<Reply>>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> Explorer<'a> {
     pub(super) fn new(declared: &'a Declared, service: &AppService) -> Option<Self> {
         let server = Server::new(service, &declared.own)?;
         let sessions = server.guard().sessions.clone();
@@ -81,7 +85,7 @@ impl<'a> Survey<'a> {
 
     /// At the path at this place.
     pub(super) fn at<'s>(&'s mut self, place: usize, path: &'s Path<'a>) -> At<'a, 's> {
-        let mut mint = Mint::new(self.server.guard(), place as u64);
+        let mut mint = CredentialFactory::new(self.server.guard(), place as u64);
         let callers = self.server.wait(mint.callers(&path.routes));
         let pages = path.pages(self.declared);
         At { survey: self, path, pages, callers, is_pure: false, answers: HashMap::new() }
@@ -94,7 +98,7 @@ impl At<'_, '_> {
         let (pages, callers) = (self.pages.clone(), self.callers.clone());
         for method in self.path.methods() {
             let is_served = self.path.served(method).is_some();
-            let shapes = atoms::shapes(self.path, method, &self.survey.url);
+            let shapes = equivalence_classes::shapes(self.path, method, &self.survey.url);
             for (place, shape) in shapes.iter().enumerate() {
                 // Fields beside the credentials and whose they are do not depend on each other.
                 let all_callers = is_served && place < 2 * MODES.len();
@@ -106,7 +110,7 @@ impl At<'_, '_> {
                     let all_pages = place < MODES.len() && is_one_of_few;
                     let shape = shape.with(caller);
                     for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
-                        self.exchange(page, &shape, caller, Conduct::Answers)
+                        self.exchange(page, &shape, caller, HandlerBehavior::Answers)
                             .iter()
                             .for_each(&mut visit);
                     }
@@ -125,14 +129,14 @@ impl At<'_, '_> {
                 }
             }
         }
-        for shape in atoms::loads(self.path, &self.survey.url) {
+        for shape in equivalence_classes::loads(self.path, &self.survey.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
                 let pages = pages.iter().filter(|page| page.stands_for_others);
                 let pages: Vec<_> = pages
                     .flat_map(|page| [page.clone(), page.silent(), page.old(), page.silent().old()])
                     .collect();
                 for page in &pages {
-                    self.exchange(page, &shape, caller, Conduct::Answers)
+                    self.exchange(page, &shape, caller, HandlerBehavior::Answers)
                         .iter()
                         .for_each(&mut visit);
                 }
@@ -143,10 +147,10 @@ impl At<'_, '_> {
     /// One load, to its end.
     fn exchange<'e>(
         &'e mut self,
-        stance: &'e Stance,
-        shape: &'e Shape,
+        stance: &'e PageCase,
+        shape: &'e RequestCase,
         caller: &'e Caller,
-        conduct: Conduct,
+        conduct: HandlerBehavior,
     ) -> Option<Exchange<'e>> {
         let cookies = match caller {
             Caller { cookie: Some(_), .. } => Cookies::Session,
@@ -154,7 +158,7 @@ impl At<'_, '_> {
             _ => Cookies::None,
         };
         let (mut preflight, mut sent) = (None, None);
-        let Survey { declared, browsing, .. } = &mut *self.survey;
+        let Explorer { declared, browsing, .. } = &mut *self.survey;
         let stand_in = browsing.stand_in(&declared.own, stance)?;
         let mut node = browsing.begin(&stand_in, shape, cookies);
         while let Some(request) = node.sent() {
@@ -188,7 +192,7 @@ impl At<'_, '_> {
     }
 
     /// The answer to a request of no page.
-    pub(super) fn ask(&mut self, asked: &Asked, conduct: Conduct) -> Option<Reply> {
+    pub(super) fn ask(&mut self, asked: &Asked, conduct: HandlerBehavior) -> Option<Reply> {
         let orders = self.orders(asked.method.as_str(), conduct);
         self.survey.server.ask(asked, orders)
     }
@@ -242,10 +246,10 @@ impl At<'_, '_> {
     }
 
     /// What the handler of a method is told to do.
-    pub(super) fn orders(&self, method: &str, conduct: Conduct) -> Orders {
+    pub(super) fn orders(&self, method: &str, conduct: HandlerBehavior) -> ProbeScript {
         let route = self.path.served(method);
         let exposed = self.path.sharing(method).into_iter().flat_map(|sharing| &sharing.expose);
-        Orders {
+        ProbeScript {
             conduct,
             takes_session: route.is_some_and(|route| route.takes_session),
             exposed: exposed.filter_map(|name| name.parse::<HeaderName>().ok()).collect(),
@@ -258,8 +262,8 @@ impl At<'_, '_> {
         &mut self,
         sent: &Sent,
         caller: &Caller,
-        page: (&Stance, &StandIn),
-        conduct: Conduct,
+        page: (&PageCase, &StandIn),
+        conduct: HandlerBehavior,
     ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
         let (stance, _) = page;
@@ -291,7 +295,7 @@ impl At<'_, '_> {
 pub(super) fn asked(
     sent: &Sent,
     caller: &Caller,
-    (stance, stand_in): (&Stance, &StandIn),
+    (stance, stand_in): (&PageCase, &StandIn),
     target: &str,
     cookie: &str,
 ) -> Asked {

@@ -93,7 +93,7 @@ impl<'a> Path<'a> {
     }
 
     /// Whether the policy grants a page to read what it asks so.
-    pub(super) fn grants(&self, stance: &Stance, shape: &Shape) -> bool {
+    pub(super) fn grants(&self, stance: &PageCase, shape: &RequestCase) -> bool {
         let method = shape.fetch.method.as_str();
         let Some(sharing) = self.sharing(method) else { return false };
         let with_credentials = shape.fetch.credentials == Credentials::Include;
@@ -144,10 +144,10 @@ impl<'a> Path<'a> {
 
     /// The pages that make a difference, the simplest first: one for each entry of each list, and
     /// of those that are near to it. The first of each kind stands for the others.
-    pub(super) fn pages(&self, declared: &Declared) -> Vec<Stance> {
+    pub(super) fn pages(&self, declared: &Declared) -> Vec<PageCase> {
         let sharings = self.sharings();
-        let mut stances = vec![Stance::new("a page of the app's own origin", &declared.own)];
-        let mut add = |why, origin: &str| stances.push(Stance::new(why, origin));
+        let mut stances = vec![PageCase::new("a page of the app's own origin", &declared.own)];
+        let mut add = |why, origin: &str| stances.push(PageCase::new(why, origin));
         let mut near = Vec::new();
         let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
         for pattern in patterns().filter(|pattern| *pattern != "*") {
@@ -168,7 +168,7 @@ impl<'a> Path<'a> {
             add("a page that another route names", &origin);
         }
         near.iter().for_each(|origin| add("a page of nearly such a name", origin));
-        stances.push(Stance::opaque());
+        stances.push(PageCase::opaque());
         let mut stances: Vec<_> = stances.into_iter().flatten().collect();
         let mut seen = Vec::new();
         stances.retain(|stance| {
@@ -192,7 +192,7 @@ impl<'a> Path<'a> {
 
 /// A page that may ask.
 #[derive(Clone, Debug)]
-pub(super) struct Stance {
+pub(super) struct PageCase {
     /// Which, in words.
     pub(super) why: &'static str,
     /// Its origin, as browsers say it.
@@ -207,7 +207,7 @@ pub(super) struct Stance {
     pub(super) stands_for_others: bool,
 }
 
-impl Stance {
+impl PageCase {
     /// Nothing where no page can have such an origin.
     fn new(why: &'static str, origin: &str) -> Option<Self> {
         let page = Page {
@@ -248,7 +248,7 @@ impl Stance {
 
 /// Something that a page loads.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct RequestCase {
     pub(super) fetch: Fetch,
     /// All that tells it from others, as text.
     pub(super) key: String,
@@ -256,7 +256,7 @@ pub(super) struct Shape {
     pub(super) unsafe_headers: Vec<String>,
 }
 
-impl Shape {
+impl RequestCase {
     fn new(fetch: Fetch, unsafe_headers: Vec<String>) -> Self {
         let key = format!(
             "{} {} {:?} {:?} {:?} {}",
@@ -309,14 +309,14 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// What elements, forms, links and WebSockets of a page send, which nobody asks for in advance.
-pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<Shape> {
+pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
     let of_get = [Fetch::image, Fetch::script, Fetch::frame, Fetch::navigate, Fetch::websocket];
     let of_get = of_get.into_iter().filter(|_| path.served("GET").is_some()).map(|load| load(url));
     let plain = Fetch::post(url).mode(Mode::NoCors).credentials(Credentials::Include);
     let of_post =
         [Fetch::form(url, [("a", "b")]), plain.header("content-type", "text/plain").body("{}")];
     let of_post = of_post.into_iter().filter(|_| path.served("POST").is_some());
-    of_post.chain(of_get).map(|fetch| Shape::new(fetch, Vec::new())).collect()
+    of_post.chain(of_get).map(|fetch| RequestCase::new(fetch, Vec::new())).collect()
 }
 
 /// A path that a template matches.
@@ -371,7 +371,7 @@ fn neighbour(own: &str) -> Option<String> {
 
 /// The calls of `fetch()` that make a difference to a method of a path: each set of fields with
 /// each credentials mode; those without a field and with a content type come first.
-pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
+pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCase> {
     let has_body = !matches!(method, "GET" | "HEAD");
     let granted = path.granted_header();
     let mut sets: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
@@ -399,7 +399,7 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<Shape> {
             };
             let unsafe_headers =
                 set.iter().filter(is_unsafe).map(|(name, _)| (*name).to_owned()).collect();
-            shapes.push(Shape::new(fetch, unsafe_headers));
+            shapes.push(RequestCase::new(fetch, unsafe_headers));
         }
     }
     shapes

@@ -17,7 +17,7 @@ macro_rules! define_rules {
     ) => {
         /// The policy of a route but for who may call.
         #[derive(Debug, Default)]
-        pub(crate) struct Rules {
+        pub(crate) struct CompiledRoutePolicy {
             pub(crate) cors: Option<Arc<Cors>>,
             $(pub(crate) $name: Option<$Compiled>,)*
             $(pub(crate) $own: Option<$OwnCompiled>,)*
