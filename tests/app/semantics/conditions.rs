@@ -440,7 +440,9 @@ async fn of_two_who_read_the_same_state_one_may_replace_it() {
             assert_eq!(code(&answer).1, "request.precondition-failed");
         }
     }
-    assert_eq!(code(&ask(&server, "PATCH /state", &[PAGE]).await).0, 428);
+    let missing = ask(&server, "PATCH /state", &[PAGE]).await;
+    assert_eq!(code(&missing).0, 428);
+    assert_eq!(code(&missing).1, "request.precondition-required");
     assert_eq!(ask(&server, "PATCH /state", &["if-match: \"8\""]).await.status, 204);
     assert_eq!(ask(&server, "PATCH /state", &["if-match: \"7\""]).await.status, 412);
 }
