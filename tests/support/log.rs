@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// The lines of events that have this code.
-    pub(crate) fn of_code(&self, code: &str) -> Vec<String> {
+    pub fn of_code(&self, code: &str) -> Vec<String> {
         self.with(&format!(" code=\"{code}\""))
     }
 

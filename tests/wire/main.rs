@@ -3,8 +3,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
     reason = "what a test cannot do without fails it"
 )]
 
