@@ -315,7 +315,7 @@ mod own {
     #[tokio::test]
     async fn a_handler_learns_its_route() {
         let text = all().get("/route/7").send().await.text();
-        assert_eq!(text, "7 /route/{id} extractors::own::route None");
+        assert_eq!(text, "7 /route/{id} app::extractors::own::route None");
     }
 
     #[tokio::test]

@@ -85,14 +85,13 @@ where
     let entered = span.enter();
     let headers = request.headers();
     let received = RequestHead { app, head: &head, headers, client: &client, has_content };
-    let Admitted { route, values, mut policy, auth, declared_length } =
-        match gates::of_the_head(&received) {
-            Gate::Continue(admitted) => admitted,
-            Gate::Break(response) => {
-                span.record("status", response.status().as_u16());
-                return ResponseFuture::ready(response);
-            }
-        };
+    let Admitted { route, values, mut policy, auth } = match gates::of_the_head(&received) {
+        Gate::Continue(admitted) => admitted,
+        Gate::Break(response) => {
+            span.record("status", response.status().as_u16());
+            return ResponseFuture::ready(response);
+        }
+    };
     if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
         span.record("route", tracing::field::display(route.path()));
         if let Some(observation) = observation {
@@ -120,7 +119,7 @@ where
     let (body, progress) = body::limit(body, route.rules.body);
     let request = Request::from_parts(parts, body);
     let timeout = route.rules.timeout;
-    let behind = BehindHead { app: Arc::clone(app), route, values, client, declared_length };
+    let behind = BehindHead { app: Arc::clone(app), route, values, client };
     // The parameters of a path are parsed right here, by code of the user's.
     let (begun, auth) = catch_unwind(AssertUnwindSafe(|| match auth {
         Some(auth) => behind.ask_caller(auth, request),
@@ -139,7 +138,6 @@ struct BehindHead {
     route: Arc<CompiledRoute>,
     values: Values,
     client: Client,
-    declared_length: Option<u64>,
 }
 
 /// What responds to a request that came through the gates, or what a gate says in its place.
@@ -195,12 +193,12 @@ impl BehindHead {
         }
     }
 
-    /// Gates 10 to 12.
+    /// Gates 10 and 12.
     #[inline(always)]
     fn enter(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> Started {
-        let Self { app, route, values, client, declared_length } = self;
+        let Self { app, route, values, client } = self;
         let principal = auth.and_then(|auth| auth.principal());
-        let (passed, taken) = gates::of_the_limits(&route, principal, &client, declared_length);
+        let (passed, taken) = gates::limits::check(&route.rules, principal, &client);
         if let Err(refusal) = passed {
             return Started::refused(app.auth.refuse(refusal, &request), taken);
         }

@@ -1,7 +1,8 @@
-//! Gate 11: how long a body may be. The limit is around it from the start, since gate 8 may read a
-//! form; a length that the head states is asked here.
+//! Gate 11: how long a body may be. A length that the head states is asked at once, and the limit is
+//! around the body from the start, since gate 8 may read a form.
 
 use std::{
+    ops::ControlFlow,
     pin::Pin,
     sync::{
         Arc,
@@ -16,26 +17,31 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::Limited;
 use policy_core::{
     Refusal,
+    cors::Grant,
     gate::{Head, Single},
 };
 
-use crate::route::compiled_policy::CompiledRoutePolicy;
+use super::Gate;
+use crate::{pipeline::request_head::RequestHead, route::compiled_policy::CompiledRoutePolicy};
 
-/// The length of the body, where the head states it.
-pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
-    match head.content_length {
-        Single::One(length) => length.to_str().ok()?.parse().ok(),
-        Single::Absent | Single::Repeated => None,
+/// Refuses a body whose stated length is too long.
+pub(crate) fn check(
+    request: &RequestHead<'_>,
+    policy: &Arc<CompiledRoutePolicy>,
+    grant: &Grant,
+) -> Gate<()> {
+    match declared_length(request.head) {
+        Some(length) if length > policy.body => {
+            ControlFlow::Break(request.refuse(Refusal::BodyTooLarge, policy, grant.clone()))
+        }
+        _ => ControlFlow::Continue(()),
     }
 }
 
-pub(crate) fn check(
-    policy: &CompiledRoutePolicy,
-    declared_length: Option<u64>,
-) -> Result<(), Refusal> {
-    match declared_length {
-        Some(length) if length > policy.body => Err(Refusal::BodyTooLarge),
-        _ => Ok(()),
+fn declared_length(head: &Head<'_>) -> Option<u64> {
+    match head.content_length {
+        Single::One(length) => length.to_str().ok()?.parse().ok(),
+        Single::Absent | Single::Repeated => None,
     }
 }
 

@@ -24,6 +24,17 @@ pub(crate) fn check(
     policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
+) -> (Result<(), Refusal>, Taken) {
+    let mut taken = Taken::default();
+    let passed = take(policy, principal, client, &mut taken);
+    (passed, taken)
+}
+
+#[inline]
+fn take(
+    policy: &CompiledRoutePolicy,
+    principal: Option<&Principal>,
+    client: &Client,
     taken: &mut Taken,
 ) -> Result<(), Refusal> {
     if let Some(limit) = policy.rate.as_ref().filter(|limit| !limit.is_by_address()) {

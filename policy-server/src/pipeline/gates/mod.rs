@@ -34,19 +34,12 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::{body::Body, response::Response};
 use http::{Request, request::Parts};
-use policy_core::{
-    Refusal,
-    auth::{AuthPolicy, Requirement},
-};
+use policy_core::auth::{AuthPolicy, Requirement};
 
-use self::{
-    authenticate::{Authenticated, RequestView},
-    limits::Taken,
-};
+use self::authenticate::{Authenticated, RequestView};
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
 use crate::{
     auth::{Denied, RequestAuth, RouteAuth, principal::Principal},
-    client::Client,
     handler::parameters::Values,
 };
 
@@ -62,11 +55,9 @@ pub(crate) struct Admitted {
     pub(crate) policy: ResponsePolicy,
     /// Where anybody asks who sent it.
     pub(crate) auth: Option<Arc<RequestAuth>>,
-    /// The length of the body, where the head states it.
-    pub(crate) declared_length: Option<u64>,
 }
 
-/// Gates 1 to 6, which need only the head of a request.
+/// Gates 1 to 6, and what gate 11 asks of the head.
 pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     wire::check(request)?;
     own_origin::check(request)?;
@@ -75,6 +66,7 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     let route = found.route;
     fetch_metadata::check(request, route, &grant)?;
     let granted = address_rate::check(request, &route.rules, &grant)?;
+    body::check(request, &route.rules, &grant)?;
     let auth = route.asks_caller.then(|| {
         let RequestHead { app, head, headers, .. } = *request;
         let cors = route.rules.cors.as_deref();
@@ -86,9 +78,8 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     if auth.is_none() && request.app.auth.sessions.is_some() {
         policy.keep_session_cookie(&request.app.auth);
     }
-    let declared_length = body::declared_length(request.head);
     let (route, values) = (Arc::clone(route), found.values);
-    ControlFlow::Continue(Admitted { route, values, policy, auth, declared_length })
+    ControlFlow::Continue(Admitted { route, values, policy, auth })
 }
 
 /// Gates 7 to 9; nothing where a store, a scheme or a body has to be waited for.
@@ -152,17 +143,4 @@ fn csrf_and_rights(
         let challenge = route.challenge(denied.refusal());
         denied.challenge(challenge)
     })
-}
-
-/// Gates 10 and 11, the last ones before the target.
-pub(crate) fn of_the_limits(
-    route: &CompiledRoute,
-    principal: Option<&Principal>,
-    client: &Client,
-    declared_length: Option<u64>,
-) -> (Result<(), Refusal>, Taken) {
-    let mut taken = Taken::default();
-    let passed = limits::check(&route.rules, principal, client, &mut taken)
-        .and_then(|()| body::check(&route.rules, declared_length));
-    (passed, taken)
 }
