@@ -4,16 +4,15 @@
 //! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime for
 //! each core that the process may use. HTTP/2 is spoken with whoever begins with it.
 
+use policy_core::{
+    headers::HeadersPolicy,
+    session::{Handle, Record, SessionKey},
+};
 use policy_server::{
-    Settings,
-    policy_core::{
-        headers::HeadersPolicy,
-        secret::SecretKey,
-        session::{Handle, Record, SessionKey},
-        time::Timestamp,
-    },
+    Settings, Timestamp,
     prelude::*,
     store::{CreateSession, MemoryStore, SessionStore},
+    tokens::SecretKey,
 };
 
 /// What every peer verifies tokens with.

@@ -2,6 +2,7 @@
 
 /// The properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Properties {
     /// It asks for nothing but an answer (RFC 9110 9.2.1).
     pub safe: bool,

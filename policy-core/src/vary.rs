@@ -7,6 +7,7 @@ use http::{
 
 /// A request field that an answer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Token {
     /// `Accept`
     Accept,

@@ -318,7 +318,7 @@ pub use policy_macros::csrf;
 /// `Content-Location` (RFC 9110 9.3.3).
 ///
 /// ```
-/// use policy_server::{policy_core::cache::CachePolicy, prelude::*};
+/// use policy_server::prelude::*;
 ///
 /// const ASSETS: CachePolicy = CachePolicy::public().max_age(31_536_000).immutable().build();
 ///
@@ -384,7 +384,7 @@ pub use policy_macros::cache;
 /// three of them with dots between, which reaches functions that were not made to be called so.
 ///
 /// ```
-/// use policy_server::{policy_core::jsonp::{Grammar, JsonpPolicy}, prelude::*};
+/// use policy_server::{policy::{Grammar, JsonpPolicy}, prelude::*};
 ///
 /// #[get("/prices")]
 /// #[auth(public)]
@@ -393,7 +393,7 @@ pub use policy_macros::cache;
 ///     Json([12, 15])
 /// }
 ///
-/// const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
+/// const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
 ///
 /// #[get("/shops")]
 /// #[auth(public)]

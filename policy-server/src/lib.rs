@@ -51,7 +51,8 @@
 //! - The module `testing`, of the feature of that name, is for tests: a client without sockets, a
 //!   browser, the laws of `policy_tests!`, stores that fail.
 //! - `Tls`, of the feature `tls`, is HTTPS: certificates, their renewal, the redirect beside it.
-//! - [`policy_core`] is the engine.
+//! - The engine is a crate of its own, `policy-core`, of the same version: depend on it for what
+//!   is not here. What a service needs of it by name is.
 //!
 //! # Who may call
 //!
@@ -185,7 +186,7 @@ pub use auth::{
     principal::{AuthScheme, Principal},
     scheme::{AuthError, Scheme, SchemeRequest},
     session::{Session, Sessions},
-    tokens::{self, Tokens},
+    tokens::Tokens,
 };
 pub use axum_core::{
     body::Body,
@@ -203,14 +204,15 @@ pub use handler::{extract, parameters::FromParam, response, service::SharedServi
 pub use http;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
-pub use policy_core;
-pub use policy_core::cors::{CorsConfig, CorsPolicy, SharedOrigins};
 pub use policy_core::{
+    Refusal, Rule, Severity,
     cache::CachePolicy,
+    cors::{CorsConfig, CorsPolicy, SharedOrigins},
     headers::HeadersPolicy,
     isolation::Isolation,
     limits::{Limits, Rate},
     session::Identity,
+    time::Timestamp,
 };
 pub use server::Server;
 
@@ -219,13 +221,57 @@ pub mod operation {}
 
 #[doc = include_str!("../docs/tls.md")]
 #[cfg(feature = "tls")]
-pub mod tls {
-    pub use crate::app::tls::Tls;
+pub mod tls {}
+
+/// What [`CorsPolicy`], [`CachePolicy`], [`HeadersPolicy`], [`Limits`] and the other policies are
+/// made of, and how making one fails.
+pub mod policy {
+    pub use policy_core::{
+        cache::CachePolicyBuilder,
+        cors::{CorsPolicyBuilder, OriginLists, PolicyError, PolicyErrors},
+        headers::{Frame, HeadersPolicyBuilder},
+        jsonp::{Grammar, JsonpPolicy},
+        limits::RateKey,
+    };
+
+    /// The words of a Content-Security-Policy.
+    pub mod csp {
+        pub use policy_core::headers::csp::{Directive, Name, Source};
+    }
 }
 
-/// Sessions: their settings and, in a handler, what to do with them.
+/// Sessions: their settings, the session of a request, and how both fail. In a handler,
+/// [`Session`] and [`Sessions`] are what to do with them.
 pub mod session {
-    pub use crate::{auth::session::*, handler::csrf_route::csrf};
+    pub use policy_core::session::DataError;
+
+    pub use crate::{
+        auth::session::{
+            Handle, InRequest, SameSite, SessionError, Settings, days, hours, minutes,
+        },
+        handler::csrf_route::csrf,
+    };
+}
+
+/// Tokens: their settings and keys, and what is issued. In a handler, [`Tokens`] is what to do with
+/// them.
+///
+/// - [`Tokens::hs256`] begins the settings, which [`App::tokens`] takes.
+/// - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
+/// - With the feature `asym`, keys may be of ES256 and Ed25519, and `Tokens::accept` takes the
+///   tokens of other issuers.
+/// - [`TokenKeys`](tokens::TokenKeys) is the handle that changes keys while the app runs.
+pub mod tokens {
+    pub use policy_core::{
+        secret::{SecretError, SecretKey},
+        token::{Key, KeyError, Token},
+    };
+
+    #[cfg(feature = "asym")]
+    pub use crate::auth::tokens::Issuer;
+    pub use crate::auth::tokens::{
+        InRequest, IntoKeys, Issued, KeyFileError, KeyLineError, OnStale, Settings, TokenKeys,
+    };
 }
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.

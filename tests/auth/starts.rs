@@ -3,8 +3,7 @@
 use std::{env, fs, path::PathBuf, process::Command};
 
 use policy_server::{
-    AuthError, Error, Scheme, SchemeRequest, StartProblem,
-    policy_core::Rule,
+    AuthError, Error, Rule, Scheme, SchemeRequest, StartProblem,
     session::{days, hours},
     store::{EmbeddedStore, LimitPolicy},
 };

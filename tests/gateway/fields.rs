@@ -1,6 +1,6 @@
 //! Behind proxies that write fields.
 
-use policy_server::policy_core::secret::SecretKey;
+use policy_server::tokens::SecretKey;
 
 use super::*;
 

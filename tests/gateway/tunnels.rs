@@ -1,8 +1,6 @@
 //! Tunnels by CONNECT.
 
-use policy_server::{
-    AuthError, Callers, Clock, Scheme, SchemeRequest, Tunnel, policy_core::secret::SecretKey,
-};
+use policy_server::{AuthError, Callers, Clock, Scheme, SchemeRequest, Tunnel, tokens::SecretKey};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,

@@ -4,7 +4,7 @@ use ::http::{HeaderMap, Request, StatusCode, Version};
 use axum::extract::{WebSocketUpgrade, ws::Message};
 use bytes::Bytes;
 use h2::{RecvStream, SendStream, client::SendRequest, ext::Protocol};
-use policy_server::{Clock, policy_core::secret::SecretKey};
+use policy_server::{Clock, tokens::SecretKey};
 
 use super::*;
 

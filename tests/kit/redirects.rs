@@ -1,7 +1,7 @@
 //! From one host of the network to another.
 
 use axum::{Router, routing::get};
-use policy_server::{policy_core::browser::Url, testing::*};
+use policy_server::testing::{Url, *};
 
 use super::app;
 

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use http_body_util::StreamBody;
 use policy_server::{
-    Body, HeadersPolicy, http, policy_core::secret::SecretKey, prelude::*, response::ByteRanges,
+    Body, HeadersPolicy, http, prelude::*, response::ByteRanges, tokens::SecretKey,
 };
 use serde::Deserialize;
 use tower::service_fn;

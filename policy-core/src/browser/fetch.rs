@@ -253,6 +253,7 @@ pub enum CacheMode {
 
 /// What an answer is for (Fetch, 2.2.5), as `Sec-Fetch-Dest` says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Destination {
     /// `fetch()`, `XMLHttpRequest`, beacons, WebSockets.
     #[default]

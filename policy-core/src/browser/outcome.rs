@@ -103,6 +103,7 @@ pub struct Blocked {
 
 /// What was wrong with a load, its request or its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// The address is none, or has a user and a password.
     Address,

@@ -231,6 +231,7 @@ pub struct Profile {
 
 /// What the cache of preflights needs to have for an upload with somebody who listens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
@@ -242,6 +243,7 @@ pub enum WatchedUploads {
 
 /// How `Access-Control-Max-Age` is read where it is no number of digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PreflightAge {
     /// As if it were not there: five seconds (Fetch, 4.8, step 7.9).
     Lenient,
@@ -255,6 +257,7 @@ pub enum PreflightAge {
 /// Headers, not in Fetch): `Sec-Fetch-Storage-Access` of what is loaded with credentials, and
 /// `Origin` with it where the page could ask for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StorageAccess {
     /// Nobody.
     Untold,
@@ -267,6 +270,7 @@ pub enum StorageAccess {
 
 /// What becomes of the cookies of a site in a window of another site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ThirdParty {
     /// They are sent and stored, as far as `SameSite` lets them.
     Sent,
@@ -278,6 +282,7 @@ pub enum ThirdParty {
 
 /// What becomes of a cookie whose pair has no `=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Nameless {
     /// It is the value of a cookie with an empty name, and sent as it is; `=v` is the same as `v`.
     Value,
@@ -287,6 +292,7 @@ pub enum Nameless {
 
 /// What parts an HTTP cache, besides the address (Fetch, "determine the network partition key").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CacheKey {
     /// The site of the window.
     Window,
@@ -301,6 +307,7 @@ pub enum CacheKey {
 
 /// What a cache does about `Vary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Variants {
     /// It stores all variants of an address (RFC 9111, 4.1).
     Kept,

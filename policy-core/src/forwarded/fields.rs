@@ -15,6 +15,7 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 
 /// What trusted proxies say about a request that they passed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statement<'a> {
     /// Who sent it, as far as that is known: the first address outside of the trusted networks,
     /// or the last one inside. None where they say nothing, or hide it.
@@ -28,6 +29,7 @@ pub struct Statement<'a> {
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Node {
     /// Its address. An IPv4 address is one, however it was written.
     pub address: IpAddr,

@@ -42,6 +42,7 @@ impl<'a> Single<'a> {
 
 /// What the gates need of the head of a request.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Head<'a> {
     /// The method.
     pub method: &'a Method,

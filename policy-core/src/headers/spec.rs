@@ -5,6 +5,7 @@ use crate::{route::RouteFacts, validator::parts};
 
 /// Who may show a page in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Frame<'a> {
     /// Nobody.
     Nobody,

@@ -13,6 +13,7 @@ pub use metadata::FetchMetadata;
 /// Whose pages may send requests, as `Sec-Fetch-Site` tells it. What CORS grants may, in each
 /// case, and so may links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Isolation {
     /// Those of the same origin.
     SameOrigin,

@@ -7,6 +7,7 @@ use crate::route::{FacetPolicy, RouteFacts};
 
 /// Which names can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Grammar {
     /// One identifier.
     #[default]
@@ -23,10 +24,11 @@ pub enum Grammar {
 /// ```
 /// use policy_core::jsonp::{Grammar, JsonpPolicy, JsonpSpec};
 ///
-/// const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
+/// const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
 /// assert_eq!(JsonpSpec::of(&PARTNERS).first_error(), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct JsonpPolicy {
     /// The parameter of the query.
     pub callback: &'static str,
@@ -44,5 +46,19 @@ impl FacetPolicy for JsonpPolicy {
 
     fn compile(&self) -> Self {
         *self
+    }
+}
+
+impl JsonpPolicy {
+    /// Scripts that call one identifier, which this parameter of the query names.
+    pub const fn new(callback: &'static str) -> Self {
+        Self { callback, grammar: Grammar::Identifier }
+    }
+
+    /// Says which names can be called.
+    #[must_use]
+    pub const fn grammar(mut self, grammar: Grammar) -> Self {
+        self.grammar = grammar;
+        self
     }
 }

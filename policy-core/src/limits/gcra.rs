@@ -11,6 +11,7 @@ use super::Rate;
 
 /// A request may be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Granted {
     /// How many more would be granted at once.
     pub remaining: u32,
@@ -20,6 +21,7 @@ pub struct Granted {
 
 /// A request comes too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Refused {
     /// How long to wait.
     pub retry_after: Duration,

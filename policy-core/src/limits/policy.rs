@@ -21,6 +21,7 @@ use super::{
 /// assert_eq!((route.body, route.timeout), (Some(1 << 30), Some(Duration::from_secs(5))));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The most bytes of a request's body.
     pub body: Option<u64>,

@@ -13,6 +13,7 @@ use core::time::Duration;
 /// assert_eq!(SEARCHES.by, RateKey::Principal);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Rate {
     /// The most requests in one period, which is also the largest burst.
     pub count: u32,
@@ -24,6 +25,7 @@ pub struct Rate {
 
 /// Whose requests are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RateKey {
     /// The address of a client; of IPv6 the first 64 bits, which is what one client is given.
     #[default]
@@ -33,34 +35,41 @@ pub enum RateKey {
 }
 
 impl Rate {
+    /// So many requests of one address in each period.
+    pub const fn new(count: u32, per: Duration) -> Self {
+        Self { count, per, by: RateKey::Address }
+    }
+
     /// So many requests of one address per second.
     pub const fn per_second(count: u32) -> Self {
-        Self::per(count, 1)
+        Self::new(count, Duration::from_secs(1))
     }
 
     /// So many requests of one address per minute.
     pub const fn per_minute(count: u32) -> Self {
-        Self::per(count, 60)
+        Self::new(count, Duration::from_secs(60))
     }
 
     /// So many requests of one address per hour.
     pub const fn per_hour(count: u32) -> Self {
-        Self::per(count, 3_600)
+        Self::new(count, Duration::from_secs(3_600))
     }
 
     /// So many requests of one address per 24 hours.
     pub const fn per_day(count: u32) -> Self {
-        Self::per(count, 86_400)
+        Self::new(count, Duration::from_secs(86_400))
     }
 
     /// The same for each principal, whatever addresses they come from.
     #[must_use]
-    pub const fn by_principal(mut self) -> Self {
-        self.by = RateKey::Principal;
-        self
+    pub const fn by_principal(self) -> Self {
+        self.counted_by(RateKey::Principal)
     }
 
-    const fn per(count: u32, seconds: u64) -> Self {
-        Self { count, per: Duration::from_secs(seconds), by: RateKey::Address }
+    /// The same, where these are counted.
+    #[must_use]
+    pub const fn counted_by(mut self, by: RateKey) -> Self {
+        self.by = by;
+        self
     }
 }

@@ -38,6 +38,7 @@ type Edit = dyn Fn(&mut Map<String, Value>) + Send + Sync;
 /// Changes are kept as what was meant and not as what came out, so that they can be done again on
 /// values which another request changed meanwhile. Each of them is defined on all values.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Change {
     /// A key has this value.
     Set(Box<str>, Value),

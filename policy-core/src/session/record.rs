@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 /// assert_eq!(&*ada.subject, "ada");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Identity {
     /// The user, by a name that never changes hands.
     pub subject: Box<str>,

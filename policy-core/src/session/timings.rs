@@ -7,6 +7,7 @@ use crate::{catalogue::Rule, time::Timestamp};
 
 /// How long one session lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lifetime {
     /// How long it may lie unused.
     pub idle: Duration,
@@ -14,13 +15,28 @@ pub struct Lifetime {
     pub absolute: Duration,
 }
 
+impl Lifetime {
+    /// A session that ends when it lay unused for `idle`, and `absolute` after its login.
+    pub const fn new(idle: Duration, absolute: Duration) -> Self {
+        Self { idle, absolute }
+    }
+}
+
 /// Changes of the id while a session goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Renewal {
     /// How old an id gets.
     pub every: Duration,
     /// How long the old id is still good, for requests that were sent with it.
     pub grace: Duration,
+}
+
+impl Renewal {
+    /// A new id `every` so often; the old one is good for `grace` longer.
+    pub const fn new(every: Duration, grace: Duration) -> Self {
+        Self { every, grace }
+    }
 }
 
 /// The times that sessions are governed by.
@@ -36,6 +52,7 @@ pub struct Renewal {
 /// assert_eq!(timings.violations()[0].0, Rule::SessionTouchInterval);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timings {
     /// An ordinary session. 15 minutes and 8 hours by default (OWASP Session Management).
     pub lifetime: Lifetime,

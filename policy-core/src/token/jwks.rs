@@ -25,6 +25,7 @@ use crate::base64url;
 /// assert_eq!((&*jwks.skipped[0].id, jwks.skipped[0].fault), ("b", JwkFault::Secret));
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Jwks {
     /// Those that verify, each id once.
     pub keys: Vec<Key>,
@@ -34,6 +35,7 @@ pub struct Jwks {
 
 /// An entry that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkippedJwk {
     /// What it calls itself: anything up to 64 characters. Escape it where you write it.
     pub id: Box<str>,

@@ -2,17 +2,13 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use policy_core::limits::{Rate, RateKey, RateTable, gcra::Account};
+use policy_core::limits::{Rate, RateTable, gcra::Account};
 use policy_core_tests::law::{Premise, holds};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 /// Rates of a few requests, whose periods they divide or not.
 fn rates() -> impl Strategy<Value = Rate> {
-    (1..12_u32, 1..200_u64).prop_map(|(count, per)| Rate {
-        count,
-        per: Duration::from_nanos(per),
-        by: RateKey::Address,
-    })
+    (1..12_u32, 1..200_u64).prop_map(|(count, per)| Rate::new(count, Duration::from_nanos(per)))
 }
 
 /// The time between two requests that come evenly.

@@ -87,7 +87,7 @@ impl Attribute for Args {
             PolicyArgs::Inline(InlineJsonp { callback, dotted, .. }) => {
                 let grammar = if *dotted { quote!(Dotted) } else { quote!(Identifier) };
                 quote! {
-                    #jsonp::JsonpPolicy { callback: #callback, grammar: #jsonp::Grammar::#grammar }
+                    #jsonp::JsonpPolicy::new(#callback).grammar(#jsonp::Grammar::#grammar)
                 }
             }
             PolicyArgs::Shared(expr) => {

@@ -129,12 +129,13 @@ impl InlineLimits {
         ) -> Option<T> {
             parse(&literal?.value()).map_err(report).ok()
         }
-        Limits {
-            body: read(self.body.as_ref(), body_of, |rule| report(Part::Body, rule)),
-            timeout: read(self.timeout.as_ref(), timeout_of, |rule| report(Part::Timeout, rule)),
-            rate: read(self.rate.as_ref(), rate_of, |rule| report(Part::Rate, rule)),
-            concurrency: self.concurrency.as_ref().map(|number| number.value),
-        }
+        let mut limits = Limits::NONE;
+        limits.body = read(self.body.as_ref(), body_of, |rule| report(Part::Body, rule));
+        limits.timeout =
+            read(self.timeout.as_ref(), timeout_of, |rule| report(Part::Timeout, rule));
+        limits.rate = read(self.rate.as_ref(), rate_of, |rule| report(Part::Rate, rule));
+        limits.concurrency = self.concurrency.as_ref().map(|number| number.value);
+        limits
     }
 
     /// The tokens of a part, and what stands there.
@@ -161,14 +162,13 @@ impl InlineLimits {
             let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
             quote!(.timeout(::core::time::Duration::from_millis(#millis)))
         });
-        let rate = limits.rate.map(|Rate { count, per, by }| {
+        let rate = limits.rate.map(|Rate { count, per, by, .. }| {
             let (seconds, by) = (per.as_secs(), format_ident!("{by:?}"));
             quote! {
-                .rate(#core::Rate {
-                    count: #count,
-                    per: ::core::time::Duration::from_secs(#seconds),
-                    by: #core::RateKey::#by,
-                })
+                .rate(
+                    #core::Rate::new(#count, ::core::time::Duration::from_secs(#seconds))
+                        .counted_by(#core::RateKey::#by)
+                )
             }
         });
         let concurrency = limits.concurrency.map(|requests| quote!(.concurrency(#requests)));

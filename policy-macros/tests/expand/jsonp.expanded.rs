@@ -24,10 +24,10 @@ const _: () = {
             routes: &[("GET", "/prices")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
-                    callback: "callback",
-                    grammar: __policy::policy_core::jsonp::Grammar::Identifier,
-                }),
+                jsonp: ::core::option::Option::Some(
+                    __policy::policy_core::jsonp::JsonpPolicy::new("callback")
+                        .grammar(__policy::policy_core::jsonp::Grammar::Identifier),
+                ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
@@ -80,10 +80,10 @@ const _: () = {
             routes: &[("GET", "/widgets")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpPolicy {
-                    callback: "cb",
-                    grammar: __policy::policy_core::jsonp::Grammar::Dotted,
-                }),
+                jsonp: ::core::option::Option::Some(
+                    __policy::policy_core::jsonp::JsonpPolicy::new("cb")
+                        .grammar(__policy::policy_core::jsonp::Grammar::Dotted),
+                ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,

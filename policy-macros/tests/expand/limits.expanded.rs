@@ -31,11 +31,15 @@ const _: () = {
                 limits: __policy::policy_core::limits::Limits::NONE
                     .body(1048576u64)
                     .timeout(::core::time::Duration::from_millis(500u64))
-                    .rate(__policy::policy_core::limits::Rate {
-                        count: 100u32,
-                        per: ::core::time::Duration::from_secs(60u64),
-                        by: __policy::policy_core::limits::RateKey::Principal,
-                    })
+                    .rate(
+                        __policy::policy_core::limits::Rate::new(
+                                100u32,
+                                ::core::time::Duration::from_secs(60u64),
+                            )
+                            .counted_by(
+                                __policy::policy_core::limits::RateKey::Principal,
+                            ),
+                    )
                     .concurrency(64u32),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
@@ -90,11 +94,13 @@ const _: () = {
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 limits: __policy::policy_core::limits::Limits::NONE
-                    .rate(__policy::policy_core::limits::Rate {
-                        count: 5u32,
-                        per: ::core::time::Duration::from_secs(1u64),
-                        by: __policy::policy_core::limits::RateKey::Address,
-                    }),
+                    .rate(
+                        __policy::policy_core::limits::Rate::new(
+                                5u32,
+                                ::core::time::Duration::from_secs(1u64),
+                            )
+                            .counted_by(__policy::policy_core::limits::RateKey::Address),
+                    ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,

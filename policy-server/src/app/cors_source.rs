@@ -4,6 +4,7 @@ use policy_core::cors::{Cors, CorsConfig, CorsPolicy, OriginLists, PolicyErrors}
 
 /// A CORS policy for everything that is no annotated handler: a constant or a configuration.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum CorsSource {
     /// A policy that the compiler checked.
     Policy(CorsPolicy),

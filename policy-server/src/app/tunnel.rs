@@ -10,7 +10,7 @@ use super::access::Callers;
 ///
 /// ```
 /// use policy_server::{Callers, Tunnel, prelude::*};
-/// # use policy_server::policy_core::secret::SecretKey;
+/// # use policy_server::tokens::SecretKey;
 ///
 /// # let keys = [("k1", SecretKey::drawn([7; 32]))];
 /// let app = App::new(())

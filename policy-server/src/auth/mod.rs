@@ -10,7 +10,7 @@ pub(crate) mod scheme;
 pub(crate) mod session;
 mod session_cookie;
 mod stream_revocation;
-pub mod tokens;
+pub(crate) mod tokens;
 
 use std::sync::Arc;
 

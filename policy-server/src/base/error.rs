@@ -157,7 +157,7 @@ impl From<io::Error> for Error {
 /// So that `main` can write `Tokens::hs256(keys)?`.
 ///
 /// ```
-/// use policy_server::{Error, policy_core::token::Key, tokens::Tokens};
+/// use policy_server::{Error, Tokens, tokens::Key};
 ///
 /// fn no_keys() -> Result<(), Error> {
 ///     Tokens::hs256(Vec::<Key>::new())?;

@@ -33,7 +33,7 @@ use crate::{
 /// errors included; what the service wrote into the headers of CORS is removed.
 ///
 /// ```
-/// use policy_server::{PolicyLayer, policy_core::cors::CorsPolicy, testing::TestClient};
+/// use policy_server::{PolicyLayer, CorsPolicy, testing::TestClient};
 ///
 /// const SHOP: CorsPolicy = CorsPolicy::origins(&["https://shop.example"])
 ///     .methods(&["GET", "PUT"])
@@ -84,9 +84,7 @@ impl PolicyLayer {
     /// A layer for a policy whose origins come at run time.
     ///
     /// ```
-    /// use policy_server::{
-    ///     CorsPolicy, PolicyLayer, SharedOrigins, policy_core::cors::OriginLists,
-    /// };
+    /// use policy_server::{CorsPolicy, PolicyLayer, SharedOrigins, policy::OriginLists};
     ///
     /// const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
     ///

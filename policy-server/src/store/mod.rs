@@ -16,6 +16,7 @@ pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
+pub use policy_core::session::{Record, SessionKey};
 pub use requests::{
     CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession, UpdateSession,
 };

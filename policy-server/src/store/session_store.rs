@@ -85,6 +85,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
 
 /// A session that was loaded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// What is stored.
     pub record: Arc<Record>,
@@ -92,8 +93,22 @@ pub struct Loaded {
     pub successor: Option<SessionKey>,
 }
 
+impl Loaded {
+    /// A session that was found under its own key.
+    pub fn new(record: impl Into<Arc<Record>>) -> Self {
+        Self { record: record.into(), successor: None }
+    }
+
+    /// Says that it is under another key now.
+    pub fn successor(mut self, key: impl Into<Option<SessionKey>>) -> Self {
+        self.successor = key.into();
+        self
+    }
+}
+
 /// What became of an insertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Created {
     /// It is done; these sessions of the same user had to end for it.
     Done {
@@ -108,6 +123,7 @@ pub enum Created {
 
 /// What became of a compare-and-set.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cas {
     /// It is done.
     Done {
@@ -126,11 +142,19 @@ pub enum Cas {
 
 /// How many sessions one user may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limit {
     /// The most sessions.
     pub sessions: u32,
     /// What happens at one more.
     pub policy: LimitPolicy,
+}
+
+impl Limit {
+    /// At most so many sessions, and what happens at one more.
+    pub const fn new(sessions: u32, policy: LimitPolicy) -> Self {
+        Self { sessions, policy }
+    }
 }
 
 /// What happens when a user with as many sessions as allowed logs in.
@@ -145,6 +169,7 @@ pub enum LimitPolicy {
 
 /// One session in the list of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The public name.
     pub handle: Handle,
@@ -156,4 +181,16 @@ pub struct Summary {
     pub authenticated: Option<Timestamp>,
     /// The values of the application.
     pub data: Box<[u8]>,
+}
+
+impl From<&Record> for Summary {
+    fn from(record: &Record) -> Self {
+        Self {
+            handle: record.handle,
+            created: record.created,
+            last_seen: record.last_seen,
+            authenticated: record.authenticated,
+            data: record.data.clone(),
+        }
+    }
 }

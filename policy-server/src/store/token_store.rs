@@ -67,6 +67,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
 
 /// The refresh tokens that followed from one login.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Family {
     /// Its name in logs; it gives access to nothing.
     pub id: [u8; 16],
@@ -78,8 +79,21 @@ pub struct Family {
     pub expires: Timestamp,
 }
 
+impl Family {
+    /// The tokens that follow from the login of `identity` at `authenticated`.
+    pub fn new(
+        id: [u8; 16],
+        identity: Identity,
+        authenticated: Timestamp,
+        expires: Timestamp,
+    ) -> Self {
+        Self { id, identity, authenticated, expires }
+    }
+}
+
 /// What became of a refresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refreshed {
     /// The successor is the valid token now.
     Done(Family),
@@ -120,6 +134,7 @@ pub enum Revocation {
 
 /// Revocations, and the place in the sequence behind them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RevocationBatch {
     /// What was revoked.
     pub revocations: Vec<Revocation>,
@@ -127,8 +142,16 @@ pub struct RevocationBatch {
     pub sequence: u64,
 }
 
+impl RevocationBatch {
+    /// These, after which the sequence goes on at `sequence`.
+    pub fn new(revocations: Vec<Revocation>, sequence: u64) -> Self {
+        Self { revocations, sequence }
+    }
+}
+
 /// A single-use credential for one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ticket {
     /// Who it stands for.
     pub identity: Identity,
@@ -145,6 +168,11 @@ pub struct Ticket {
 impl Ticket {
     /// How long a ticket waits to be used.
     pub const LIFETIME: Duration = Duration::from_secs(30);
+
+    /// A ticket of nobody's session and token. A store that reads one back sets the other fields.
+    pub fn new(identity: Identity, expires: Timestamp) -> Self {
+        Self { identity, authenticated: None, session: None, token: None, expires }
+    }
 
     /// The second in which it was made.
     pub fn made(&self) -> Timestamp {

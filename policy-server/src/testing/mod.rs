@@ -20,8 +20,8 @@ pub use network::Network;
 pub use policy_core::browser::{
     Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
-    Destination, Fetch, Mode, Profile, Reason, Redirect, ReferrerPolicy, ResponseType, Sent,
-    ThirdParty,
+    Destination, Fetch, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy, Response,
+    ResponseType, Sent, ThirdParty, Url,
 };
 pub use prove::{Exchange, HandlerBehavior, every_exchange};
 pub use tab::Tab;

@@ -1,7 +1,7 @@
 //! What is secret stands in no log, however much is logged: a request has a secret in every place
 //! that may have one, and everything that is said at level TRACE is searched for it.
 
-use policy_server::policy_core::secret::SecretKey;
+use policy_server::tokens::SecretKey;
 use policy_tests::log::Log;
 use serde::Deserialize;
 

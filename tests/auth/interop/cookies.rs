@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use policy_core::cookie::{CookieSpec, write};
 use policy_server::{
     App,
     http::{HeaderMap, StatusCode},
-    policy_core::cookie::{CookieSpec, write},
     prelude::*,
 };
 use policy_tests::{

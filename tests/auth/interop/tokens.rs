@@ -2,11 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use policy_server::policy_core::{
-    secret::SecretKey,
-    time::Timestamp,
-    token::{Algorithm, Key, KeyRing, NewClaims, Profile, RingKey, TokenError, Verifier},
+use policy_core::token::{
+    Algorithm, Key, KeyRing, NewClaims, Profile, RingKey, TokenError, Verifier,
 };
+use policy_server::{Timestamp, tokens::SecretKey};
 use serde_json::{Value, json};
 
 use policy_tests::peers::{JOSE, PYJWT, Peer};
@@ -162,7 +161,7 @@ fn tokens_of_another_algorithm_with_the_same_secret_are_refused() {
 }
 
 mod asymmetric {
-    use policy_server::policy_core::token::{JwkFault, Jwks};
+    use policy_core::token::{JwkFault, Jwks};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use policy_server::policy_core::token::Jwks;
+use policy_core::token::Jwks;
 use policy_tests::log::Log;
 use serde_json::json;
 use tokio::time::timeout;

@@ -14,9 +14,8 @@ mod starts;
 use axum::http::StatusCode;
 use policy_server::{
     AppService, Clock,
-    policy_core::secret::SecretKey,
     prelude::*,
-    tokens::{Issuer, Settings},
+    tokens::{Issuer, SecretKey, Settings},
 };
 use signing::{Claims, Signer};
 

@@ -11,7 +11,7 @@ use aws_lc_rs::{
 };
 use data_encoding::BASE64URL_NOPAD;
 use policy_server::{
-    policy_core::Rule,
+    Rule,
     tokens::{KeyFileError, TokenKeys},
 };
 

@@ -11,7 +11,7 @@ use aws_lc_rs::{
     },
 };
 use data_encoding::{BASE64, BASE64URL_NOPAD};
-use policy_server::policy_core::token::Key;
+use policy_core::token::Key;
 use serde_json::{Value, json};
 
 pub(crate) enum Pair {

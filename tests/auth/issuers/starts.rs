@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use policy_server::policy_core::token::Key;
+use policy_core::token::Key;
 
 use super::*;
 

@@ -1,9 +1,7 @@
 //! The `Authorization` fields of a request, one a line.
 
-use policy_server::{
-    http::{HeaderMap, HeaderValue, header::AUTHORIZATION},
-    policy_core::auth::{Authorization, authorization},
-};
+use policy_core::auth::{Authorization, authorization};
+use policy_server::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use crate::engine::{Seen, Target, bounded, magnitude};
 

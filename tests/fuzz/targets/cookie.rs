@@ -1,10 +1,8 @@
 //! The `Cookie` fields of a request, one a line.
 
 use data_encoding::BASE64URL_NOPAD;
-use policy_server::{
-    http::{HeaderMap, HeaderValue, header::COOKIE},
-    policy_core::cookie::{CookieError, Cookies, Presented, presented},
-};
+use policy_core::cookie::{CookieError, Cookies, Presented, presented};
+use policy_server::http::{HeaderMap, HeaderValue, header::COOKIE};
 
 use crate::engine::{Seen, Target, bounded};
 

@@ -1,6 +1,6 @@
 //! Sets of keys as issuers publish them.
 
-use policy_server::policy_core::token::{Algorithm, JwkFault, Jwks, Key};
+use policy_core::token::{Algorithm, JwkFault, Jwks, Key};
 use serde_json::Value;
 
 use crate::engine::{Seen, Target, bounded, magnitude};

@@ -1,7 +1,7 @@
 //! A pattern of a policy and the origin of a request, one a line; further lines are further
 //! patterns of the same set.
 
-use policy_server::policy_core::origin::{Origin, OriginPattern, OriginSet, Port};
+use policy_core::origin::{Origin, OriginPattern, OriginSet, Port};
 use policy_tests::oracle::{is_pattern, is_serialized_origin, matches};
 
 use crate::engine::{Seen, Target, bounded, magnitude};

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
+use policy_core::session::Record;
 use policy_server::{
     __private::{Row, Successor, TokenRow},
-    policy_core::session::Record,
     store::{Family, Revocation, Ticket},
 };
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use policy_server::policy_core::cookie::{CookieSpec, SameSite};
+use policy_core::cookie::{CookieSpec, SameSite};
 
 use crate::engine::{Seen, Target, bounded, magnitude};
 

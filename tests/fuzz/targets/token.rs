@@ -1,10 +1,7 @@
 //! Whole tokens, from their first byte.
 
-use policy_server::policy_core::{
-    secret::SecretKey,
-    time::Timestamp,
-    token::{Key, KeyRing, Profile, RingKey, Verifier},
-};
+use policy_core::token::{Key, KeyRing, Profile, RingKey, Verifier};
+use policy_server::{Timestamp, tokens::SecretKey};
 
 use crate::{
     engine::{Seen, Target, bounded, magnitude},

@@ -1,8 +1,7 @@
 //! An app that uses every attribute.
 
 use policy_server::{
-    AuthError, Body, Identity, Scheme, SchemeRequest, SharedOrigins, http,
-    policy_core::secret::SecretKey, prelude::*, tokens,
+    AuthError, Body, Scheme, SchemeRequest, SharedOrigins, http, prelude::*, tokens::SecretKey,
 };
 
 /// An API key in a field of its own.
@@ -132,7 +131,7 @@ pub(crate) fn app() -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
-        .tokens(tokens::Tokens::hs256([("k1", secret)]).expect("a key"))
+        .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
         .scheme(ApiKeys)
         .shared_origins("partners", &partners)
         .cors(EVERYBODY)

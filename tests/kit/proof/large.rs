@@ -1,6 +1,6 @@
 //! An app of a hundred routes.
 
-use policy_server::{CorsConfig, policy_core::secret::SecretKey, prelude::*, tokens};
+use policy_server::{CorsConfig, prelude::*, tokens::SecretKey};
 
 #[get("/list")]
 #[auth(public)]
@@ -35,7 +35,7 @@ fn app(policies: usize) -> App<()> {
     let app = App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
-        .tokens(tokens::Tokens::hs256([("k1", secret)]).expect("a key"));
+        .tokens(Tokens::hs256([("k1", secret)]).expect("a key"));
     (0..100).fold(app, |app, number| {
         let policy = number % policies;
         let cors = CorsConfig {

@@ -4,16 +4,9 @@ use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderMap, HeaderValue};
+use policy_core::token::{Key, KeyRing, NewClaims, RingKey};
 use policy_core_tests::law::{Premise, holds};
-use policy_server::{
-    http,
-    policy_core::{
-        secret::SecretKey,
-        time::Timestamp,
-        token::{Key, KeyRing, NewClaims, RingKey},
-    },
-    prelude::*,
-};
+use policy_server::{Timestamp, http, prelude::*, tokens::SecretKey};
 use proptest::{prelude::*, sample::select};
 
 use super::house::{

@@ -16,8 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use http_body_util::BodyExt;
 use policy_core::browser::Sent;
 use policy_server::{
-    AppService, Body, Clock, Identity, ResponseFuture, policy_core::secret::SecretKey, prelude::*,
-    session, tokens,
+    AppService, Body, Clock, ResponseFuture, prelude::*, session, tokens, tokens::SecretKey,
 };
 use tokio::runtime::{Builder, Runtime};
 use tower::Service;

@@ -3,16 +3,11 @@
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
-use policy_server::{
-    policy_core::{
-        cache::CachePolicyBuilder,
-        headers::{
-            Frame,
-            csp::{Directive, Name, Source},
-        },
-    },
-    prelude::*,
+use policy_core::{
+    cache::CachePolicyBuilder,
+    headers::csp::{Directive, Name, Source},
 };
+use policy_server::{policy::Frame, prelude::*};
 use proptest::{collection::vec, prelude::*};
 
 use super::{
@@ -299,7 +294,7 @@ pub(crate) fn conditions() -> impl Strategy<Value = Vec<Field>> {
 /// A rate that a few requests are enough for.
 pub(crate) fn rate() -> impl Strategy<Value = Rate> {
     (1_u32..6, 200_u64..4_000, any::<bool>()).prop_map(|(count, millis, by_principal)| {
-        let rate = Rate { per: Duration::from_millis(millis), ..Rate::per_second(count) };
+        let rate = Rate::new(count, Duration::from_millis(millis));
         if by_principal { rate.by_principal() } else { rate }
     })
 }

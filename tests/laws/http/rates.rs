@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use http::Method;
-use policy_server::{Limits, policy_core::limits::RateKey};
+use policy_server::{Limits, policy::RateKey};
 use proptest::{collection::vec, option, prelude::*};
 
 use super::{

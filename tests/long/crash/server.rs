@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use policy_server::{policy_core::secret::SecretKey, prelude::*};
+use policy_server::{prelude::*, tokens::SecretKey};
 
 /// The variable that names the file of the store.
 pub(super) const FILE: &str = "POLICY_CRASH_FILE";

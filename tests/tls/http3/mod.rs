@@ -24,7 +24,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
-use policy_server::{Body, Settings, policy_core::secret::SecretKey, prelude::*};
+use policy_server::{Body, Settings, prelude::*, tokens::SecretKey};
 use policy_tests::{http as sockets, http::soon};
 use tokio::sync::{Semaphore, mpsc};
 

@@ -2,8 +2,8 @@
 #![deny(warnings)]
 
 use policy_server::{
-    policy_core::headers::{
-        Frame, HeadersPolicy,
+    policy::{
+        Frame,
         csp::{Directive, Name, Source},
     },
     prelude::*,

@@ -2,11 +2,11 @@
 #![deny(warnings)]
 
 use policy_server::{
-    policy_core::jsonp::{Grammar, JsonpPolicy},
+    policy::{Grammar, JsonpPolicy},
     prelude::*,
 };
 
-const PARTNERS: JsonpPolicy = JsonpPolicy { callback: "cb", grammar: Grammar::Dotted };
+const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
 
 macro_rules! routes_of {
     ($callback:literal, $shared:path) => {

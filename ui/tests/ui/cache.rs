@@ -2,8 +2,8 @@
 //! method or their callers.
 use policy_server::prelude::*;
 
-const LISTS: policy_server::policy_core::cache::CachePolicy =
-    policy_server::policy_core::cache::CachePolicy::public().max_age(60).build();
+const LISTS: policy_server::CachePolicy =
+    policy_server::CachePolicy::public().max_age(60).build();
 const MINUTE: u32 = 60;
 
 #[get("/words")]

@@ -1,11 +1,11 @@
 //! The same rules, behind names: checked while the compiler evaluates constants.
-use policy_server::{policy_core::cache::CachePolicy, prelude::*};
+use policy_server::{CachePolicy, prelude::*};
 
 const FOREVER: CachePolicy = CachePolicy::public().immutable().build();
 const ANY: CachePolicy = CachePolicy::public().vary(&["accept", "*"]).build();
 
 mod shop {
-    use policy_server::policy_core::cache::CachePolicy;
+    use policy_server::CachePolicy;
 
     pub const LISTS: CachePolicy = CachePolicy::public().max_age(60).build();
     pub const MINE: CachePolicy = CachePolicy::private().build();

@@ -1,7 +1,7 @@
 //! The same rules, behind names: checked while the compiler evaluates constants.
 use policy_server::{
-    policy_core::headers::{
-        HeadersPolicy,
+    policy::{
+        // The words of a Content-Security-Policy.
         csp::{Directive, Name, Source},
     },
     prelude::*,

@@ -1,15 +1,15 @@
 //! The same rules, behind names: checked while the compiler evaluates constants.
 use policy_server::{
-    policy_core::jsonp::{Grammar, JsonpPolicy},
+    policy::{Grammar, JsonpPolicy},
     prelude::*,
 };
 
-const BLANK: JsonpPolicy = JsonpPolicy { callback: "call back", grammar: Grammar::Identifier };
+const BLANK: JsonpPolicy = JsonpPolicy::new("call back").grammar(Grammar::Identifier);
 
 mod partners {
     use super::{Grammar, JsonpPolicy};
 
-    pub const EMPTY: JsonpPolicy = JsonpPolicy { callback: "", grammar: Grammar::Dotted };
+    pub const EMPTY: JsonpPolicy = JsonpPolicy::new("").grammar(Grammar::Dotted);
 }
 
 #[get("/blank")]

@@ -5,6 +5,7 @@ use crate::catalogue::Rule;
 
 /// What a text says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parsed<'a> {
     /// The directives that could be read.
     pub directives: Vec<(Name, Vec<Source<'a>>)>,

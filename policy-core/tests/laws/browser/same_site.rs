@@ -103,7 +103,8 @@ impl Case {
             // It was set for windows of its own site.
             (Kind::Partitioned, _) => is_first_party,
             (_, ThirdParty::Sent) => true,
-            (_, ThirdParty::Partitioned | ThirdParty::Blocked) => is_first_party,
+            // Partitioned, or blocked.
+            (_, _) => is_first_party,
         };
         let is_same_site = is_first_party && (self.is_own_page || self.how == How::AddressBar);
         let lets_in = match self.kind {

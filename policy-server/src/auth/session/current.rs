@@ -18,7 +18,7 @@ use super::{RequestSession, SessionError};
 /// is lost.
 ///
 /// ```
-/// use policy_server::{prelude::*, session::Session};
+/// use policy_server::{prelude::*, Session};
 ///
 /// async fn visit(session: Session) -> Result<Json<i64>, Problem> {
 ///     session.set("last", "visit")?;
@@ -107,7 +107,7 @@ impl Session {
     /// All values together would be over 64 KiB.
     ///
     /// ```
-    /// use policy_server::session::{Session, SessionError};
+    /// use policy_server::{Session, session::SessionError};
     ///
     /// fn vote(session: &Session) -> Result<(), SessionError> {
     ///     session.update_with(|values| {

@@ -18,10 +18,7 @@ pub use current::Session;
 pub(crate) use error::CommitError;
 pub use error::SessionError;
 pub(crate) use policy_core::session::Outcome;
-pub use policy_core::{
-    cookie::SameSite,
-    session::{Handle, Identity},
-};
+pub use policy_core::{cookie::SameSite, session::Handle};
 pub(crate) use request::{Load, RequestSession};
 pub(crate) use service::SessionService;
 pub use sessions::InRequest;

@@ -20,7 +20,7 @@ const LISTED: usize = 1000;
 /// As an argument of a handler: who is logged in, here and elsewhere.
 ///
 /// ```
-/// use policy_server::{prelude::*, session::Sessions};
+/// use policy_server::{prelude::*, Sessions};
 ///
 /// async fn password_changed(sessions: Sessions) -> Result<Json<u64>, Problem> {
 ///     sessions.login("ada").await?;

@@ -20,7 +20,7 @@ use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 /// them.
 ///
 /// ```
-/// use policy_server::session::{Sessions, hours, minutes};
+/// use policy_server::{Sessions, session::{hours, minutes}};
 ///
 /// let sessions = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
@@ -98,7 +98,7 @@ impl Sessions<Settings> {
     /// and 30 days by default.
     #[must_use]
     pub fn remembered(mut self, idle: Duration, absolute: Duration) -> Self {
-        self.0.timings.remembered = Lifetime { idle, absolute };
+        self.0.timings.remembered = Lifetime::new(idle, absolute);
         self
     }
 
@@ -114,7 +114,7 @@ impl Sessions<Settings> {
     /// old id is still good. Off by default.
     #[must_use]
     pub fn renewal(mut self, every: Duration) -> Self {
-        self.0.timings.renewal = Some(Renewal { every, grace: Duration::from_secs(10) });
+        self.0.timings.renewal = Some(Renewal::new(every, Duration::from_secs(10)));
         self
     }
 

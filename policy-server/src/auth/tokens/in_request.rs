@@ -60,7 +60,7 @@ impl Tokens<InRequest> {
     /// 500 for an identity without subject, or with a scope that is none (RFC 6749 3.3).
     ///
     /// ```
-    /// use policy_server::{Problem, policy_core::session::Identity, tokens::{Issued, Tokens}};
+    /// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
     ///
     /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, Problem> {
     ///     tokens.issue(&Identity::new("nightly").scopes(["reports:read"]))

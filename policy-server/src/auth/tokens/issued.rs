@@ -14,6 +14,7 @@ use crate::base::problem::Problem;
 /// As a response it is JSON that no cache keeps. Nothing but that shows the tokens: `Debug` does
 /// not.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Issued {
     /// What the client sends in `Authorization: Bearer`.
     pub access_token: String,

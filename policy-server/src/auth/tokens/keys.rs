@@ -25,7 +25,7 @@ const PROPAGATION: Duration = Duration::from_secs(300);
 /// A change is atomic, and needs no restart: a request sees the old keys or the new ones.
 ///
 /// ```
-/// use policy_server::{policy_core::secret::SecretKey, tokens::{TokenKeys, Tokens}};
+/// use policy_server::{Tokens, tokens::{SecretKey, TokenKeys}};
 ///
 /// # let first = SecretKey::drawn([1; 32]);
 /// # let second = SecretKey::drawn([2; 32]);
@@ -33,7 +33,7 @@ const PROPAGATION: Duration = Duration::from_secs(300);
 /// let tokens = Tokens::signed_with(keys.clone());
 /// // Later: the new key signs in five minutes, and the old one verifies while its tokens live.
 /// keys.replace([("2026-12", second)])?;
-/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// # Ok::<(), policy_server::tokens::KeyError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenKeys(Arc<Inner>);

@@ -1,11 +1,5 @@
 //! Signed access tokens, refresh tokens and tickets of an app: their settings, what handlers do
 //! with them, and the service that checks them.
-//!
-//! - [`Tokens::hs256`] begins the settings, which `App::tokens` takes.
-//! - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
-//! - With the feature `asym`, keys may be of ES256 and Ed25519, and `Tokens::accept` takes the
-//!   tokens of other issuers.
-//! - [`TokenKeys`] is the handle that changes keys while the app runs.
 
 #[cfg(feature = "asym")]
 mod external;
@@ -36,17 +30,17 @@ pub(crate) use verified::{Verified, foreign_issuer_of, scoped};
 /// The settings begin with the keys; everything else has a default.
 ///
 /// ```
-/// use policy_server::{policy_core::secret::SecretKey, tokens::Tokens};
+/// use policy_server::{Tokens, tokens::SecretKey};
 ///
 /// let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
 /// let tokens = Tokens::hs256(secret)?;
-/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// # Ok::<(), policy_server::tokens::KeyError>(())
 /// ```
 ///
 /// In a handler, `tokens: Tokens` issues, refreshes and revokes:
 ///
 /// ```
-/// use policy_server::{Problem, policy_core::session::Identity, tokens::{Issued, Tokens}};
+/// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
 ///
 /// async fn token(tokens: Tokens) -> Result<Issued, Problem> {
 ///     // Once a password or the like was checked:

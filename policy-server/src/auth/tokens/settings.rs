@@ -40,6 +40,7 @@ pub struct Settings {
 
 /// What becomes of a token while nobody can say whether it was revoked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnStale {
     /// The request gets 503.
     #[default]
@@ -68,14 +69,14 @@ impl Tokens<Settings> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use policy_server::{policy_core::secret::SecretKey, tokens::Tokens};
+    /// use policy_server::{Tokens, tokens::SecretKey};
     ///
     /// # let secret = SecretKey::drawn([1; 32]);
     /// # let old = SecretKey::drawn([2; 32]);
     /// let tokens = Tokens::hs256([("2026-12", secret), ("2026-11", old)])?
     ///     .lifetime(Duration::from_secs(120))
     ///     .refresh_lifetime(Duration::from_secs(7 * 86_400));
-    /// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+    /// # Ok::<(), policy_server::tokens::KeyError>(())
     /// ```
     ///
     /// [`SecretKey`]: policy_core::secret::SecretKey

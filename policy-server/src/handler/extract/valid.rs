@@ -92,6 +92,7 @@ impl<E: Deref<Target: Validate>> Deref for Valid<E> {
 
 /// Why there is no valid value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ValidRejection<R> {
     /// There is no value at all.
     Extract(R),

@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
     }
 
     fn identity(&mut self) -> Option<Identity> {
-        Some(Identity { subject: self.text()?, roles: self.list()?, scopes: self.list()? })
+        Some(Identity::new(self.text()?).roles(self.list()?).scopes(self.list()?))
     }
 }
 
@@ -234,12 +234,7 @@ impl Row for Family {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            id: from.array()?,
-            identity: from.identity()?,
-            authenticated: from.time()?,
-            expires: from.time()?,
-        })
+        Some(Self::new(from.array()?, from.identity()?, from.time()?, from.time()?))
     }
 }
 
@@ -303,13 +298,15 @@ impl Row for Ticket {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            identity: from.identity()?,
-            authenticated: from.option(Reader::time)?,
-            session: from.option(|from| from.array().map(Handle))?,
-            token: from.option(|from| Some((from.text()?, from.time()?)))?,
-            expires: from.time()?,
-        })
+        let identity = from.identity()?;
+        let authenticated = from.option(Reader::time)?;
+        let session = from.option(|from| from.array().map(Handle))?;
+        let token = from.option(|from| Some((from.text()?, from.time()?)))?;
+        let mut ticket = Self::new(identity, from.time()?);
+        ticket.authenticated = authenticated;
+        ticket.session = session;
+        ticket.token = token;
+        Some(ticket)
     }
 }
 
@@ -356,27 +353,19 @@ mod tests {
         comes_back(&record());
         comes_back(&Record { identity: None, authenticated: None, data: [].into(), ..record() });
         comes_back(&Successor { key: SessionKey([3; 32]), grace: Timestamp::MAX });
-        comes_back(&Family {
-            id: [4; 16],
-            identity: identity.clone(),
-            authenticated: Timestamp::from_millis(5),
-            expires: Timestamp::from_millis(6),
-        });
+        let (authenticated, expires) = (Timestamp::from_millis(5), Timestamp::from_millis(6));
+        comes_back(&Family::new([4; 16], identity.clone(), authenticated, expires));
         comes_back(&TokenRow { family: [7; 16], used: None });
         let used = Some((Timestamp::from_millis(8), TokenHash([9; 32])));
         comes_back(&TokenRow { family: [7; 16], used });
         comes_back(&Revocation::Token { id: "j".into(), until: Timestamp::from_millis(10) });
         comes_back(&Revocation::User { user: "ada".into(), before: 11 });
         comes_back(&Revocation::All { before: 12 });
-        let ticket = Ticket {
-            identity,
-            authenticated: None,
-            session: Some(Handle([13; 16])),
-            token: Some(("j".into(), Timestamp::from_millis(14))),
-            expires: Timestamp::from_millis(15),
-        };
+        let mut ticket = Ticket::new(identity, Timestamp::from_millis(15));
         comes_back(&ticket);
-        comes_back(&Ticket { session: None, token: None, ..ticket });
+        ticket.session = Some(Handle([13; 16]));
+        ticket.token = Some(("j".into(), Timestamp::from_millis(14)));
+        comes_back(&ticket);
     }
 
     #[test]

@@ -107,13 +107,7 @@ impl EmbeddedStore {
             let mut summaries = vec![];
             for key in keys_of(&users, user)? {
                 if let Some(record) = living(&sessions, &key, now)? {
-                    summaries.push(Summary {
-                        handle: record.handle,
-                        created: record.created,
-                        last_seen: record.last_seen,
-                        authenticated: record.authenticated,
-                        data: record.data,
-                    });
+                    summaries.push(Summary::from(&record));
                 }
             }
             summaries.sort_by_key(|summary: &Summary| {

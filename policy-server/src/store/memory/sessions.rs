@@ -262,14 +262,7 @@ impl Inner {
         let mut records = self.living_of(&self.users.lock(user), user, now);
         records.sort_by_key(|(_, record)| (record.last_seen, record.created, record.handle));
         let latest = records.iter().rev().take(limit);
-        let summary = |(_, record): &(SessionKey, Arc<Record>)| Summary {
-            handle: record.handle,
-            created: record.created,
-            last_seen: record.last_seen,
-            authenticated: record.authenticated,
-            data: record.data.clone(),
-        };
-        latest.map(summary).collect()
+        latest.map(|(_, record)| Summary::from(&**record)).collect()
     }
 
     fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<()> {

@@ -28,6 +28,7 @@ const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
 
 /// How a handler comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum HandlerBehavior {
     /// It answers 200.
     Answers,

@@ -8,7 +8,8 @@ use policy_core::{cookie::Presented, session::Record};
 
 use super::*;
 use crate::{
-    auth::session::{Identity, SessionError, hours, minutes},
+    Identity,
+    auth::session::{SessionError, hours, minutes},
     store::{Cas, RotateSession, SessionStore},
 };
 

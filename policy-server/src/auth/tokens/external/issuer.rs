@@ -34,7 +34,7 @@ use crate::base::{
 /// the same routes, name a user by `Principal::issuer` and `Principal::subject` together.
 ///
 /// ```
-/// use policy_server::{policy_core::secret::SecretKey, tokens::{Issuer, Tokens}};
+/// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};
 ///
 /// # let secret = SecretKey::drawn([1; 32]);
 /// let tokens = Tokens::hs256(secret)?.accept(
@@ -42,7 +42,7 @@ use crate::base::{
 ///         .audience("orders")
 ///         .jwks("https://id.example/.well-known/jwks.json"),
 /// );
-/// # Ok::<(), policy_server::policy_core::token::KeyError>(())
+/// # Ok::<(), policy_server::tokens::KeyError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Issuer {

@@ -187,7 +187,7 @@ impl JwkSet {
 }
 
 /// Says why an entry of a document is not used.
-fn tell(address: &str, SkippedJwk { id, fault }: &SkippedJwk) {
+fn tell(address: &str, SkippedJwk { id, fault, .. }: &SkippedJwk) {
     let id = printable(id);
     match fault {
         JwkFault::Secret => log!(IssuerSecretPublished, address, %id),

@@ -1,0 +1,179 @@
+//! What the three crates offer by name, listed in `api/*.txt`, so that a change of it is seen in
+//! review.
+//!
+//! `POLICY_API=update cargo test -p policy-ui --test api` writes the lists anew. A change in them
+//! is a change for users, and stands in CHANGELOG with its reason.
+//!
+//! The lists come from rustdoc's JSON, whose format belongs to one release of Rust: this needs the
+//! toolchain that the workspace pins.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+
+use public_api::{Builder, PublicApi};
+
+const CRATES: [&str; 3] = ["policy-core", "policy-macros", "policy-server"];
+
+#[test]
+fn the_public_api_is_the_one_that_is_listed() {
+    let update = env::var_os("POLICY_API").is_some_and(|value| value == "update");
+    let mut changes = String::new();
+    for (name, api) in CRATES.iter().zip(&*APIS) {
+        let file = ui().join("api").join(format!("{name}.txt"));
+        let now: Vec<String> = api.items().map(ToString::to_string).collect();
+        if update {
+            fs::write(&file, now.join("\n") + "\n").unwrap();
+            continue;
+        }
+        let listed = fs::read_to_string(&file).unwrap_or_default();
+        let listed: Vec<&str> = listed.lines().collect();
+        for gone in listed.iter().filter(|line| !now.iter().any(|item| item == **line)) {
+            changes += &format!("- {gone}\n");
+        }
+        for added in now.iter().filter(|item| !listed.contains(&item.as_str())) {
+            changes += &format!("+ {added}\n");
+        }
+    }
+    assert!(
+        changes.is_empty(),
+        "the public API is not the one in `ui/api`:\n\n{changes}\n\
+         Accept it by `POLICY_API=update cargo test -p policy-ui --test api`, and say in \
+         CHANGELOG.md what changed and why."
+    );
+}
+
+/// Enums that no later version adds to, or to which an addition has to be noticed wherever they
+/// are matched. Every other one is `#[non_exhaustive]`.
+#[test]
+fn every_public_enum_is_open_or_complete_by_definition() {
+    let closed: Vec<String> = APIS
+        .iter()
+        .flat_map(PublicApi::items)
+        .filter_map(|item| {
+            let item = item.to_string();
+            // Without its parameters.
+            item.strip_prefix("pub enum ")?.split('<').next().map(str::to_owned)
+        })
+        .collect();
+    let listed = || COMPLETE.iter().flat_map(|(_, enums)| *enums);
+    for name in &closed {
+        assert!(
+            listed().any(|complete| complete == name),
+            "`{name}` is neither `#[non_exhaustive]` nor listed as complete"
+        );
+    }
+    for complete in listed() {
+        assert!(closed.iter().any(|name| name == complete), "`{complete}` is no closed enum");
+    }
+}
+
+/// Why enums are complete, and which.
+const COMPLETE: [(&str, &[&str]); 6] = [
+    (
+        "a standard defines all of them: Fetch, Referrer Policy, RFC 6265bis, RFC 9110, RFC 9111",
+        &[
+            "policy_core::browser::CacheMode",
+            "policy_core::browser::Credentials",
+            "policy_core::browser::Mode",
+            "policy_core::browser::PageOrigin",
+            "policy_core::browser::Redirect",
+            "policy_core::browser::ReferrerPolicy",
+            "policy_core::browser::ResponseType",
+            "policy_core::browser::SameSite",
+            "policy_core::cache::Audience",
+            "policy_core::conditional::Range",
+            "policy_core::conditional::Verdict",
+            "policy_core::cookie::SameSite",
+        ],
+    ),
+    (
+        "a decision: the caller acts on each outcome, and one that it does not know would pass",
+        &[
+            "policy_core::auth::Authorization",
+            "policy_core::browser::Event",
+            "policy_core::browser::Outcome",
+            "policy_core::browser::Output",
+            "policy_core::cookie::Presented",
+            "policy_core::cors::Grant",
+            "policy_core::csrf::OriginVerdict",
+            "policy_core::csrf::TokenVerdict",
+            "policy_core::forwarded::proxy_protocol::Progress",
+            "policy_core::gate::Single",
+            "policy_core::session::Grant",
+            "policy_core::session::Outcome",
+            "policy_core::session::Plan",
+            "policy_core::session::Row",
+            "policy_core::token::Standing",
+        ],
+    ),
+    (
+        "what a server enforces: one that it does not know would not be enforced",
+        &[
+            "policy_core::cors::Origins",
+            "policy_core::csrf::CsrfPolicy",
+            "policy_core::gate::OwnOrigin",
+            "policy_core::path::Segment",
+            "policy_core::route::Authentication",
+        ],
+    ),
+    (
+        "a store keeps and obeys each: one that it does not know would be lost",
+        &["policy_server::store::LimitPolicy", "policy_server::store::Revocation"],
+    ),
+    (
+        "the macros of the same release find the tokens of each part",
+        &[
+            "policy_core::auth::Part",
+            "policy_core::cache::Part",
+            "policy_core::cors::Part",
+            "policy_core::headers::Part",
+            "policy_core::jsonp::Part",
+            "policy_core::limits::Part",
+        ],
+    ),
+    (
+        "a question that has these answers and no others",
+        &[
+            "policy_core::EventLevel",
+            "policy_core::Severity",
+            "policy_core::forwarded::Hosts",
+            "policy_core::forwarded::Scheme",
+            "policy_core::origin::Port",
+            "policy_core::route::Facet",
+            "policy_core::route::Level",
+            "policy_core::tunnel::Host",
+        ],
+    ),
+];
+
+/// What rustdoc says of the three crates. It builds what `cargo doc` builds.
+static APIS: LazyLock<Vec<PublicApi>> = LazyLock::new(|| {
+    let status = Command::new(env!("CARGO"))
+        .args(["doc", "--quiet", "--workspace", "--no-deps", "--all-features"])
+        .current_dir(ui().parent().unwrap())
+        .env("RUSTDOC", ui().join("api/rustdoc"))
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
+        .status();
+    assert!(status.unwrap().success(), "rustdoc failed");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let read = |name: &str| {
+        let json = target.join("doc").join(name.replace('-', "_")).with_extension("json");
+        let api = Builder::from_rustdoc_json(json)
+            .omit_blanket_impls(true)
+            .omit_auto_trait_impls(true)
+            .omit_auto_derived_impls(true)
+            .build();
+        api.unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    CRATES.map(read).into()
+});
+
+fn ui() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
