@@ -12,17 +12,19 @@ use super::{Granted, Rate, Refused};
 /// ```
 /// use std::time::Duration;
 /// use http::HeaderMap;
-/// use policy_core::limits::{Granted, Rate, RateFields, Refused};
+/// use policy_core::limits::{Rate, RateFields, RateTable};
 ///
-/// let fields = RateFields::new(&Rate::per_minute(100));
+/// let (rate, now) = (Rate::per_second(1), Duration::from_secs(7));
+/// let (table, fields) = (RateTable::new(100, [1, 2]), RateFields::new(&rate));
 /// let mut headers = HeaderMap::new();
-/// fields.granted(Granted { remaining: 50, reset: Duration::from_secs(30) }, &mut headers);
-/// assert_eq!(headers["ratelimit-policy"], "\"default\";q=100;w=60");
-/// assert_eq!(headers["ratelimit"], "\"default\";r=50;t=30");
 ///
-/// fields.refused(Refused { retry_after: Duration::from_millis(1500) }, &mut headers);
-/// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=2");
-/// assert_eq!(headers["retry-after"], "2");
+/// fields.granted(table.take(&rate, b"ada", now).unwrap(), &mut headers);
+/// assert_eq!(headers["ratelimit-policy"], "\"default\";q=1;w=1");
+/// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
+///
+/// fields.refused(table.take(&rate, b"ada", now).unwrap_err(), &mut headers);
+/// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
+/// assert_eq!(headers["retry-after"], "1");
 /// ```
 #[derive(Clone, Debug)]
 pub struct RateFields {
