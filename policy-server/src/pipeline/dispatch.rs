@@ -198,7 +198,8 @@ impl BehindHead {
     fn enter(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> Started {
         let Self { app, route, values, client } = self;
         let principal = auth.and_then(|auth| auth.principal());
-        let (passed, taken) = gates::limits::check(&route.rules, principal, &client);
+        let mut taken = Taken::default();
+        let passed = gates::limits::check(&route.rules, principal, &client, &mut taken);
         if let Err(refusal) = passed {
             return Started::refused(app.auth.refuse(refusal, &request), taken);
         }

@@ -18,20 +18,10 @@ pub(crate) struct Taken {
     pub(crate) permit: Option<Permit>,
 }
 
-/// Where nobody is asked who they are, a client is its address.
+/// Notes in `taken` what the request took, also where it is refused. Where nobody is asked who they
+/// are, a client is its address.
 #[inline]
 pub(crate) fn check(
-    policy: &CompiledRoutePolicy,
-    principal: Option<&Principal>,
-    client: &Client,
-) -> (Result<(), Refusal>, Taken) {
-    let mut taken = Taken::default();
-    let passed = take(policy, principal, client, &mut taken);
-    (passed, taken)
-}
-
-#[inline]
-fn take(
     policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
