@@ -64,7 +64,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "faults",
-        purpose: "seeded faults are killed by their tests, and a matrix; [FILTER] [--resume]",
+        purpose: "seeded faults are killed by their tests, and a matrix; [FILTER ..] [--resume]",
         duration: "30 min",
         run: seeded_faults,
     },
@@ -234,14 +234,13 @@ fn suite(name: &str, options: &[&str], arguments: &[&str]) -> Command {
 
 fn seeded_faults(arguments: &[&str]) -> Outcome {
     setup::require(&[CHROMIUM, CHROMEDRIVER, GIT])?;
-    let (filter, is_resumed) = match arguments {
-        [filter @ .., "--resume"] => (filter, true),
-        filter => (filter, false),
+    let (filters, is_resumed) = match arguments {
+        [filters @ .., "--resume"] => (filters, true),
+        filters => (filters, false),
     };
-    let selection = match filter {
+    let selection = match filters {
         [] => faults::Selection::All,
-        [filter] => faults::Selection::Matching(filter),
-        _ => return Err(Failure::new("`faults` takes one filter at most, and `--resume`")),
+        filters => faults::Selection::Matching(filters),
     };
     faults::run(selection, is_resumed)?.into_outcome()
 }

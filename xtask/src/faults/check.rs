@@ -62,10 +62,10 @@ pub(super) fn check(faults: &[Fault], crates: &Crates) -> Outcome {
     Err(Failure::new(format!("{text}\n\n{} of {} faults are stale", stale.len(), faults.len())))
 }
 
-/// The test binaries of the workspace, and the sources of those that were asked for.
+/// The test binaries of the workspace, and the names of the tests of those that were asked for.
 struct Tests {
     folders: BTreeMap<Target, PathBuf>,
-    sources: HashMap<PathBuf, Sources>,
+    names: HashMap<PathBuf, Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -108,25 +108,23 @@ impl Tests {
                 folders.insert(Target { package: package.name.clone(), test }, folder);
             }
         }
-        Ok(Self { folders, sources: HashMap::new() })
+        Ok(Self { folders, names: HashMap::new() })
     }
 
-    /// Whether the binary exists, and has what the names of its tests are chosen by.
+    /// Whether the binary exists, and has a test that its filter chooses.
     fn check(&mut self, killer: &Killer) -> Outcome<Result<(), String>> {
         let Some(folder) = self.folders.get(&killer.target) else {
             return Ok(Err(format!("there is no test binary `{}`", killer.target)));
         };
-        if !self.sources.contains_key(folder) {
-            self.sources.insert(folder.clone(), Sources::read(folder)?);
+        if !self.names.contains_key(folder) {
+            self.names.insert(folder.clone(), Sources::read(folder)?.tests(folder));
         }
-        let mut names = killer.filter.iter().flat_map(|filter| filter.split("::"));
-        let sources = self.sources.get(folder);
-        let unknown = names.find(|name| !sources.is_some_and(|sources| sources.mention(name)));
-        Ok(match unknown {
-            Some(name) => {
-                Err(format!("`{}` has no module or test with `{name}` in its name", killer.target))
-            }
-            None => Ok(()),
+        let filter = killer.filter.as_deref().unwrap_or_default();
+        let mut names = self.names.get(folder).into_iter().flatten();
+        Ok(if names.any(|name| name.contains(filter)) {
+            Ok(())
+        } else {
+            Err(format!("`{}` has no test with `{filter}` in its name", killer.target))
         })
     }
 }
@@ -143,6 +141,24 @@ mod tests {
         let crates = Crates::of(&faults).unwrap();
         if let Err(failure) = check(&faults, &crates) {
             panic!("{failure}");
+        }
+    }
+    #[test]
+    fn a_killer_names_a_test_by_a_part_of_its_path() {
+        let mut tests = Tests::of_workspace().unwrap();
+        let mut check = |killer: &str| {
+            tests.check(&Killer::try_from(killer.to_owned()).unwrap()).unwrap().is_ok()
+        };
+        for (killer, is_known) in [
+            ("-p policy-core --lib", true),
+            ("-p policy-core --lib origin::set::tests::a_wildcard_needs", true),
+            // Names of the sources, but of no test.
+            ("-p policy-core --lib origin::a_wildcard_needs", false),
+            ("-p policy-core --lib origin::set::OriginSet::covers", false),
+            ("-p policy-core --test cases cors::", false),
+            ("-p policy-core-tests --test cases cors::", true),
+        ] {
+            assert_eq!(check(killer), is_known, "{killer}");
         }
     }
 }

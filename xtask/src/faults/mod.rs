@@ -44,8 +44,8 @@ pub(crate) enum Selection<'a> {
     All,
     /// Those marked `short`.
     Short,
-    /// Those whose name, description, file or tests have the text.
-    Matching(&'a str),
+    /// Those whose name, description, file or tests have one of the texts.
+    Matching(&'a [&'a str]),
 }
 
 impl Selection<'_> {
@@ -53,9 +53,10 @@ impl Selection<'_> {
         match self {
             Self::All => true,
             Self::Short => fault.short,
-            Self::Matching(text) => {
+            Self::Matching(texts) => {
                 let (file, killer) = (fault.file.to_string_lossy(), fault.killed_by.to_string());
-                [&*fault.name, &fault.what, &file, &killer].iter().any(|part| part.contains(text))
+                let parts = [&*fault.name, &fault.what, &file, &killer];
+                texts.iter().any(|text| parts.iter().any(|part| part.contains(text)))
             }
         }
     }

@@ -113,12 +113,10 @@ impl Sources {
         text
     }
 
-    /// Whether a name occurs in a source file, or is that of a file or a folder.
-    pub(super) fn mention(&self, name: &str) -> bool {
-        self.0.iter().any(|source| {
-            let mut parts = source.file.iter().map(|part| part.to_string_lossy());
-            parts.any(|part| part.contains(name)) || source.text.contains(name)
-        })
+    /// The names of the tests of a crate whose root is in this folder.
+    pub(super) fn tests(&self, folder: &Path) -> Vec<String> {
+        let folder = folder.strip_prefix(project::root()).unwrap_or(folder);
+        self.0.iter().flat_map(|source| source.tests(folder)).collect()
     }
 }
 
@@ -159,6 +157,21 @@ impl Source {
     /// A part of the text.
     pub(super) fn part(&self, range: Range<usize>) -> &str {
         self.text.get(range).unwrap_or_default()
+    }
+
+    /// The path of each function that has an attribute such as `#[test]` or `#[tokio::test]`.
+    fn tests(&self, root: &Path) -> Vec<String> {
+        let file = self.file.strip_prefix(root).unwrap_or(&self.file).with_extension("");
+        let modules = file.iter().map(|part| part.to_string_lossy().into_owned());
+        let modules: Vec<String> =
+            modules.filter(|part| !matches!(part.as_str(), "lib" | "main" | "mod")).collect();
+        let is_test = |item: &Item| {
+            let before = self.part(0..item.range.start).rsplit(['{', '}', ';']).next();
+            let marks = ["#[test]", "::test]", "::test("];
+            marks.iter().any(|mark| before.is_some_and(|before| before.contains(mark)))
+        };
+        let tests = self.items().into_iter().filter(is_test);
+        tests.map(|item| [&modules[..], &[item.path]].concat().join("::")).collect()
     }
 
     /// None of a file that is no Rust: the compiler says so better.
