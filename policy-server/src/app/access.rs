@@ -1,4 +1,4 @@
-//! Who may use what is no annotated handler.
+//! Who may use a target without attributes.
 
 use std::any::{TypeId, type_name};
 
@@ -6,8 +6,8 @@ use policy_core::auth::{AuthPolicy, OwnScheme, Requirement};
 
 use crate::auth::scheme::Scheme;
 
-/// Who may call: what [`#[auth(..)]`](macro@crate::auth) says for a handler, as a value, for what
-/// has no attributes.
+/// The callers of a target without attributes, such as a tunnel: the value form of
+/// [`#[auth(..)]`](macro@crate::auth).
 ///
 /// ```
 /// use policy_server::Callers;
@@ -23,29 +23,29 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Who has a bearer token, of the app's [`Tokens`](crate::Tokens).
+    /// Requires a bearer token of the app's [`Tokens`](crate::Tokens).
     pub const fn token() -> Self {
         Self { requirement: Requirement { token: true, ..Requirement::NONE }, scheme: None }
     }
 
-    /// Whom a scheme of the application's own recognises, which the app has by
-    /// [`App::scheme`](crate::App::scheme).
+    /// Requires a caller that one of the application's schemes recognises. The app registers it
+    /// with [`App::scheme`](crate::App::scheme).
     pub fn scheme<T: Scheme>() -> Self {
         let path = type_name::<T>();
-        // As attributes write it.
+        // The name as attributes write it.
         let name = path.rsplit("::").next().unwrap_or(path);
         let scheme = Some(OwnScheme { name, ambient: T::AMBIENT });
         let requirement = Requirement { scheme, ..Requirement::NONE };
         Self { requirement, scheme: Some(TypeId::of::<T>()) }
     }
 
-    /// And has all of these scopes.
+    /// Also requires all of these scopes.
     pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Self {
         self.requirement.scopes = scopes;
         self
     }
 
-    /// And has one of these roles.
+    /// Also requires one of these roles.
     pub const fn roles(mut self, roles: &'static [&'static str]) -> Self {
         self.requirement.roles = roles;
         self

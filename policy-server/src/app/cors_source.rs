@@ -1,14 +1,14 @@
-//! Where a policy was written: in a constant, or in a configuration file.
+//! The source of a CORS policy: a constant or a configuration file.
 
 use policy_core::cors::{Cors, CorsConfig, CorsPolicy, OriginLists, PolicyErrors};
 
-/// A CORS policy for everything that is no annotated handler: a constant or a configuration.
+/// A CORS policy for a target without attributes: a constant or a configuration.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CorsSource {
-    /// A policy that the compiler checked.
+    /// A constant, which the compiler has checked.
     Policy(CorsPolicy),
-    /// A policy that is checked at start.
+    /// A configuration, which is checked at start.
     Config(CorsConfig),
 }
 

@@ -1,4 +1,4 @@
-//! What a level of an app says about the routes inside of it.
+//! The policies that an app, a group or a mount sets for its routes.
 
 use policy_core::route::LevelPolicy;
 
@@ -7,7 +7,7 @@ use crate::app::cors_source::CorsSource;
 /// The policies of an app, a group or a mount.
 pub(crate) type Defaults = LevelPolicy<CorsSource>;
 
-/// The methods by which each of those builders states its policies.
+/// The builder methods that set these policies.
 macro_rules! policy_methods {
     ($($defaults:ident).+, $of:literal) => {
         fn defaults_mut(&mut self) -> &mut $crate::app::defaults::Defaults {
@@ -20,15 +20,15 @@ macro_rules! policy_methods {
             self
         }
 
-        /// Shares them with nobody, whatever the outer level says.
+        /// Shares them with no other origin, whatever the outer level allows.
         pub fn no_cors(mut self) -> Self {
             self.defaults_mut().cors = policy_core::route::Facet::None;
             self
         }
 
         #[doc = concat!("The limits of ", $of, ". Each one that is not stated here is that of")]
-        /// the outer level; without any, a body has at most 2 MiB, so that many readers at once
-        /// fit into memory, and an answer is ready within 30 seconds.
+        /// the outer level. Without any, a body has at most 2 MiB, so that many concurrent readers
+        /// fit into memory, and a response must be ready within 30 seconds.
         pub fn limits(mut self, limits: policy_core::limits::Limits) -> Self {
             self.defaults_mut().limits = limits;
             self
@@ -38,7 +38,7 @@ macro_rules! policy_methods {
     };
 }
 
-/// The methods of the facets that each level can state.
+/// The methods for the policies that each level can set.
 macro_rules! facet_methods {
     (
         $of:literal
@@ -50,7 +50,7 @@ macro_rules! facet_methods {
     ) => { $(
         $(#[$doc])*
         ///
-        #[doc = concat!("It holds for ", $of, ".")]
+        #[doc = concat!("It applies to ", $of, ".")]
         pub fn $name(mut self, policy: $Policy) -> Self {
             self.defaults_mut().$name = policy_core::route::Facet::Set(policy);
             self

@@ -9,8 +9,8 @@ use crate::app::{
 
 /// A group of routes below one prefix.
 ///
-/// Its policy is the default of its routes: a route's own attribute replaces it whole, and it
-/// replaces the default of the app whole. Nothing is merged.
+/// Its policy is the default of its routes. A route's own attribute replaces the group's policy
+/// completely, and the group's policy replaces that of the app; policies are never merged.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -1,4 +1,4 @@
-//! Putting an app together.
+//! The app and its builder methods.
 
 pub(crate) mod access;
 pub(crate) mod cors_source;
@@ -45,10 +45,10 @@ use crate::{
     observe::health::Probe,
 };
 
-/// An HTTP service in the making: its state, its routes and what holds for all of them.
+/// Builder of an HTTP service: its state, its routes and their common settings.
 ///
-/// Building one opens nothing. [`serve`](Self::serve) and [`build`](Self::build) check
-/// everything, report every problem at once, and only then listen.
+/// Building an app opens nothing. [`serve`](Self::serve) and [`build`](Self::build) check
+/// everything, report all problems together, and only then listen.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -74,10 +74,10 @@ pub struct App<S> {
     state: PhantomData<fn(S)>,
 }
 
-/// What an app is made of. Its type does not name the state, so that what checks, proves and serves
-/// apps is compiled once, and not again for every state.
+/// The parts of an app. The type does not name the state type, so that checking, proving and
+/// serving are compiled once and not for each state type.
 pub(crate) struct AppParts {
-    /// Of the type that all its handlers take.
+    /// Of the state type that all its handlers take.
     pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) defaults: Defaults,
@@ -107,13 +107,13 @@ pub(crate) struct AppParts {
 }
 
 impl AppParts {
-    /// Whether requests carry secrets.
+    /// Whether requests can carry credentials.
     pub(crate) fn has_credentials(&self) -> bool {
         self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
 }
 
-/// Where a run-time list of origins comes from.
+/// The source of a run-time list of origins.
 #[derive(Clone)]
 pub(crate) enum OriginsFrom {
     Code(Vec<String>),
@@ -160,34 +160,34 @@ impl<S> App<S> {
     /// The `https` origin under which browsers reach the app, such as
     /// `https://api.shop.example`; requests for any other host get 421.
     ///
-    /// Without it the app runs in the development profile: it listens on loopback only and
-    /// answers nothing that names another host or came through a proxy.
+    /// Without it the app runs in the development profile: it listens on loopback only and refuses
+    /// requests that name another host or came through a proxy.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.parts.public_origin = Some(origin.into());
         self
     }
 
-    /// Stands behind these proxies, and believes what they say about the clients in front of them.
-    /// Nobody else is believed, and without this nobody at all.
+    /// Trusts these proxies to report the client, scheme and host of a request. Forwarding headers
+    /// from any other peer are ignored.
     pub fn behind(mut self, proxies: Proxies) -> Self {
         self.parts.proxies = Some(proxies);
         self
     }
 
-    /// Opens tunnels to a few hosts for those who may (CONNECT, RFC 9110 9.3.6). Without this, a
-    /// CONNECT gets 400.
+    /// Opens CONNECT tunnels to a list of hosts for authorised callers (RFC 9110 9.3.6). Without
+    /// this, CONNECT gets 400.
     pub fn tunnel(mut self, tunnel: Tunnel) -> Self {
         self.parts.tunnel = Some(tunnel);
         self
     }
 
-    /// Answers TRACE on every path with the request as it arrived (RFC 9110 9.3.8): for finding out
-    /// what proxies make of it. Without this, TRACE gets 405.
+    /// Responds to TRACE on every path with the request as it arrived (RFC 9110 9.3.8), which shows
+    /// what proxies changed. Without this, TRACE gets 405.
     ///
-    /// What could be a credential is left out: every field whose name has `auth`, `cookie`,
-    /// `token`, `key`, `secret`, `password`, `credential`, `session` or `signature` in it; and so
-    /// are forwarded fields. No page of another origin may read the answer. A notice at the start
-    /// says that it is on.
+    /// The response omits what could be a credential: every header whose name contains `auth`,
+    /// `cookie`, `token`, `key`, `secret`, `password`, `credential`, `session` or `signature`, and
+    /// all forwarding headers. No page of another origin can read it. A notice at start reports
+    /// that TRACE is on.
     pub fn trace(mut self) -> Self {
         self.parts.traces = true;
         self
@@ -195,27 +195,27 @@ impl<S> App<S> {
 
     policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
 
-    /// Has sessions, so that routes can say `#[auth(session)]` and handlers take
-    /// [`Sessions`] and [`Session`](crate::Session).
+    /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`] and
+    /// [`Session`](crate::Session).
     pub fn sessions(mut self, sessions: Sessions<session::Settings>) -> Self {
         self.parts.sessions = Some(sessions);
         self
     }
 
-    /// Has signed tokens, so that routes can say `#[auth(token)]` and handlers take [`Tokens`].
+    /// Enables signed tokens: routes can use `#[auth(token)]`, and handlers can take [`Tokens`].
     pub fn tokens(mut self, tokens: Tokens<tokens::Settings>) -> Self {
         self.parts.tokens = Some(tokens);
         self
     }
 
-    /// Gives a scheme of the application's own, which routes name as
-    /// `#[auth(scheme = TheType)]`.
+    /// Registers an authentication scheme of the application, which routes name as `#[auth(scheme =
+    /// TheType)]`.
     pub fn scheme(mut self, scheme: impl Scheme) -> Self {
         self.parts.schemes.add(scheme);
         self
     }
 
-    /// Speaks HTTPS.
+    /// Serves HTTPS.
     ///
     /// ```no_run
     /// use policy_server::{Tls, prelude::*};
@@ -234,13 +234,13 @@ impl<S> App<S> {
         self
     }
 
-    /// The clock; the system's unless a test gives one that it moves.
+    /// The clock. The default is the system's; tests can pass one that they advance.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.parts.clock = clock;
         self
     }
 
-    /// Where random bytes come from; the system unless a test gives a source that it foretells.
+    /// The source of random bytes. The default is the system's; tests can pass a deterministic one.
     pub fn random(mut self, random: Random) -> Self {
         self.parts.random = random;
         self
@@ -252,27 +252,27 @@ impl<S> App<S> {
         self
     }
 
-    /// Adds handlers below a prefix, with a default policy of their own.
+    /// Adds handlers below a prefix, with their own default policy.
     pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
         self.parts.scopes.push((prefix.into(), scope.group));
         self
     }
 
-    /// Adds a service for a prefix and every path below it.
+    /// Mounts a service at a prefix and every path below it.
     pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
         self.parts.mounts.push((prefix.into(), mount));
         self
     }
 
-    /// Has another server answer for a prefix and every path below it.
+    /// Proxies a prefix and every path below it to another server.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy) -> Self {
         self.parts.upstreams.push(proxy);
         self
     }
 
-    /// Answers requests for paths that no route has, in place of a 404. The app's default policy
-    /// holds for these answers.
+    /// Handles paths without a route, in place of a 404. The app's default policy applies to the
+    /// responses.
     pub fn fallback<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
@@ -282,17 +282,18 @@ impl<S> App<S> {
         self
     }
 
-    /// Wraps the whole app into a `tower` layer. A later one wraps the earlier ones.
+    /// Wraps the whole app in a `tower` layer. Later layers wrap earlier ones.
     ///
-    /// A layer sees requests before any gate, and answers after the policy was written onto
-    /// them. What it answers by itself has no policy.
+    /// A layer sees requests before any gate, and responses after the policy was written onto them.
+    /// A response that the layer makes itself carries no policy.
     ///
-    /// Compression by `tower-http` belongs around a [mounted](Self::mount) service where that is
-    /// what is compressed, so that the policy is written onto what is sent; the example
-    /// `catalogue` shows it. Around an app it works too, `Vary` is kept and completed, and a route
-    /// needs two things: `#[cache(.., vary = ["accept-encoding"])]`, since the layer leaves a 304
-    /// and an answer to HEAD as they are, and [`ETag::weak`](crate::handler::response::ETag::weak), since
-    /// two encodings are not the same bytes.
+    /// To compress only a [mounted](Self::mount) service, put the compression middleware of
+    /// `tower-http` around that service, so that the policy is written onto the compressed
+    /// response; the example `catalogue` shows it. Around a whole app it works too: `Vary` is kept
+    /// and completed. Such a route needs `#[cache(.., vary = ["accept-encoding"])]`, since the
+    /// layer does not touch 304 responses and responses to HEAD, and
+    /// [`ETag::weak`](crate::handler::response::ETag::weak), since two encodings are not the same
+    /// bytes.
     pub fn layer<L, B>(mut self, layer: L) -> Self
     where
         L: Layer<SharedService> + Send + 'static,
@@ -308,7 +309,7 @@ impl<S> App<S> {
         self
     }
 
-    /// Gives the list of origins that routes name by `origins = config("name")`.
+    /// Sets the list of origins that routes name by `origins = config("name")`.
     pub fn origins<T: Into<String>>(
         mut self,
         name: impl Into<String>,
@@ -319,7 +320,7 @@ impl<S> App<S> {
         self
     }
 
-    /// Gives a list of origins by a handle, through which it can be replaced while the app runs.
+    /// Sets a list of origins by a handle, through which it can be replaced while the app runs.
     ///
     /// ```
     /// use policy_server::{SharedOrigins, prelude::*};
@@ -347,7 +348,7 @@ impl<S> App<S> {
         self
     }
 
-    /// Gives a list of origins by an environment variable: separated by commas or blanks.
+    /// Reads a list of origins from an environment variable, separated by commas or white space.
     pub fn origins_from_env(
         mut self,
         name: impl Into<String>,
@@ -368,12 +369,12 @@ impl<S> App<S> {
         self
     }
 
-    /// Answers GET and HEAD of this path with 200 for as long as the process lives: what an
-    /// orchestrator asks before it starts another one in its place.
+    /// Responds to GET and HEAD of this path with 200 for as long as the process lives: a liveness
+    /// probe for an orchestrator.
     ///
-    /// Such a route belongs to nobody's policy: no credential, no rate, no page of another
-    /// origin, and no check of the host, since an orchestrator asks by address. No cache keeps
-    /// its answers.
+    /// A probe is exempt from all policies: it needs no credential, has no rate limit, is shared
+    /// with no other origin, and skips the host check, since orchestrators address a process by IP.
+    /// Its responses are never cached.
     ///
     /// ```
     /// use policy_server::prelude::*;
@@ -390,46 +391,47 @@ impl<S> App<S> {
         self
     }
 
-    /// Answers GET and HEAD of this path with 200 while requests may be sent here, and with 503
-    /// (`server.stopping`) from the moment that the server is told to stop. What balances the load
-    /// has then [`Settings::drain`](crate::Settings::drain) to notice.
+    /// Responds to GET and HEAD of this path with 200 while the server takes requests, and with 503
+    /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
+    /// [`Settings::drain`](crate::Settings::drain) to notice.
     ///
-    /// Otherwise as [`health`](Self::health).
+    /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
         self.parts.probes.push((path.into(), Probe::Readiness));
         self
     }
 
-    /// Gives every request an id of 128 random bits: every answer carries it as `x-request-id`,
-    /// spans and the [access log](Self::access_log) name it, and handlers get it as
+    /// Gives every request an id of 128 random bits. Every response carries it as `x-request-id`,
+    /// spans and the [access log](Self::access_log) contain it, and handlers can take it as
     /// [`RequestId`](crate::RequestId).
     ///
-    /// An id that a [proxy of the app's](Self::behind) sent is kept where it has at most 128
-    /// letters, digits and `-._~+/=`; whatever anybody else sends is replaced. Mounted services
-    /// see the field of the request as it holds then. The bodies of problems do not repeat it.
+    /// An id sent by a [trusted proxy](Self::behind) is kept if it has at most 128 letters, digits
+    /// and `-._~+/=`; an id from any other client is replaced. Mounted services see the resulting
+    /// header. Problem documents do not repeat the id.
     pub fn request_ids(mut self) -> Self {
         self.parts.request_ids = true;
         self
     }
 
-    /// Writes one `tracing` event of level INFO and target `policy::access` for every answer,
-    /// when its last byte is given to the connection or its client is gone:
+    /// Writes one `tracing` event of level INFO and target `policy::access` for every response,
+    /// when its last byte is handed to the connection or the client is gone:
     ///
     /// | field | value |
     /// |---|---|
-    /// | `method`, `path` | of the request; the path escaped, at most 256 characters, without its query |
-    /// | `route` | the template that took it; none where no route did |
-    /// | `status` | of the answer; none where the client was gone before there was one |
+    /// | `method`, `path` | of the request; the path is escaped, cut to 256 characters, and has no query |
+    /// | `route` | the path template of the route; absent without a route |
+    /// | `status` | of the response; absent if the client was gone before there was one |
     /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
-    /// | `bytes` | of the answer's body that the connection took |
-    /// | `duration_us` | from the head of the request to the end of the answer |
-    /// | `client` | its address, as the limits see it |
-    /// | `protocol` | `HTTP/1.1`, `HTTP/2.0`, .. |
-    /// | `request_id` | where there are [ids](Self::request_ids) |
-    /// | `is_complete` | whether the client took the answer to its end, as far as the connection knows |
+    /// | `bytes` | bytes of the response body that the connection took |
+    /// | `duration_us` | from the request head to the end of the response |
+    /// | `client` | its address, as rate limits see it |
+    /// | `protocol` | such as `HTTP/1.1` or `HTTP/2.0` |
+    /// | `request_id` | if [ids](Self::request_ids) are on |
+    /// | `is_complete` | whether the client took the whole response, as far as the connection can tell |
     ///
-    /// No field of a request or an answer is among them, no query and no body, so no credential
-    /// can be. A path is: a secret in a path is one in every log on its way.
+    /// The event contains no header, query or body of a request or response, and so no credential
+    /// from these. It does contain the path: a secret in a path ends up in this log as in every
+    /// other on the way.
     pub fn access_log(mut self) -> Self {
         self.parts.access_log = true;
         self

@@ -1,4 +1,4 @@
-//! Services that are no annotated handlers, under the same policies.
+//! Services without attributes, under the same policies.
 
 use axum_core::{BoxError, extract::Request};
 use bytes::Bytes;
@@ -12,8 +12,8 @@ use crate::{
 
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
 ///
-/// It gets the requests for the prefix and for every path below it, with the whole path. Its
-/// answers carry the policy that is stated here, or the app's default.
+/// It gets the requests for the prefix and every path below it, with the whole path. Its responses
+/// carry the policy set here, or the app's default.
 ///
 /// ```
 /// use policy_server::{http, prelude::*};
@@ -60,11 +60,11 @@ impl Mount {
         }
     }
 
-    /// The methods that the service gets, in place of GET and HEAD.
+    /// Passes these methods to the service, in place of GET and HEAD.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self
     }
 
-    policy_methods!(defaults, "its answers");
+    policy_methods!(defaults, "its responses");
 }

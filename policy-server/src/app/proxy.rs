@@ -6,7 +6,8 @@ use http::Method;
 
 use super::defaults::{Defaults, policy_methods};
 
-/// Another server behind a prefix of this one's paths: an API and its pages become one origin.
+/// A reverse proxy: another server behind a prefix of this app, so that an API and its pages share
+/// one origin.
 ///
 /// ```no_run
 /// use policy_server::{Proxy, prelude::*};
@@ -19,42 +20,45 @@ use super::defaults::{Defaults, policy_methods};
 /// # }
 /// ```
 ///
-/// A request for `/api/orders?page=2` goes to `http://127.0.0.1:9000/orders?page=2`. Nothing is
-/// connected to before the first request.
+/// A request for `/api/orders?page=2` goes to `http://127.0.0.1:9000/orders?page=2`. The proxy
+/// connects on the first request.
 ///
-/// # What is passed on
+/// # What is forwarded
 ///
-/// - **Bodies** stream both ways and are never collected: whoever is slower sets the pace. Trailers
-///   are passed on. A client that goes away ends its request at the upstream; an upstream that
-///   breaks off within an answer breaks the answer off.
-/// - **Paths and queries** byte for byte, but for the prefix. A dot segment, encoded however often,
-///   is refused with 400. Nothing in a request chooses the host, the port or the base path.
-/// - **Fields** but for those about the connection (RFC 9110 7.6.1). `Host` is the upstream's;
-///   `Forwarded`, `X-Forwarded-For`, `-Host` and `-Proto` say what this server knows, whatever a
-///   client wrote there; `Via` gets an entry.
-/// - **`Authorization`** as it is: it is for the upstream, which no rule of this app stands before.
-/// - **Cookies** but for the one of this app's [`Sessions`](crate::Sessions), unless
-///   [`forward_session`](Self::forward_session) says so.
-/// - **WebSockets** over HTTP/1.1, where the page may open one (RFC 6455 10.2); no other upgrade.
+/// - **Bodies** stream in both directions with backpressure and are never buffered whole. Trailers
+///   are forwarded. If the client disconnects, its request to the upstream is cancelled; if the
+///   upstream disconnects within a response, the response is cut off.
+/// - **Paths and queries** byte for byte, without the prefix. A dot segment, however often it is
+///   encoded, is refused with 400. Nothing in a request can choose the host, the port or the base
+///   path.
+/// - **Headers** except those of the connection (RFC 9110 7.6.1). `Host` is the upstream's;
+///   `Forwarded`, `X-Forwarded-For`, `-Host` and `-Proto` are written anew from what this server
+///   knows, whatever a client sent; `Via` gets an entry.
+/// - **`Authorization`** unchanged: it is a credential for the upstream, since no rule of this app
+///   reads it.
+/// - **Cookies** except that of this app's [`Sessions`](crate::Sessions), unless
+///   [`forward_session`](Self::forward_session) is set.
+/// - **WebSockets** over HTTP/1.1, if the page's origin may open one (RFC 6455 10.2); no other
+///   upgrade.
 ///
-/// # What comes back
+/// # What is changed in responses
 ///
 /// - `Location` and `Content-Location` that name the upstream become paths below the prefix.
-/// - `Set-Cookie` is for this host alone and for paths below the prefix. The session's name is not
-///   an upstream's to set. A name that begins with `__Host-` demands `Path=/`, and keeps it.
-/// - `Access-Control-*` is the policy's that is stated here, as for every other route; security
-///   fields of the upstream stay, and `Alt-Svc` goes.
-/// - 502 (`proxy.unreachable`, `proxy.bad-answer`) and 504 (`proxy.timed-out`) in place of an answer
-///   that does not come.
+/// - `Set-Cookie` is restricted to this host and to paths below the prefix. The upstream cannot set
+///   this app's session cookie. A name that begins with `__Host-` requires `Path=/` and keeps it.
+/// - `Access-Control-*` comes from the policy set here, as on every other route. Security headers
+///   of the upstream are kept; `Alt-Svc` is removed.
+/// - If the upstream sends no valid response, the client gets 502 (`proxy.unreachable`,
+///   `proxy.bad-answer`) or 504 (`proxy.timed-out`).
 ///
-/// A request without a body, of a method that can be repeated (RFC 9110 9.2.2), is sent once more
-/// where a connection that was kept turns out to be dead before the answer began. Nothing else is
-/// ever sent twice.
+/// A request without a body and with an idempotent method (RFC 9110 9.2.2) is sent a second time if
+/// a pooled connection turns out to be dead before the response began. No other request is
+/// repeated.
 ///
 /// # Limits
 ///
-/// Those of the app hold: without any, a body has at most 2 MiB, and the head of an answer is
-/// there within 30 seconds. Uploads and long polls need other ones:
+/// The limits of the app apply. By default a body has at most 2 MiB, and the head of a response
+/// must arrive within 30 seconds. Uploads and long polls need others:
 ///
 /// ```
 /// use policy_server::{Proxy, prelude::*};
@@ -65,7 +69,7 @@ use super::defaults::{Defaults, policy_methods};
 ///     .answer_timeout(Duration::from_secs(60));
 /// ```
 ///
-/// How long an answer then takes is not limited, as long as its bytes come:
+/// The total duration of a response is not limited as long as bytes arrive: see
 /// [`idle_timeout`](Self::idle_timeout).
 #[derive(Clone, Debug)]
 #[must_use = "a proxy does nothing outside of an app"]
@@ -81,16 +85,16 @@ pub struct Proxy {
     pub(crate) defaults: Defaults,
 }
 
-/// How long an upstream may take.
+/// Time-outs of an upstream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     pub(crate) connect: Duration,
-    pub(crate) answer: Duration,
+    pub(crate) response: Duration,
     pub(crate) idle: Duration,
 }
 
 impl Proxy {
-    /// Passes everything below `prefix`, such as `/api`, on to `upstream`, such as
+    /// Forwards everything below `prefix`, such as `/api`, to `upstream`, such as
     /// `http://127.0.0.1:9000` or `https://api.internal/v1`, with its whole path.
     ///
     /// Over `https` the upstream is spoken to in HTTP/2 if it likes that, and its certificate has
@@ -114,7 +118,7 @@ impl Proxy {
             ],
             timeouts: Timeouts {
                 connect: Duration::from_secs(5),
-                answer: Duration::from_secs(20),
+                response: Duration::from_secs(20),
                 idle: Duration::from_secs(60),
             },
             defaults: Defaults::default(),
@@ -134,45 +138,46 @@ impl Proxy {
         self
     }
 
-    /// Trusts the certificates in this PEM file, which is read at start, in place of those of the
-    /// web.
+    /// Trusts the CA certificates in this PEM file, which is read at start, in place of the public
+    /// web's.
     pub fn authority(mut self, pem: impl Into<PathBuf>) -> Self {
         self.authority = Some(pem.into());
         self
     }
 
-    /// Sends the cookie of this app's sessions to the upstream, which can act as its user then.
+    /// Forwards this app's session cookie. The upstream can then act as its user.
     pub fn forward_session(mut self) -> Self {
         self.forwards_session = true;
         self
     }
 
-    /// The methods that are passed on, in place of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS.
-    /// Preflights are answered by the policy.
+    /// Forwards these methods, in place of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS. The
+    /// CORS policy responds to preflights.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self
     }
 
-    /// How long it may take until the upstream is connected to, TLS included; 5 seconds.
+    /// How long connecting to the upstream may take, TLS included; 5 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.connect = timeout;
         self
     }
 
-    /// How long the upstream may take to begin its answer once it has the request; 20 seconds,
-    /// which is less than the app gives an answer, so that the client learns who was late.
+    /// How long the upstream may take to begin its response once it has the request; 20 seconds.
+    /// That is less than the app's own time-out, so that the client gets the 504 that names the
+    /// upstream.
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.answer = timeout;
+        self.timeouts.response = timeout;
         self
     }
 
-    /// How long either side may pause within a body; 60 seconds. WebSockets may be quiet for
+    /// How long either side may pause within a body; 60 seconds. WebSockets may be silent for
     /// longer.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.idle = timeout;
         self
     }
 
-    policy_methods!(defaults, "its answers");
+    policy_methods!(defaults, "its responses");
 }

@@ -11,7 +11,7 @@ pub struct Route<S> {
     state: PhantomData<fn(S)>,
 }
 
-/// A handler, whatever the state of its app.
+/// A handler, independent of the state type of its app.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) description: Description,

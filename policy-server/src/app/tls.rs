@@ -1,11 +1,11 @@
-//! HTTPS for an app: where its certificate is, and what is served beside it.
+//! HTTPS for an app.
 
 use std::{path::PathBuf, time::Duration};
 
-/// HTTPS for an app: its certificate, and what is served beside it.
+/// HTTPS for an app: its certificate and the additional listeners.
 ///
-/// It speaks TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 as the client prefers (ALPN, RFC 7301), and
-/// resumes sessions by tickets, whose keys change every six hours and never leave the process.
+/// It supports TLS 1.2 and 1.3, and HTTP/2 and HTTP/1.1 as the client prefers (ALPN, RFC 7301).
+/// Sessions are resumed by tickets; their keys change every six hours and never leave the process.
 ///
 /// ```
 /// use policy_server::{App, Tls};
@@ -24,7 +24,7 @@ pub struct Tls {
     pub(crate) http3: bool,
 }
 
-/// Where a certificate is.
+/// The source of the certificate.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Files { certificate: PathBuf, key: PathBuf },
@@ -32,24 +32,22 @@ pub(crate) enum Source {
 }
 
 impl Tls {
-    /// A certificate with those that signed it behind it, and its key, in PEM files. They may be
-    /// one file.
+    /// A certificate followed by its chain, and its key, in PEM files. Both may be the same file.
     ///
-    /// The files are looked at every 30 seconds, and on SIGHUP where there are signals. A new
-    /// certificate holds for connections that begin; what runs goes on. One with which the app
-    /// would not start is logged as an error, and the one before stays.
+    /// The files are checked for changes every 30 seconds, and on SIGHUP on Unix. New connections
+    /// use the new certificate; established ones are not affected. If the app could not start with
+    /// the new certificate, this is logged as an error and the previous one stays in use.
     pub fn files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         let (certificate, key) = (certificate.into(), key.into());
         Self::of(Source::Files { certificate, key })
     }
 
-    /// A certificate for `localhost`, `127.0.0.1`, `::1` and the host of the public origin, which
-    /// is made when there is none in the folder, and anew in the month before it expires.
+    /// A certificate for `localhost`, `127.0.0.1`, `::1` and the host of the public origin. It is
+    /// created if the folder has none, and again in the month before it expires.
     ///
-    /// Browsers and clients trust it by `authority.pem`, which stands beside it: as
-    /// `curl --cacert authority.pem https://localhost:8443/`. The key of that authority is
-    /// forgotten at once, so it vouches for nothing else. The key of the certificate can be read by
-    /// its owner alone.
+    /// Browsers and clients trust it through `authority.pem` in the same folder, as in `curl
+    /// --cacert authority.pem https://localhost:8443/`. The key of that authority is discarded at
+    /// once, so it can sign nothing else. Only the owner can read the key of the certificate.
     pub fn development(folder: impl Into<PathBuf>) -> Self {
         Self::of(Source::Development { folder: folder.into() })
     }
@@ -64,44 +62,43 @@ impl Tls {
         }
     }
 
-    /// How often the files are looked at; every 30 seconds.
+    /// How often the files are checked for changes; every 30 seconds.
     pub fn reload_every(mut self, interval: Duration) -> Self {
         self.reload = interval.max(Duration::from_millis(10));
         self
     }
 
-    /// Listens on a second address, and answers each request over plain HTTP there with 308 to the
-    /// same path and query of the public origin, or of `https://localhost` and the port that was
-    /// bound in development. What a request says of its host never leads anywhere. Without a port
-    /// the address has 80.
+    /// Listens on a second address for plain HTTP and redirects each request with 308 to the same
+    /// path and query of the public origin; in development, to `https://localhost` and the bound
+    /// port. The host in the request never affects the target. The default port of the address is
+    /// 80.
     ///
-    /// Preflights, WebSockets, `OPTIONS *` and CONNECT are not led on: they get 421.
+    /// Preflights, WebSockets, `OPTIONS *` and CONNECT are not redirected: they get 421.
     pub fn redirect_http(mut self, address: impl Into<String>) -> Self {
         self.redirect = Some(address.into());
         self
     }
 
-    /// Serves HTTP/3 too (RFC 9114), over QUIC (RFC 9000) at the UDP port of the same number, and
-    /// announces it by `Alt-Svc` (RFC 7838) in every answer over TLS. What leads to the server has
-    /// to pass UDP on, too, at the port of the public origin.
+    /// Also serves HTTP/3 (RFC 9114), over QUIC (RFC 9000) at the UDP port of the same number, and
+    /// announces it by `Alt-Svc` (RFC 7838) in every response over TLS. Firewalls and load
+    /// balancers must pass UDP to the port of the public origin.
     ///
-    /// It is the same app with the same limits. What is its own:
+    /// It serves the same app with the same limits. What differs:
     ///
-    /// - **Early data.** A client that was here before may send requests with its first packet,
-    ///   before the handshake is complete. Whoever copied that packet can send it again, so only
-    ///   safe methods on routes that ask nobody who they are get an answer to it; all others get
-    ///   425, and clients send them once more after the handshake (RFC 8470). Handlers and
-    ///   proxies see the field `Early-Data: 1`.
-    /// - **Addresses.** A client may change its own while it is connected (RFC 9000 9);
-    ///   [`PeerAddr`](crate::extract::PeerAddr) is the one at the time of the request. With 64
-    ///   handshakes under way, new clients have to show first that they receive at the address
-    ///   that they send from (RFC 9000 8.1.2), so that nobody can flood the server under a
-    ///   forged one.
-    /// - **Memory.** Of a connection at most 1 MiB waits for handlers, 512 KiB of it for one, and
-    ///   1 MiB for the client; it has at most 100 requests at a time. Fields are compressed
-    ///   without a dynamic table (RFC 9204 2.1).
-    /// - **Connections** above [`Settings::max_connections`](crate::Settings::max_connections)
-    ///   are refused: there is no queue for them.
+    /// - **Early data.** A returning client may send requests with its first packet, before the
+    ///   handshake is complete. An attacker who copies that packet can replay it, so only safe
+    ///   methods on routes without authentication are served from it. All others get 425, and
+    ///   clients repeat them after the handshake (RFC 8470). Handlers and proxies see the header
+    ///   `Early-Data: 1`.
+    /// - **Addresses.** A client may change its address while connected (RFC 9000 9);
+    ///   [`PeerAddr`](crate::extract::PeerAddr) is the one at the time of the request. Above 64
+    ///   concurrent handshakes, new clients must first prove that they receive at the address they
+    ///   send from (RFC 9000 8.1.2), so that forged addresses cannot flood the server.
+    /// - **Memory.** A connection buffers at most 1 MiB for handlers, 512 KiB of it for one, and 1
+    ///   MiB for the client; it has at most 100 concurrent requests. Fields are compressed without
+    ///   a dynamic table (RFC 9204 2.1).
+    /// - **Connections** above [`Settings::max_connections`](crate::Settings::max_connections) are
+    ///   refused instead of queued.
     ///
     /// ```
     /// use policy_server::{App, Tls};

@@ -1,12 +1,12 @@
-//! Tunnels to a few hosts (CONNECT), as an app declares them.
+//! CONNECT tunnels, as an app declares them.
 
 use std::time::Duration;
 
 use super::access::Callers;
 
-/// A tunnel through the server to a few hosts, such as a database that only the server reaches
-/// (RFC 9110 9.3.6, CONNECT; RFC 9113 8.5 over HTTP/2). [`App::tunnel`](crate::App::tunnel) takes
-/// it.
+/// A tunnel through the server to listed hosts, such as a database that only the server can reach
+/// (CONNECT, RFC 9110 9.3.6; over HTTP/2, RFC 9113 8.5). Pass it to
+/// [`App::tunnel`](crate::App::tunnel).
 ///
 /// ```
 /// use policy_server::{Callers, Tunnel, prelude::*};
@@ -27,35 +27,36 @@ use super::access::Callers;
 ///
 /// With curl: `curl -p -x https://api.shop.example --proxy-header "Proxy-Authorization: Bearer .." ..`.
 ///
-/// # Where it leads
+/// # Targets
 ///
-/// To a host and port that stand in the list, in whatever case; to nothing else. The name is
-/// resolved for each tunnel, and the addresses are looked at: this machine, private networks and
-/// everything else with a [special purpose](policy_core::tunnel::is_special) is left out unless
-/// [`private`](Self::private) lists it, so that whoever controls the name's zone cannot turn the
-/// tunnel to the inside. The connection goes to the very address that was looked at.
+/// A tunnel leads only to a listed host and port, compared without case. The name is resolved for
+/// each tunnel and the addresses are checked: this machine, private networks and all other
+/// [special-purpose](policy_core::tunnel::is_special) addresses are left out unless
+/// [`private`](Self::private) lists them, so that whoever controls the DNS zone cannot direct the
+/// tunnel into the internal network. The connection goes to the address that was checked.
 ///
-/// # Who may
+/// # Callers
 ///
-/// [`Tunnel::to`] gives [`Targets`], which say who may before they are a tunnel. A client shows its
-/// credential to this server as to a proxy: in `Proxy-Authorization`, and it is asked for one by
-/// 407 and `Proxy-Authenticate` (RFC 9110 11.7). `Authorization` and cookies are for whom the tunnel
-/// leads to, and nobody reads them here; so neither sessions nor tickets open a tunnel. A
-/// [scheme](crate::Scheme) of one's own finds the value of `Proxy-Authorization` under
+/// [`Tunnel::to`] gives [`Targets`], which become a tunnel once its callers are declared. A client
+/// sends its credential as to a proxy, in `Proxy-Authorization`; the server asks for it by 407 and
+/// `Proxy-Authenticate` (RFC 9110 11.7). `Authorization` and cookies belong to the server behind
+/// the tunnel and are not read here, so sessions and tickets cannot open a tunnel. A
+/// [scheme](crate::Scheme) of the application finds the value of `Proxy-Authorization` under
 /// `authorization`, and its challenge becomes `Proxy-Authenticate`.
 ///
-/// Pages cannot send CONNECT (Fetch 2.2.1), so a request with an `Origin` is no browser's and is
-/// refused.
+/// Pages cannot send CONNECT (Fetch 2.2.1), so a request with an `Origin` does not come from a
+/// browser and is refused.
 ///
-/// # How it ends
+/// # Termination
 ///
-/// By either side, each direction by itself; after the [idle time](Self::idle_timeout); with the
-/// token that opened it, when that expires or is revoked; and when the server stops.
+/// A tunnel ends when either side closes it, each direction separately; after the [idle
+/// time](Self::idle_timeout); when the token that opened it expires or is revoked; and when the
+/// server stops.
 #[derive(Clone, Debug)]
 #[must_use = "a tunnel is given to `App::tunnel`"]
 pub struct Tunnel {
     pub(crate) targets: Vec<String>,
-    /// Nothing for everybody.
+    /// `None` for a public tunnel.
     pub(crate) callers: Option<Callers>,
     pub(crate) private: Vec<String>,
     pub(crate) connect_timeout: Duration,
@@ -63,7 +64,7 @@ pub struct Tunnel {
     pub(crate) at_once: u32,
 }
 
-/// The targets of a [`Tunnel`], of which nobody has said who may go there.
+/// The targets of a [`Tunnel`] whose callers are not declared yet.
 #[derive(Clone, Debug)]
 #[must_use = "say who may use the tunnel: `.auth(..)`"]
 pub struct Targets(Vec<String>);
@@ -74,7 +75,7 @@ impl Targets {
         self.tunnel(Some(callers))
     }
 
-    /// A tunnel for everybody who reaches the server.
+    /// A tunnel for every client that reaches the server.
     pub fn public(self) -> Tunnel {
         self.tunnel(None)
     }
@@ -98,27 +99,26 @@ impl Tunnel {
         Targets(targets.into_iter().map(Into::into).collect())
     }
 
-    /// The networks with a special purpose in which targets may be, such as `10.0.0.0/8`.
+    /// The special-purpose networks that targets may be in, such as `10.0.0.0/8`.
     pub fn private<T: Into<String>>(mut self, networks: impl IntoIterator<Item = T>) -> Self {
         self.private = networks.into_iter().map(Into::into).collect();
         self
     }
 
-    /// How long it may take to resolve a target and to connect to it; 10 seconds. The client gets
-    /// 504 then.
+    /// How long resolving a target and connecting to it may take; 10 seconds. After that the client
+    /// gets 504.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long a tunnel stays open without a byte; 5 minutes, and up to half as long again.
+    /// How long a tunnel may be idle; 5 minutes. It is closed at most half of that time later.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
 
-    /// How many tunnels may be open at once; 256. The next one gets 503. Each holds two sockets
-    /// and 64 KiB.
+    /// The most concurrent tunnels; 256. Further ones get 503. Each holds two sockets and 64 KiB.
     pub fn at_once(mut self, tunnels: u32) -> Self {
         self.at_once = tunnels;
         self

@@ -1,4 +1,4 @@
-//! Everything that an app has, looked at piece by piece.
+//! Checks and compiles an app, part by part.
 
 use std::{any::Any, sync::Arc};
 
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// What answers below a prefix, and is no handler.
+/// A mount, a proxy or another target that serves a whole prefix.
 pub(super) struct MountSpec<'a> {
     pub(super) kind: &'static str,
     pub(super) prefix: &'a str,
@@ -43,24 +43,24 @@ pub(super) struct MountSpec<'a> {
     pub(super) defaults: Defaults,
 }
 
-/// What an app was given to know its callers by.
+/// The means by which an app can authenticate callers.
 pub(super) struct Available<'a> {
     pub(super) sessions: bool,
     pub(super) tokens: bool,
     pub(super) schemes: &'a Schemes,
 }
 
-/// An app while it is checked: what is wrong so far, and what is put together.
+/// An app while it is checked: the problems so far, and the compiled parts.
 pub(super) struct Builder<'a> {
     pub(super) problems: Vec<StartProblem>,
     pub(super) lists: &'a OriginLists,
-    /// What the app says, compiled once for all that say nothing themselves.
+    /// The policies of the app, compiled once for all routes that set none.
     pub(super) default: CompiledLevel,
     available: Available<'a>,
-    /// Whether browsers may be told to reach the host by https alone.
+    /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
-    /// Of the type that all handlers take.
+    /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
     router: RouterBuilder,
     routes: Vec<Arc<CompiledRoute>>,
@@ -87,15 +87,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Looks at the lists of origins once every route has said what it demands, and gives the
-    /// routes with all problems.
+    /// Fills the lists of origins once all routes have registered their bounds, and returns the
+    /// routes or all problems.
     pub(super) fn finish(
         mut self,
         named: &NamedLists,
     ) -> (RouterBuilder, Vec<Arc<CompiledRoute>>, Vec<StartProblem>) {
         self.problems.extend(named.fill());
         if !named.is_complete {
-            // The file that is missing may have had them.
+            // Lists may be missing because the configuration file is.
             self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
         }
         self.problems.extend(named.lists.unused().map(|name| {
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Says why a route could not be added.
+    /// Reports why a route could not be added.
     fn conflict(&mut self, place: &str, route: String, error: AddError) {
         let other = match error {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
             AddError::Taken(taken) => match self.routes.get(taken) {
                 Some(other) if other.is_probe => format!("the probe at `{}`", other.path()),
                 Some(other) => match other.description() {
-                    None => format!("what is mounted at `{}`", other.path()),
+                    None => format!("the mount at `{}`", other.path()),
                     Some(handler) => format!("`{}` of {}", other.path(), handler.handler),
                 },
                 None => "itself".to_owned(),
@@ -224,8 +224,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The request headers that credentials need. A public route may take the session in its own
-    /// hands, as a logout does.
+    /// The request headers that credentials need. A public route may also handle the session
+    /// itself, as a logout does.
     fn request_headers(
         &self,
         auth: &AuthPolicy,
@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
         auth.request_headers(csrf, method.as_str())
     }
 
-    /// Looks for what the policy of a handler names.
+    /// Resolves what the policy of a handler refers to: schemes, sessions and tokens.
     fn guard(&mut self, place: &str, description: &Description) -> RouteAuth {
         let RoutePolicy { auth, csrf, .. } = description.policy;
         let scheme = description.scheme.and_then(|id| self.available.schemes.get(id())).cloned();
@@ -261,13 +261,13 @@ impl<'a> Builder<'a> {
             self.rule(place, rule, &routes.join(", "));
         }
         RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
-            // The app does not start.
+            // The app will not start.
             self.problems.push(StartProblem::without_value(error.rule(), place));
             RouteAuth::public()
         })
     }
 
-    /// What answers where no path leads: the tunnel and the fallback.
+    /// The targets outside the path tree: the tunnel and the fallback.
     fn unlisted(
         &self,
         rules: &Arc<CompiledRoutePolicy>,
@@ -295,7 +295,7 @@ impl<'a> Builder<'a> {
         self.unlisted(rules, RouteAuth::public(), false, Target::Fallback(service))
     }
 
-    /// The tunnel, unless there is something wrong with it.
+    /// Compiles the tunnel; `None` if it has a problem.
     pub(super) fn tunnel(
         &mut self,
         tunnel: Tunnel,
@@ -304,7 +304,7 @@ impl<'a> Builder<'a> {
         let place = "App::tunnel";
         let mut guard = RouteAuth::public();
         if let Some(callers) = tunnel.callers {
-            // No page sends CONNECT, and one that does is refused.
+            // Pages cannot send CONNECT, and a request with an `Origin` is refused.
             let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
             let scheme = callers.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
             if callers.scheme.is_some() && scheme.is_none() {
@@ -372,7 +372,7 @@ impl<'a> Builder<'a> {
         }));
     }
 
-    /// A route that is outside of every policy of the app.
+    /// A health probe, which is exempt from every policy of the app.
     pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
         let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
         let cache = Facet::Set(CachePolicy::no_store().build());

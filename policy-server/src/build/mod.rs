@@ -1,5 +1,5 @@
-//! From an [`App`] to what serves requests: everything is checked here, and every problem is
-//! found before anything is said.
+//! Compiles an [`App`] into a service. All checks happen here, and all problems are reported
+//! together.
 
 mod builder;
 pub(crate) mod origin_lists;
@@ -33,7 +33,7 @@ use builder::{Available, Builder, MountSpec};
 use route_policy::{CompiledLevel, Rates};
 pub(crate) use stores::Plan;
 
-/// The issuer and the audience of tokens, unless the app says others.
+/// The default issuer and audience of tokens.
 fn own_text(own: &OwnOrigin) -> &str {
     match own {
         OwnOrigin::Development => "http://localhost",
@@ -41,20 +41,20 @@ fn own_text(own: &OwnOrigin) -> &str {
     }
 }
 
-/// What is wrong, or odd, in who may call, asked once more about the policy that holds for a
-/// route: it may be the one of its scope or of the app.
+/// Violations and notices of the callers of a route, checked on the resolved policy, which may come
+/// from its group or from the app.
 pub(crate) fn violations_of_callers(
     auth: &AuthPolicy,
     csrf: &CsrfPolicy,
     cors: Option<&Cors>,
 ) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
     let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
-    // What arguments the handler has, only its macro sees: it asked that.
+    // Only the macro sees the arguments of a handler, and it has checked this rule.
     let takes_session = true;
     AuthSpec { without_credentials, takes_session, ..AuthSpec::of(auth, csrf) }.violations()
 }
 
-/// Checks an app and puts it together.
+/// Checks an app and compiles it.
 pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);

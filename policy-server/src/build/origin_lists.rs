@@ -1,4 +1,4 @@
-//! Lists of origins from outside of the program.
+//! Lists of origins from files and environment variables.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::{app::OriginsFrom, base::error::StartProblem};
 
-/// The tables of a configuration file; an unknown one is a mistake.
+/// The tables of a configuration file; unknown ones are errors.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -19,13 +19,13 @@ struct ConfigFile {
     origins: BTreeMap<String, Vec<String>>,
 }
 
-/// The lists of an app: empty ones with their names, to be filled once every route has said what
-/// it demands of them, so that all problems of a list are found at once.
+/// The lists of an app. They are created empty by name and filled once all routes have registered
+/// their bounds, so that all problems of a list are found together.
 pub(crate) struct NamedLists {
     pub(crate) lists: OriginLists,
-    /// What to fill them with, and where it came from.
+    /// The contents of the lists, and where each came from.
     contents: Vec<(String, SharedOrigins, Vec<String>)>,
-    /// Whether lists may be missing because their file is.
+    /// Whether all sources could be read; otherwise lists may be missing for that reason.
     pub(crate) is_complete: bool,
 }
 
@@ -70,7 +70,7 @@ impl NamedLists {
         self.lists.insert(name, shared);
     }
 
-    /// Fills the lists, by the rules and by what the routes demand.
+    /// Fills the lists, and reports entries that break a rule or a bound of a route.
     pub(crate) fn fill(&self) -> impl Iterator<Item = StartProblem> {
         self.contents.iter().flat_map(|(place, shared, origins)| {
             let errors = shared.replace(origins).err().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What a server prints when it starts in development.
+//! The route table that a server prints when it starts in development.
 
 use std::{
     collections::HashSet,
@@ -18,7 +18,7 @@ use crate::{
     pipeline::compiled_app::{CompiledApp, Target},
 };
 
-/// The routes of an app with the policies that hold for them and where each one was stated.
+/// The routes of an app with their policies, and the level that set each one.
 pub(crate) fn report(
     app: &CompiledApp,
     listening: &[String],
@@ -72,7 +72,7 @@ pub(crate) fn report(
     Ok(text)
 }
 
-/// What is legal in the policies of an app but odd, once each.
+/// What is legal in the policies of an app but unusual, each once.
 pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
@@ -99,13 +99,13 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     if let Some((opens, AuthPolicy::Public)) = tunnel(app) {
         notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", opens.to_string()));
     }
-    // Routes share the policy of their scope and of the app.
+    // Routes share the policy of their group and of the app.
     let mut told = HashSet::new();
     notices.retain(|notice| told.insert(notice.to_string()));
     notices
 }
 
-/// Where the tunnel of an app leads, and for whom.
+/// The targets and the callers of the tunnel of an app.
 fn tunnel(app: &CompiledApp) -> Option<(&OpenTunnels, &AuthPolicy)> {
     let route = app.tunnel.as_ref()?;
     let Target::Tunnel(opens) = &route.target else { return None };

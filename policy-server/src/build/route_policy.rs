@@ -1,4 +1,4 @@
-//! From what the levels of an app say to what holds for one route.
+//! Resolves the policies of a route from those of its levels.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// What one level says, compiled.
+/// The compiled policies of one level.
 #[derive(Clone, Default)]
 pub(super) struct CompiledLevel {
     pub(super) policies: LevelPolicy<Arc<Cors>>,
@@ -32,7 +32,7 @@ pub(super) struct CompiledLevel {
     concurrency: Option<Arc<Concurrency>>,
 }
 
-/// Where the requests of an app are counted: nowhere, until a level limits their rate.
+/// The rate limiter of an app; `None` until a level limits a rate.
 pub(super) struct Rates {
     clock: Clock,
     random: Random,
@@ -47,8 +47,8 @@ impl Rates {
 }
 
 impl Builder<'_> {
-    /// Compiles what one level says. What breaks a rule is complained about here, once, and
-    /// counts as nothing.
+    /// Compiles the policies of one level. Violations are reported here once, and the policy is
+    /// then treated as absent.
     pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> CompiledLevel {
         let Limits { rate, concurrency, .. } = defaults.limits;
         self.errors(place, defaults.limits.violations().map(Violation::named));
@@ -85,7 +85,7 @@ impl Builder<'_> {
         Some(Arc::new(RateLimit::new(rate, *places, table, clock)))
     }
 
-    /// What holds where no route is: for unknown paths, and where no path is looked for.
+    /// The policies for 404 responses and for requests rejected before routing.
     pub(super) fn without_route(&mut self) -> (Arc<CompiledRoutePolicy>, Arc<CompiledRoutePolicy>) {
         let anybody = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let nobody = CompiledLevel::default();
@@ -96,8 +96,8 @@ impl Builder<'_> {
         (unknown, outside)
     }
 
-    /// What holds for a route, and which level said who may read it. `levels` are its own and
-    /// that of its scope.
+    /// The policy of a route, and the level that set its CORS policy. `levels` are its own and that
+    /// of its group.
     pub(super) fn rules(
         &mut self,
         place: &str,
@@ -143,7 +143,7 @@ impl Builder<'_> {
         (Arc::new(rules), level)
     }
 
-    /// One facet of a route, checked once more where it has to agree with the route.
+    /// One facet of a route, checked again where it must agree with the route.
     fn facet<P: FacetPolicy>(
         &mut self,
         place: &str,
@@ -180,7 +180,7 @@ macro_rules! compile_facets {
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
     ) => {
         impl Builder<'_> {
-            /// Each facet by the nearest level that states it.
+            /// Takes each facet from the nearest level that sets it.
             fn facets(
                 &mut self,
                 place: &str,
@@ -211,7 +211,7 @@ fn words(seed: [u8; 16]) -> [u64; 2] {
     [seed as u64, (seed >> 64) as u64]
 }
 
-/// What the nearest of these levels says.
+/// The value of the nearest level that sets one.
 fn held<T>(
     levels: [(Level, &CompiledLevel); 3],
     of: impl Fn(&CompiledLevel) -> Facet<T>,
@@ -219,7 +219,7 @@ fn held<T>(
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
 
-/// How many clients and principals are counted at once, in 56 bytes each.
+/// How many clients and principals are counted at a time, in 56 bytes each.
 const COUNTED: usize = 65_536;
 
 #[cfg(test)]
@@ -282,15 +282,15 @@ mod tests {
             ("/public", Some("public, max-age=60")),
             ("/account", Some("private, no-cache")),
             ("/greeting", Some("private, no-cache")),
-            // Nobody is known by this request, but the next one may have a key.
+            // This request needs no caller, but a later one may carry a key.
             ("/keys", None),
-            // One policy holds for both methods, and POST cannot have this one.
+            // One policy applies to both methods, and POST cannot have this one.
             ("/search", None),
             ("/own", Some("no-store")),
             ("/nowhere", Some("no-store")),
         ] {
-            let answer = client.get(path).send().await;
-            assert_eq!(answer.header("cache-control"), control, "{path}");
+            let response = client.get(path).send().await;
+            assert_eq!(response.header("cache-control"), control, "{path}");
         }
     }
 
@@ -306,9 +306,9 @@ mod tests {
             ("/near/public", None, Some("nosniff")),
             ("/near/own", Some("no-store"), None),
         ] {
-            let answer = client.get(path).send().await;
-            assert_eq!(answer.header("cache-control"), control, "{path}");
-            assert_eq!(answer.header("x-content-type-options"), options, "{path}");
+            let response = client.get(path).send().await;
+            assert_eq!(response.header("cache-control"), control, "{path}");
+            assert_eq!(response.header("x-content-type-options"), options, "{path}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Opening what a checked app keeps its sessions and tokens in.
+//! Opens the stores of a checked app.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     store::{MemoryStore, StoreError},
 };
 
-/// An app that passed every check, and has opened nothing yet.
+/// A compiled app that has not opened its stores yet.
 pub(crate) struct Plan {
     pub(crate) assembled: CompiledApp,
     pub(super) layers: Vec<Wrap>,
@@ -41,7 +41,7 @@ impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
         self.sessions = self.sessions.map(Sessions::in_memory);
-        // Memory never lets anybody wait; a store of the application's own may.
+        // The memory store never waits; a store of the application may.
         let opened = self.open_stores().now_or_never();
         opened
             .unwrap_or_else(|| {
@@ -51,7 +51,7 @@ impl Plan {
             .map(Opened::begin)
     }
 
-    /// Opens the stores, and fetches the keys of other issuers once.
+    /// Opens the stores, and fetches the keys of external issuers once.
     pub(crate) async fn open(self) -> Result<AppService, Error> {
         let opened = self.open_stores().await?;
         #[cfg(feature = "asym")]
@@ -100,7 +100,7 @@ fn unavailable(location: &str, error: StoreError) -> StartProblem {
 }
 
 impl Opened {
-    /// Starts what runs beside the requests.
+    /// Starts the background tasks.
     fn begin(mut self) -> AppService {
         self.guard.start_background_tasks();
         self.assembled.auth = Arc::new(self.guard);

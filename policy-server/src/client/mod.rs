@@ -1,4 +1,4 @@
-//! Who sent a request: one answer for everything that asks.
+//! The client of a request, determined in one place.
 
 pub(crate) mod peer;
 pub(crate) mod trusted_proxies;
@@ -17,17 +17,16 @@ use crate::client::{
     trusted_proxies::{TrustedProxies, remove_untrusted},
 };
 
-/// The client of a request: whoever holds the other end of the connection, or for whom a trusted
-/// proxy speaks.
+/// The client of a request: the peer of the connection, or the client that a trusted proxy reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    /// The other end of the connection; none where there is no connection, as in tests.
+    /// The peer of the connection; `None` without a connection, as in tests.
     peer: Option<Peer>,
-    /// What a trusted proxy says of the request.
+    /// What a trusted proxy reports about the request.
     said: Option<Box<ForwardedInfo>>,
-    /// Whether somebody else says something.
+    /// Whether an untrusted peer sent forwarding headers.
     is_forged: bool,
-    /// Whether the fields of the request were looked at.
+    /// Whether the headers of the request were read.
     is_resolved: bool,
 }
 
@@ -39,13 +38,13 @@ struct ForwardedInfo {
 }
 
 impl Client {
-    /// The client of a request that nobody has looked at.
+    /// The client of a request whose headers are not read yet.
     pub(crate) fn new(peer: Option<Peer>) -> Self {
         Self { peer, said: None, is_forged: false, is_resolved: false }
     }
 
-    /// Takes what the proxies say in the fields of the request, and removes what anybody else
-    /// does. To be asked once, and only where there is such a field: few requests have one.
+    /// Reads what trusted proxies report in the headers, and removes those headers from all other
+    /// peers. Call it once, and only if such a header is present; few requests have one.
     pub(crate) fn resolve_forwarded(
         &mut self,
         headers: &mut HeaderMap,
@@ -62,7 +61,7 @@ impl Client {
         remove_untrusted(headers, believed);
     }
 
-    /// The same client, and what the fields say of it taken, if they say anything.
+    /// Resolves forwarding headers, if the request has any.
     pub(crate) fn with_forwarded(
         mut self,
         headers: &mut HeaderMap,
@@ -75,25 +74,25 @@ impl Client {
         self
     }
 
-    /// Whether a request with this head is to be heard still.
+    /// Whether a request with this head still has forwarding headers to resolve.
     pub(crate) fn needs_forwarded(&self, head: &Head<'_>) -> bool {
         head.is_forwarded && !self.is_resolved
     }
 
-    /// Whether the fields of the request are those of a proxy that is believed.
+    /// Whether the forwarding headers of the request come from a trusted proxy.
     pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
         let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
         proxies.write_fields() && proxies.has(peer.address.ip())
     }
 
-    /// Leaves in a head what gates ask of it.
+    /// Copies the resolved client data into the parsed head.
     pub(crate) fn note<'a>(&'a self, head: &mut Head<'a>, own: &OwnOrigin) {
         head.is_forwarded = self.is_forged;
         head.is_secure = self.is_secure(own);
         head.forwarded_host = self.said.as_ref().and_then(|said| said.host.as_deref());
     }
 
-    /// Whether the request came in the scheme of the public origin, as far as a proxy says.
+    /// Refuses a request whose scheme, as the proxy reports it, is not that of the public origin.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
         match (own, self.scheme()) {
             (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
@@ -101,20 +100,20 @@ impl Client {
         }
     }
 
-    /// The other end of the connection.
+    /// The address of the peer.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         self.peer.map(|peer| peer.address)
     }
 
-    /// Who sent the request, as far as that is known.
+    /// The address of the client, if known.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| peer.client.unwrap_or(peer.address).ip().to_canonical();
         let said = self.said.as_ref().and_then(|said| said.node);
         said.map(|node| node.address).or(self.peer.map(of_peer))
     }
 
-    /// Whether the client asked over `https`. An app that another server has is asked so, if
-    /// anything is to be right about its origin.
+    /// Whether the client uses `https`. An app inside another server takes that from its public
+    /// origin.
     pub(crate) fn is_secure(&self, own: &OwnOrigin) -> bool {
         match (self.scheme(), self.peer) {
             (Some(scheme), _) => scheme == Scheme::Https,

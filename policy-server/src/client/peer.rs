@@ -1,14 +1,14 @@
-//! The other end of a connection.
+//! The peer of a connection.
 
 use std::net::SocketAddr;
 
-/// What is known of a connection below HTTP.
+/// What is known about a connection below HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// Its address: the client's, or that of a proxy in front of this server.
+    /// Its address: that of the client, or of a proxy in front of this server.
     pub(crate) address: SocketAddr,
-    /// The client's, where a trusted proxy says it in a header of the PROXY protocol.
+    /// The client's address, if a trusted proxy reported it by the PROXY protocol.
     pub(crate) client: Option<SocketAddr>,
-    /// Whether TLS is spoken with it.
+    /// Whether the connection uses TLS.
     pub(crate) is_tls: bool,
 }

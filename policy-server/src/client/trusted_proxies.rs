@@ -1,4 +1,4 @@
-//! The proxies in front of a server, and what is believed of them.
+//! The trusted proxies in front of a server.
 
 use std::{fmt, net::IpAddr};
 
@@ -10,8 +10,8 @@ use policy_core::{
 
 use crate::base::error::StartProblem;
 
-/// The proxies in front of a server: which machines they are, and how they say who sent a
-/// request. [`App::behind`](crate::App::behind) takes them.
+/// The proxies in front of a server: their networks, and how they report the client of a request.
+/// Pass it to [`App::behind`](crate::App::behind).
 ///
 /// ```
 /// use policy_server::{Proxies, prelude::*};
@@ -29,27 +29,28 @@ use crate::base::error::StartProblem;
 /// # assert!(app.build().is_ok());
 /// ```
 ///
-/// A connection from one of these networks is a proxy's, and what it says counts: for rate
-/// limits by address, logs, [`ClientAddr`](crate::handler::extract::ClientAddr), and for whether a request
-/// came over https. Exactly one way of saying it is believed, the one that is named here, since a
-/// proxy that writes one field passes on the others as its client wrote them.
+/// A connection from one of these networks is a proxy's. What it reports is used for rate limits by
+/// address, logs, [`ClientAddr`](crate::handler::extract::ClientAddr), and for whether a request
+/// came over https. Only the one format named here is trusted, since a proxy that writes one header
+/// passes on the others as its client wrote them.
 ///
-/// `Forwarded` and `X-Forwarded-*` of anybody else are removed before any handler sees them, and
-/// so are those of the ways that are not believed: nothing that a client writes into them has an
-/// effect.
+/// Untrusted `Forwarded` and `X-Forwarded-*` headers are removed before a handler sees them, from
+/// other peers as well as in other formats, so a client cannot affect anything with them.
 ///
-/// | way | client | scheme | host |
+/// | format | client | scheme | host |
 /// |---|---|---|---|
 /// | [`forwarded`](Self::forwarded) (RFC 7239) | `for` | `proto` | `host` |
 /// | [`x_forwarded`](Self::x_forwarded) | `X-Forwarded-For` | `X-Forwarded-Proto` | `Host` |
 /// | [`x_forwarded_with_host`](Self::x_forwarded_with_host) | `X-Forwarded-For` | `X-Forwarded-Proto` | `X-Forwarded-Host` |
 /// | [`proxy_protocol`](Self::proxy_protocol) | its header | whether TLS reaches this server | `Host` |
 ///
-/// Of several addresses the first from the right counts that is in none of the networks.
+/// If several addresses are listed, the client is the first one from the right that is in none of
+/// the networks.
 ///
 /// # Set-up
 ///
-/// A proxy has to write the fields itself, over what its client sent. For nginx and `x_forwarded`:
+/// A proxy must write these headers itself and replace what its client sent. For nginx and
+/// `x_forwarded`:
 ///
 /// ```text
 /// proxy_set_header Host $host;
@@ -57,13 +58,12 @@ use crate::base::error::StartProblem;
 /// proxy_set_header X-Forwarded-Proto $scheme;
 /// ```
 ///
-/// A request of which a proxy says that it came over another scheme than `https` is answered with
-/// 421 (RFC 9110 7.4) where the app has a public origin, which is `https`: whatever credential it
-/// carries was read by everybody on the way. To send people from `http` to `https` is for the
-/// proxy, which listens there.
+/// If the app has a public origin and a proxy reports another scheme than `https`, the request gets
+/// 421 (RFC 9110 7.4): any credential in it has travelled unencrypted. Redirecting `http` to
+/// `https` is the job of the proxy, which listens there.
 ///
-/// Without a public origin an app stays on loopback and refuses forwarded fields, unless the
-/// networks have the peer in them that sends them: `Proxies::new(["127.0.0.1", "::1"])`.
+/// Without a public origin an app stays on loopback and refuses forwarding headers, unless the
+/// networks include the peer that sends them: `Proxies::new(["127.0.0.1", "::1"])`.
 #[derive(Clone, Debug)]
 #[must_use = "proxies are given to `App::behind`"]
 pub struct Proxies {
@@ -72,7 +72,7 @@ pub struct Proxies {
     everybody: bool,
 }
 
-/// How proxies say who sent a request.
+/// How proxies report the client of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ForwardedFormat {
     Forwarded,
@@ -87,50 +87,50 @@ impl Proxies {
         Self { networks, way: None, everybody: false }
     }
 
-    /// They write `Forwarded` (RFC 7239). Its `host` counts, too: it stands in the element that
-    /// the proxy wrote.
+    /// They write `Forwarded` (RFC 7239). Its `host` is trusted too, since it is in the element
+    /// that the proxy wrote.
     pub fn forwarded(mut self) -> Self {
         self.way = Some(ForwardedFormat::Forwarded);
         self
     }
 
-    /// They write `X-Forwarded-For` and `X-Forwarded-Proto`, and leave `Host` as it is.
+    /// They write `X-Forwarded-For` and `X-Forwarded-Proto`, and leave `Host` unchanged.
     pub fn x_forwarded(mut self) -> Self {
         self.way = Some(ForwardedFormat::XForwarded(Hosts::Ignored));
         self
     }
 
-    /// They write `X-Forwarded-Host`, too, in place of `Host`. A proxy that does not would pass
-    /// on whatever host a client puts there, so this is said apart.
+    /// They also write `X-Forwarded-Host`, which is used in place of `Host`. This is a separate
+    /// choice, since a proxy that does not write it passes on whatever a client sends.
     pub fn x_forwarded_with_host(mut self) -> Self {
         self.way = Some(ForwardedFormat::XForwarded(Hosts::Believed));
         self
     }
 
-    /// They begin each connection with a header of the
-    /// [PROXY protocol](https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt), version 1 or
-    /// 2. A connection of theirs without one is closed; one of anybody else is not looked at for
-    /// it.
+    /// They begin each connection with a header of the [PROXY
+    /// protocol](https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt), version 1 or 2. A
+    /// connection from them without one is closed; connections from other peers are not searched
+    /// for one.
     pub fn proxy_protocol(mut self) -> Self {
         self.way = Some(ForwardedFormat::ProxyProtocol);
         self
     }
 
-    /// Takes `0.0.0.0/0` and `::/0`: whoever reaches the server is believed. For where the
-    /// addresses of the proxies are not known and nobody else can connect, such as behind a load
-    /// balancer in a network of its own.
+    /// Accepts `0.0.0.0/0` and `::/0`, so that every peer is trusted. Use it only where the
+    /// addresses of the proxies are unknown and no one else can connect, such as behind a load
+    /// balancer in a private network.
     pub fn dangerous_everybody(mut self) -> Self {
         self.everybody = true;
         self
     }
 
-    /// Whether they say of each request if it came over https, so that nobody but they has to
-    /// speak TLS.
+    /// Whether they report for each request if it came over https, so that this server need not use
+    /// TLS.
     pub(crate) fn say_scheme(&self) -> bool {
         matches!(self.way, Some(ForwardedFormat::Forwarded | ForwardedFormat::XForwarded(_)))
     }
 
-    /// What is believed, or everything that is wrong.
+    /// The checked proxies, or all problems.
     pub(crate) fn check(self) -> Result<TrustedProxies, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| {
@@ -157,7 +157,7 @@ impl Proxies {
     }
 }
 
-/// Proxies that passed every check.
+/// Checked proxies.
 #[derive(Clone, Debug)]
 pub(crate) struct TrustedProxies {
     networks: Vec<Network>,
@@ -165,24 +165,24 @@ pub(crate) struct TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Whether this end of a connection is one of them.
+    /// Whether this peer is one of them.
     pub(crate) fn has(&self, peer: IpAddr) -> bool {
         any_contains(&self.networks, peer)
     }
 
-    /// Whether a connection from there begins with a header of the PROXY protocol.
+    /// Whether a connection from this peer begins with a header of the PROXY protocol.
     pub(crate) fn sends_header(&self, peer: IpAddr) -> bool {
         self.way == ForwardedFormat::ProxyProtocol && self.has(peer)
     }
 
-    /// Whether they read requests, and say of each one if it came over https: then the connection
-    /// to this server may be a plain one. Behind those of the PROXY protocol, requests are as
-    /// their clients wrote them.
+    /// Whether they parse requests and report the scheme of each one. The connection to this server
+    /// may then be unencrypted. Behind proxies of the PROXY protocol, requests arrive as their
+    /// clients wrote them.
     pub(crate) fn write_fields(&self) -> bool {
         self.way != ForwardedFormat::ProxyProtocol
     }
 
-    /// What one of them says in a request.
+    /// What one of them reports about a request.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Statement<'a> {
         match self.way {
             ForwardedFormat::Forwarded => forwarded(headers, &self.networks),
@@ -191,7 +191,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Whether what one of them writes into this field is believed.
+    /// Whether this header is trusted when one of them writes it.
     fn believe(&self, name: &HeaderName) -> bool {
         match self.way {
             ForwardedFormat::Forwarded => name == "forwarded",
@@ -201,8 +201,7 @@ impl TrustedProxies {
     }
 }
 
-/// Removes all fields in which proxies say who sent a request, but for those that these proxies
-/// are believed.
+/// Removes all forwarding headers except those that these proxies are trusted to write.
 pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&TrustedProxies>) {
     let is_believed = |name: &HeaderName| believed.is_some_and(|proxies| proxies.believe(name));
     let forged: Vec<_> =

@@ -96,9 +96,9 @@ mod tests {
         target.read_to_string(&mut question).await.unwrap();
         target.write_all(b"answer").await.unwrap();
         drop(target);
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).await.unwrap();
-        assert_eq!((&*question, &*answer), ("question", "answer"));
+        let mut response = String::new();
+        client.read_to_string(&mut response).await.unwrap();
+        assert_eq!((&*question, &*response), ("question", "answer"));
         relay.await.unwrap();
     }
 

@@ -84,33 +84,33 @@ mod tests {
             ] {
                 request = request.header(name, value);
             }
-            let answer = request.send().await;
-            assert_eq!(answer.status(), 200);
-            assert_eq!(answer.header("content-type"), Some("message/http"));
-            assert_eq!(answer.header("cache-control"), Some("no-store"));
-            assert_eq!(answer.header("access-control-allow-origin"), None);
+            let response = request.send().await;
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.header("content-type"), Some("message/http"));
+            assert_eq!(response.header("cache-control"), Some("no-store"));
+            assert_eq!(response.header("access-control-allow-origin"), None);
             let want = format!(
                 "TRACE {path} HTTP/1.1\r\norigin: https://a.example\r\nx-seen: yes\r\n\
                  host: api.example\r\n\r\n"
             );
-            assert_eq!(answer.text(), want);
+            assert_eq!(response.text(), want);
         }
     }
 
     #[tokio::test]
     async fn content_is_refused_and_other_hosts_are() {
         let client = app().trace().test();
-        let answer = client.request(Method::TRACE, "/page").body("x").send().await;
-        assert_eq!(answer.status(), 400);
-        assert!(answer.text().contains("wire.trace-content"));
-        let answer =
+        let response = client.request(Method::TRACE, "/page").body("x").send().await;
+        assert_eq!(response.status(), 400);
+        assert!(response.text().contains("wire.trace-content"));
+        let response =
             client.request(Method::TRACE, "/page").header("host", "a.example").send().await;
-        assert_eq!(answer.status(), 421);
+        assert_eq!(response.status(), 421);
     }
 
     #[tokio::test]
     async fn it_is_off_unless_said() {
-        let answer = app().test().request(Method::TRACE, "/page").send().await;
-        assert_eq!(answer.status(), 405);
+        let response = app().test().request(Method::TRACE, "/page").send().await;
+        assert_eq!(response.status(), 405);
     }
 }

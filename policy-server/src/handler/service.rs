@@ -80,8 +80,8 @@ impl Service<Request> for SharedService {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let answer = self.run(request);
-        Box::pin(async move { Ok(answer.await) })
+        let response = self.run(request);
+        Box::pin(async move { Ok(response.await) })
     }
 }
 

@@ -1,4 +1,4 @@
-//! One event for each answer that is finished.
+//! The access log: one event for each completed response.
 
 use std::{
     borrow::Cow,
@@ -20,11 +20,10 @@ use crate::{
     observe::request_id::RequestId,
 };
 
-/// What an operator filters by.
+/// The target that operators filter by.
 const TARGET: &str = "policy::access";
 
-/// What is known of an answer so far. It is written when it is dropped: then the answer is
-/// finished, or never will be.
+/// The entry of a response. It is written on drop: the response is then complete, or never will be.
 #[derive(Debug)]
 pub(crate) struct Line {
     begun: Instant,
@@ -41,7 +40,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Nothing, if nobody listens.
+    /// `None` if no subscriber is interested.
     pub(crate) fn begin<B>(
         request: &Request<B>,
         client: Option<IpAddr>,
@@ -69,7 +68,7 @@ impl Line {
         self.route = Some(Arc::clone(path));
     }
 
-    /// Follows the answer to its end.
+    /// Records the response and follows its body to the end.
     pub(crate) fn answered(mut self, response: Response) -> Response {
         self.status = Some(response.status());
         self.code = problem::code(&response);
@@ -96,7 +95,7 @@ impl Drop for Line {
     }
 }
 
-/// A body that is counted.
+/// A body whose bytes are counted.
 #[derive(Debug)]
 struct LoggedBody {
     body: Body,
@@ -133,7 +132,7 @@ impl HttpBody for LoggedBody {
 
 impl Drop for LoggedBody {
     fn drop(&mut self) {
-        // Whoever sends it need not ask once more after the last of it.
+        // The sender may not poll again after the last frame.
         self.line.is_complete |= self.body.is_end_stream();
     }
 }

@@ -1,4 +1,4 @@
-//! What an orchestrator asks a process: whether it lives, and whether to send it requests.
+//! Health probes: whether the process lives, and whether it takes requests.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use policy_core::Refusal;
 
 use crate::{base::problem::Problem, handler::service::SharedService};
 
-/// What a probe asks.
+/// The kind of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     Health,
@@ -43,12 +43,12 @@ impl fmt::Display for Probe {
     }
 }
 
-/// Whether requests may be sent here.
+/// Whether the server takes new requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readiness(Arc<AtomicBool>);
 
 impl Readiness {
-    /// Nothing new should be sent here from now on.
+    /// Reports from now on that the server takes no new requests.
     pub(crate) fn end(&self) {
         self.0.store(true, Relaxed);
     }
@@ -74,7 +74,7 @@ mod tests {
 
     const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 
-    /// An app that is strict in every other way.
+    /// An app with strict policies for everything but probes.
     fn app() -> App<()> {
         App::new(())
             .public_origin("https://api.shop.example")
@@ -91,17 +91,17 @@ mod tests {
         let client = app().test();
         for path in ["/healthz", "/readyz"] {
             for _ in 0..3 {
-                let answer = client
+                let response = client
                     .get(path)
                     .header("host", "10.0.0.7:8080")
                     .header("sec-fetch-site", "cross-site")
                     .origin("https://evil.example")
                     .send()
                     .await;
-                assert_eq!((answer.status().as_u16(), answer.text()), (200, "ok\n".to_owned()));
-                assert_eq!(answer.header("cache-control"), Some("no-store"));
-                assert_eq!(answer.header("access-control-allow-origin"), None);
-                assert_eq!(answer.header("ratelimit"), None);
+                assert_eq!((response.status().as_u16(), response.text()), (200, "ok\n".to_owned()));
+                assert_eq!(response.header("cache-control"), Some("no-store"));
+                assert_eq!(response.header("access-control-allow-origin"), None);
+                assert_eq!(response.header("ratelimit"), None);
             }
             let head = client.head(path).send().await;
             assert_eq!((head.status().as_u16(), head.text()), (200, String::new()));
@@ -114,16 +114,16 @@ mod tests {
         }
     }
 
-    /// The name of a host decides nothing about them, and everything about all others.
+    /// The host check is skipped for probes only.
     #[tokio::test]
     async fn no_other_path_is_served_to_a_foreign_host() {
         let client = app().routes(routes![other]).test();
         for path in ["/healthz/", "/other", "/nowhere"] {
-            let answer = client.get(path).header("host", "10.0.0.7:8080").send().await;
-            assert_eq!(answer.status(), 421, "{path}");
+            let response = client.get(path).header("host", "10.0.0.7:8080").send().await;
+            assert_eq!(response.status(), 421, "{path}");
         }
-        let answer = client.post("/healthz").header("host", "10.0.0.7:8080").send().await;
-        assert_eq!(answer.status(), 421);
+        let response = client.post("/healthz").header("host", "10.0.0.7:8080").send().await;
+        assert_eq!(response.status(), 421);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What operators see of requests: spans, the access log, request ids and probes.
+//! What operators can observe: spans, the access log, request ids and health probes.
 
 pub(crate) mod access_log;
 pub(crate) mod health;

@@ -1,4 +1,4 @@
-//! What an operator learns of one request and its answer: its id, and its line in the access log.
+//! What is observed of one request: its id and its entry in the access log.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What an app's operator wants to know of each request.
+/// What to observe of each request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observing {
     pub(crate) request_ids: bool,
@@ -26,7 +26,7 @@ impl Observing {
     }
 }
 
-/// A request under way, in an app that gives ids or has an access log.
+/// A request in flight, in an app with request ids or an access log.
 #[derive(Debug)]
 pub(crate) struct Observation {
     id: Option<RequestId>,
@@ -34,7 +34,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// Notes a request.
+    /// Begins to observe a request.
     pub(crate) fn begin<B>(
         observing: Observing,
         random: &Random,
@@ -64,7 +64,7 @@ impl Observation {
         }
     }
 
-    /// The answer as it is sent.
+    /// Adds the id to the response, and follows it for the access log.
     pub(crate) fn answered(self, mut response: Response) -> Response {
         if let Some(id) = self.id {
             response.headers_mut().insert(FIELD, id.value().clone());

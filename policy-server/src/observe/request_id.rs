@@ -1,4 +1,4 @@
-//! Ids by which a request is found again in the logs of all that it came through.
+//! Request ids, by which a request is found in the logs of all servers on its path.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use crate::{
     handler::extract::{ContextRejection, optional},
 };
 
-/// The field that carries it.
+/// The header that carries the id.
 pub(crate) const FIELD: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id that is taken over.
+/// The longest id that is accepted from a proxy.
 const MAX: usize = 128;
 
-/// The id of a request: `x-request-id` of its answer, and `request_id` in the logs.
+/// The id of a request: `x-request-id` in its response, and `request_id` in the logs.
 ///
 /// ```
 /// use policy_server::{RequestId, prelude::*};
@@ -28,17 +28,17 @@ const MAX: usize = 128;
 /// }
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
-/// let answer = App::new(()).request_ids().routes(routes![orders]).test().get("/orders").send().await;
-/// assert_eq!(answer.text().len(), 32);
-/// assert_eq!(answer.header("x-request-id"), Some(&*answer.text()));
+/// let response = App::new(()).request_ids().routes(routes![orders]).test().get("/orders").send().await;
+/// assert_eq!(response.text().len(), 32);
+/// assert_eq!(response.header("x-request-id"), Some(&*response.text()));
 /// # });
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// The id of a request, in place of what a stranger may have sent. Nothing if the system has
-    /// no random source.
+    /// Sets the id of a request, and replaces one from an untrusted client. `None` if the system
+    /// has no random source.
     pub(crate) fn give(headers: &mut HeaderMap, is_trusted: bool, random: &Random) -> Option<Self> {
         let mut sent = headers.get_all(&FIELD).iter();
         if is_trusted
@@ -56,7 +56,7 @@ impl RequestId {
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        // It is made of ASCII only.
+        // The value is ASCII only.
         self.0.to_str().unwrap_or_default()
     }
 

@@ -5,7 +5,7 @@ use tracing::{Span, level_filters::LevelFilter};
 
 use crate::{base::log::cut, client::Client, observe::request_id::RequestId};
 
-/// The span of one request; without a subscriber it costs one comparison.
+/// The span of one request. Without a subscriber it costs one comparison.
 pub(crate) fn span(head: &Head<'_>, client: &Client, id: Option<&RequestId>) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();

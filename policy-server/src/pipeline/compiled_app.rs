@@ -1,4 +1,4 @@
-//! An app that passed every check, as requests find it.
+//! A compiled app: what requests are routed through.
 
 use std::{fmt, sync::Arc};
 
@@ -23,11 +23,11 @@ pub(crate) struct CompiledApp {
     pub(crate) own_origin: OwnOrigin,
     pub(crate) router: Router,
     pub(crate) routes: Vec<Arc<CompiledRoute>>,
-    /// For responses to paths that no route has: what the app says.
+    /// The policy for responses to paths without a route.
     pub(crate) not_found_policy: Arc<CompiledRoutePolicy>,
-    /// For responses to requests that are rejected before routing: the same, shared with nobody.
+    /// The policy for responses to requests that are rejected before routing. It allows no sharing.
     pub(crate) no_route_policy: Arc<CompiledRoutePolicy>,
-    /// What answers for paths that no route has.
+    /// Serves paths without a route.
     pub(crate) fallback: Option<Arc<CompiledRoute>>,
     pub(crate) random: Random,
     pub(crate) settings: Settings,
@@ -36,7 +36,7 @@ pub(crate) struct CompiledApp {
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<TrustedProxies>,
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
-    /// Whether TRACE is answered.
+    /// Whether TRACE is served.
     pub(crate) traces: bool,
 }
 
@@ -45,25 +45,25 @@ pub(crate) struct CompiledRoute {
     pub(crate) info: Arc<RouteInfo>,
     pub(crate) methods: Vec<Method>,
     pub(crate) rules: Arc<CompiledRoutePolicy>,
-    /// Who said what `rules` has of CORS.
+    /// The level that declared the CORS policy in `rules`: route, group or app.
     pub(crate) level: Option<Level>,
-    /// What it asks of its callers.
+    /// What the route requires of its callers.
     pub(crate) auth: RouteAuth,
-    /// Whether anybody asks who sent a request: the route, or an argument of its handler could.
+    /// Whether the caller may be needed: by the route, or by an argument of its handler.
     pub(crate) asks_caller: bool,
     pub(crate) target: Target,
-    /// Whether an orchestrator asks for it, by whatever name it has for this server.
+    /// Whether it is a health probe, which an orchestrator requests under any host name.
     pub(crate) is_probe: bool,
 }
 
-/// What answers for a route.
+/// What serves a route.
 pub(crate) enum Target {
     Handler(fn(Call) -> BoxFuture),
     Service(SharedService),
     #[cfg(feature = "proxy")]
     Proxy(Arc<Gateway>),
     Tunnel(Arc<OpenTunnels>),
-    /// For paths that no route has.
+    /// Serves paths without a route.
     Fallback(SharedService),
 }
 
@@ -76,8 +76,8 @@ impl CompiledApp {
         &self.routes
     }
 
-    /// Puts these in the place of all code of the application's own behind the gates: handlers and
-    /// mounted services, the fallback, and schemes.
+    /// Replaces all application code behind the gates with these: handlers, mounted services, the
+    /// fallback and schemes.
     #[cfg(feature = "testing")]
     pub(crate) fn replace_own_code(
         &mut self,
@@ -96,17 +96,17 @@ impl CompiledApp {
 }
 
 impl CompiledRoute {
-    /// The template of the path, prefix included.
+    /// The path template, prefix included.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.info.path
     }
 
-    /// Whether it is a path that the app lists, and neither the fallback nor the tunnel.
+    /// Whether the app lists this path; it does not list the fallback and the tunnel.
     pub(crate) fn is_listed(&self) -> bool {
         !matches!(self.target, Target::Fallback(_) | Target::Tunnel(_))
     }
 
-    /// What its attributes say; nothing where it is no handler.
+    /// The attributes of the handler; `None` for other targets.
     pub(crate) fn description(&self) -> Option<&Description> {
         self.info.description.as_ref()
     }

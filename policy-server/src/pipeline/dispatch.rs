@@ -1,4 +1,4 @@
-//! One request on its way through the gates.
+//! The path of one request through the gates.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -38,7 +38,7 @@ use crate::{
     observe::{observation::Observation, span},
 };
 
-/// Responds to a request, and notes for the operator what became of it.
+/// Responds to a request and records the outcome for the operator.
 pub(crate) fn dispatch<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
@@ -59,7 +59,7 @@ where
     respond(app, request, client, Some(&mut observation)).observed(observation)
 }
 
-/// Asks the gates, and starts what answers.
+/// Runs the gates and starts the target.
 #[inline(always)]
 fn respond<B>(
     app: &Arc<CompiledApp>,
@@ -120,7 +120,7 @@ where
     let request = Request::from_parts(parts, body);
     let timeout = route.rules.timeout;
     let behind = BehindHead { app: Arc::clone(app), route, values, client };
-    // The parameters of a path are parsed right here, by code of the user's.
+    // Path parameters are parsed by user code, which may panic.
     let (begun, auth) = catch_unwind(AssertUnwindSafe(|| match auth {
         Some(auth) => behind.ask_caller(auth, request),
         None => (Begun::Started(behind.enter(request, None)), None),
@@ -132,7 +132,7 @@ where
     ResponseFuture::running(Running::new(begun, policy, auth, progress, timeout, span))
 }
 
-/// A request behind the gates that need only its head.
+/// A request that passed the gates that need only its head.
 struct BehindHead {
     app: Arc<CompiledApp>,
     route: Arc<CompiledRoute>,
@@ -140,10 +140,10 @@ struct BehindHead {
     client: Client,
 }
 
-/// What responds to a request that came through the gates, or what a gate says in its place.
+/// The response future of a target, or the response of a gate that refused.
 pub(crate) struct Started {
     pub(crate) response: BoxFuture,
-    /// What the request took of the limits of its route.
+    /// The rate and the permit that the request took.
     pub(crate) taken: Taken,
     pub(crate) is_refused: bool,
 }
@@ -159,13 +159,13 @@ impl Started {
 }
 
 impl BehindHead {
-    /// Gates 7 to 9, and what is behind them. Nothing is boxed where nothing waits.
+    /// Runs gates 7 to 9 and the target. Boxes nothing unless something has to be awaited.
     fn ask_caller(
         self,
         mut auth: Arc<RequestAuth>,
         request: Request<Body>,
     ) -> (Begun, Option<Arc<RequestAuth>>) {
-        // Nobody else has it yet.
+        // The `Arc` has no other owner yet.
         let passed = Arc::get_mut(&mut auth)
             .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &request));
         let begun = match passed {
@@ -180,7 +180,7 @@ impl BehindHead {
         (begun, Some(auth))
     }
 
-    /// The same where a store, a scheme or a body is to be waited for.
+    /// Like `ask_caller`, but waits for a store, a scheme or a body.
     async fn ask_caller_later(self, auth: Arc<RequestAuth>, request: Request<Body>) -> Started {
         let (parts, mut body) = request.into_parts();
         match gates::of_the_caller_later(&auth, &self.route.auth, &parts, &mut body).await {
@@ -193,7 +193,7 @@ impl BehindHead {
         }
     }
 
-    /// Gates 10 and 12.
+    /// Runs gates 10 and 12.
     #[inline(always)]
     fn enter(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> Started {
         let Self { app, route, values, client } = self;
@@ -230,9 +230,9 @@ mod tests {
         let client = App::new(()).routes(routes![page]).test();
         let mut seen = Vec::new();
         for _ in 0..3 {
-            let answer = client.get("/page").send().await;
-            let nonce = answer.text().to_owned();
-            let csp = answer.header("content-security-policy").unwrap();
+            let response = client.get("/page").send().await;
+            let nonce = response.text().to_owned();
+            let csp = response.header("content-security-policy").unwrap();
             assert!(csp.contains(&format!("'nonce-{nonce}'")), "{csp}");
             assert_eq!(nonce.len(), 22);
             assert!(!seen.contains(&nonce));
@@ -247,7 +247,7 @@ mod tests {
         for (method, path, status, allow) in [
             ("POST", "/page", 405, Some("GET, HEAD, OPTIONS")),
             ("TRACE", "/page", 405, Some("GET, HEAD, OPTIONS")),
-            // Another path serves it.
+            // `PURGE` is known: another path serves it.
             ("PURGE", "/page", 405, Some("GET, HEAD, OPTIONS")),
             ("LOCK", "/page", 501, None),
             ("get", "/page", 501, None),
@@ -256,8 +256,8 @@ mod tests {
             ("PURGE", "/stored", 200, None),
         ] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
-            let answer = client.request(method.clone(), path).send().await;
-            let found = (answer.status().as_u16(), answer.header("allow"));
+            let response = client.request(method.clone(), path).send().await;
+            let found = (response.status().as_u16(), response.header("allow"));
             assert_eq!(found, (status, allow), "{method} {path}");
         }
     }

@@ -1,4 +1,4 @@
-//! What in an app decided about a request, for the person who reads a failed test.
+//! Which policy decided about a request, for the messages of failed tests.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,8 +10,8 @@ use crate::{
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 
-/// Travels with a request to the app that gets it, through layers and routers around it, and
-/// comes back with what decides there.
+/// Travels with a request through layers and routers to the app, and brings back what decided
+/// there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteTrace(Arc<OnceLock<RouteFinding>>);
 
@@ -21,26 +21,26 @@ impl RouteTrace {
         request
     }
 
-    /// What the app said, if the request came to one.
+    /// The finding of the app, if the request reached one.
     pub(crate) fn answer(&self) -> Option<RouteFinding> {
         self.0.get().cloned()
     }
 
-    /// Answers the trace that a request brings with it, if it brings one.
+    /// Fills in the trace that the request carries, if any.
     pub(crate) fn resolve<B>(app: &CompiledApp, request: &Request<B>) {
-        if let Some(Self(answer)) = request.extensions().get() {
-            // An app inside of another one is asked too: the outer one has answered.
-            let _ = answer.set(RouteFinding::of(app, request));
+        if let Some(Self(response)) = request.extensions().get() {
+            // A nested app sees the same trace; the outer app has filled it in already.
+            let _ = response.set(RouteFinding::of(app, request));
         }
     }
 }
 
-/// What decides about a request: the route that it is for, or that a preflight asks for.
+/// What decides about a request: its route, or the route that a preflight names.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteFinding {
-    /// It and whom it is shared with, or why there is none, in words.
+    /// The target and its sharing, or why there is none.
     words: String,
-    /// Nothing where it is no handler.
+    /// `None` where the target is no handler.
     handler: Option<Description>,
 }
 
@@ -66,8 +66,8 @@ impl RouteFinding {
         Self { words, handler: None }
     }
 
-    /// All of it, with the place of the first of these attributes that the handler has: where it
-    /// has none, its scope or the app says it, or nobody does.
+    /// The whole text, with the source line of the first of these attributes that the handler has.
+    /// Without one, the decision comes from its group, from the app or from a default.
     pub(crate) fn words(&self, attributes: &[&str]) -> String {
         let Self { words, handler } = self;
         let place = handler.as_ref().and_then(|handler| {

@@ -1,4 +1,4 @@
-//! A policy in front of a service that is no app of ours.
+//! A CORS policy in front of any `tower` service.
 
 use std::{
     pin::Pin,
@@ -26,11 +26,11 @@ use crate::{
     app::cors_source::CorsSource, base::problem::Problem, pipeline::respond::head::without_content,
 };
 
-/// Puts a CORS policy in front of a service, such as an axum router: the first step of a move,
+/// Puts a CORS policy in front of a service such as an axum router: the first step of a migration,
 /// before its handlers have attributes.
 ///
-/// It answers preflights itself and writes the policy onto everything else that comes out,
-/// errors included; what the service wrote into the headers of CORS is removed.
+/// It responds to preflights itself and writes the policy onto every other response, errors
+/// included. CORS headers that the service wrote are removed.
 ///
 /// ```
 /// use policy_server::{PolicyLayer, CorsPolicy, testing::TestClient};
@@ -54,12 +54,11 @@ use crate::{
 /// # }
 /// ```
 ///
-/// # What it cannot know
+/// # Limitations
 ///
-/// An [`App`](crate::App) derives from its routes which methods a preflight allows, and that a
-/// body has a `content-type`. A layer sees no routes. A policy that names no `methods` allows
-/// none beyond those that browsers always let through: GET, HEAD and POST; request headers are
-/// those that it names in `headers`.
+/// An [`App`](crate::App) derives from its routes which methods a preflight allows, and that a body
+/// has a `content-type`. A layer sees no routes. A policy without `methods` allows only those that
+/// browsers always let through: GET, HEAD and POST. Request headers are those named in `headers`.
 #[derive(Clone, Debug)]
 pub struct PolicyLayer(Arc<Plan>);
 
@@ -74,8 +73,8 @@ impl PolicyLayer {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the policy: what a constant cannot be checked for, all
-    /// rules for a configuration, and origins that come at run time, which need
+    /// All mistakes of the policy: those that the compiler cannot find in a constant, all rules for
+    /// a configuration, and origins that come at run time, which need
     /// [`with_origins`](Self::with_origins).
     pub fn new(policy: impl Into<CorsSource>) -> Result<Self, PolicyErrors> {
         Self::with_origins(policy, &OriginLists::new())
@@ -102,7 +101,7 @@ impl PolicyLayer {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the policy and with the list that it names.
+    /// All mistakes of the policy and of the list that it names.
     pub fn with_origins(
         policy: impl Into<CorsSource>,
         lists: &OriginLists,
@@ -144,7 +143,7 @@ where
     fn call(&mut self, request: http::Request<A>) -> PolicyFuture<T::Future> {
         let head = Head::read(&request);
         let stage = if head.is_preflight() {
-            Stage::Preflight { answer: Some(self.plan.answer(&head)) }
+            Stage::Preflight { response: Some(self.plan.answer(&head)) }
         } else {
             let grant = Some(self.plan.cors.grant(head.origin));
             let plan = Arc::clone(&self.plan);
@@ -173,7 +172,7 @@ impl Plan {
 }
 
 pin_project! {
-    /// The answer of a [`PolicyService`] on its way.
+    /// The response of a [`PolicyService`], as a future.
     #[derive(Debug)]
     pub struct PolicyFuture<F> {
         #[pin]
@@ -185,9 +184,9 @@ pin_project! {
     #[project = StageProjection]
     #[derive(Debug)]
     enum Stage<F> {
-        /// The layer answers by itself.
-        Preflight { answer: Option<Response> },
-        /// The service has the request.
+        /// The layer responds to a preflight itself.
+        Preflight { response: Option<Response> },
+        /// The service responds.
         Passed {
             #[pin]
             inner: F,
@@ -206,9 +205,9 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().stage.project() {
-            // One that is polled after its end never ends again.
-            StageProjection::Preflight { answer } => {
-                answer.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
+            // A future polled after its completion stays pending.
+            StageProjection::Preflight { response } => {
+                response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
             }
             StageProjection::Passed { inner, plan, grant } => {
                 let mut response = ready!(inner.poll(context))?.map(Body::new);
@@ -237,7 +236,7 @@ mod tests {
     const POLICY: CorsPolicy =
         CorsPolicy::origins(&["https://a.test"]).credentials().methods(&["PUT"]).build();
 
-    /// Sends a request through the layer to a service that answers with another body type.
+    /// Sends a request through the layer to a service with another body type.
     async fn send(layer: &PolicyLayer, method: Method, headers: &[(&str, &str)]) -> Response {
         let inner = service_fn(async |request: Request<Empty<Bytes>>| {
             let body = Full::new(Bytes::from(request.method().to_string()));

@@ -1,4 +1,4 @@
-//! The way of one request through the gates to its response.
+//! The path of a request through the gates to its response.
 
 pub(crate) mod compiled_app;
 pub(crate) mod dispatch;

@@ -1,4 +1,4 @@
-//! The head of a request at the gates.
+//! The request head as the gates see it.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::{
 };
 use crate::{base::problem::Problem, client::Client, route::compiled_policy::CompiledRoutePolicy};
 
-/// What the gates that need only the head of a request are asked about.
+/// The input of the gates that need only the head of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestHead<'a> {
     pub(crate) app: &'a CompiledApp,
     pub(crate) head: &'a Head<'a>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) client: &'a Client,
-    /// Whether a TRACE has content, which it must not have.
+    /// Whether a TRACE has content, which RFC 9110 9.3.8 forbids.
     pub(crate) has_content: bool,
 }
 
 impl<'a> RequestHead<'a> {
-    /// The tunnel of the app, if this asks for it.
+    /// The tunnel of the app, if the request is for it.
     pub(crate) fn tunnel(&self) -> Option<&'a Arc<CompiledRoute>> {
         self.app.tunnel.as_ref().filter(|_| self.head.is_tunnel())
     }
@@ -34,8 +34,8 @@ impl<'a> RequestHead<'a> {
         policy.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
     }
 
-    /// Refuses what may mean something else to whoever sent or forwarded it: in HTTP/1.1 nothing
-    /// behind it is read (RFC 9112 9.6, 11.2).
+    /// Refuses a request that other parsers may read differently, and closes an HTTP/1.1 connection
+    /// so that nothing after it is read (RFC 9112 9.6, 11.2).
     pub(crate) fn reject_malformed(&self, refusal: Refusal) -> Response {
         let mut response = self.problem(refusal);
         if self.head.version < Version::HTTP_2 {
@@ -54,7 +54,7 @@ impl<'a> RequestHead<'a> {
         self.respond(self.problem(refusal), Happened::default(), policy, grant)
     }
 
-    /// A refusal, logged.
+    /// The response of a refusal, which is logged.
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
         app.auth.refusals.refused(refusal, None, head.method, head.path, head.origin);

@@ -1,4 +1,4 @@
-//! The way from a handler to an answer that has its policy.
+//! From a started handler to a response that carries its policy.
 
 use std::{
     any::Any,
@@ -28,16 +28,16 @@ use crate::{
     observe::observation::Observation,
 };
 
-/// An answer in the making. What a gate answers is ready at once; a handler is run, its panic
-/// caught and its time measured. Either way the answer carries the policy of its route.
+/// The response of an app, as a future. The response of a gate is ready at once; a handler is run,
+/// its panic caught and its time measured. Both carry the policy of their route.
 pub struct ResponseFuture(Stage);
 
 enum Stage {
     Ready(Option<Response>),
     Running(Running),
-    /// An app inside of layers: the answer is finished already.
+    /// The future of an app with layers; it yields a finished response.
     Layered(BoxFuture),
-    /// One whose operator wants to know of it.
+    /// A future whose outcome is logged or measured.
     Observed(Box<(ResponseFuture, Option<Observation>)>),
 }
 
@@ -50,8 +50,8 @@ impl ResponseFuture {
         Self(Stage::Running(running))
     }
 
-    pub(crate) fn boxed(answer: BoxFuture) -> Self {
-        Self(Stage::Layered(answer))
+    pub(crate) fn boxed(response: BoxFuture) -> Self {
+        Self(Stage::Layered(response))
     }
 
     pub(crate) fn observed(self, observation: Observation) -> Self {
@@ -66,13 +66,13 @@ impl Future for ResponseFuture {
         match &mut self.0 {
             Stage::Ready(response) => Poll::Ready(Ok(response.take().unwrap_or_default())),
             Stage::Running(running) => running.poll(context).map(Ok),
-            Stage::Layered(answer) => {
-                let answer = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
-                answer.unwrap_or_else(|panic| Poll::Ready(panicked(&*panic))).map(Ok)
+            Stage::Layered(response) => {
+                let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
+                polled.unwrap_or_else(|panic| Poll::Ready(panicked(&*panic))).map(Ok)
             }
             Stage::Observed(observed) => {
-                let (answer, observation) = &mut **observed;
-                Pin::new(answer).poll(context).map_ok(|response| match observation.take() {
+                let (future, observation) = &mut **observed;
+                Pin::new(future).poll(context).map_ok(|response| match observation.take() {
                     Some(observation) => observation.answered(response),
                     None => response,
                 })
@@ -87,7 +87,7 @@ impl fmt::Debug for ResponseFuture {
     }
 }
 
-/// A request at work.
+/// A request being processed.
 pub(crate) struct Running {
     stage: Work,
     policy: Option<ResponsePolicy>,
@@ -96,27 +96,27 @@ pub(crate) struct Running {
     auth: Option<Arc<RequestAuth>>,
     body: BodyProgress,
     timeout: Duration,
-    /// Armed when the handler first waits: most are done before.
+    /// Armed when the handler first waits, since most handlers never do.
     deadline: Option<Pin<Box<Sleep>>>,
     span: Span,
 }
 
-/// How far a request came at once.
+/// How far a request got without waiting.
 pub(crate) enum Begun {
-    /// A gate waits for a store, a scheme or a body.
+    /// A gate is waiting for a store, a scheme or a body.
     Gates(BoxedGates),
-    /// The gates are passed, or one has refused.
+    /// All gates are passed, or one refused.
     Started(Started),
 }
 
-/// Gates that wait.
+/// The gates as a future.
 pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
 
-/// What a request waits for.
+/// What a request is waiting for.
 enum Work {
     Gates(BoxedGates),
     Target(BoxFuture),
-    /// The session is being written. No time-out cuts this off.
+    /// The session is being written. The time-out does not interrupt this.
     Committing(Commit),
     Done,
 }
@@ -185,7 +185,7 @@ impl Running {
         Poll::Ready(self.finished(response, facts))
     }
 
-    /// What was polled, or the response in its place where it panicked or is late.
+    /// The output of a poll, or an error response after a panic or the deadline.
     fn in_time<T>(
         &mut self,
         polled: thread::Result<Poll<T>>,
@@ -203,7 +203,7 @@ impl Running {
         }
     }
 
-    /// Commits the session; nothing where that has to be waited for.
+    /// Commits the session; `None` if the commit has to be awaited.
     fn settle(&mut self, response: Response, outcome: Outcome) -> Option<Response> {
         self.stage = Work::Done;
         let settled = match self.auth.take() {
@@ -238,8 +238,8 @@ impl Running {
     }
 }
 
-/// The client is gone. A logout that it asked for happens all the same, and a commit that has
-/// begun is not left half done.
+/// The client is gone. A requested logout is still carried out, and a commit that has begun is
+/// completed.
 impl Drop for Running {
     fn drop(&mut self) {
         let commit = match std::mem::replace(&mut self.stage, Work::Done) {
@@ -261,7 +261,7 @@ impl Drop for Running {
     }
 }
 
-/// The answer in place of a handler's.
+/// The response in place of a handler that panicked.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
     Span::current().record("code", Refusal::Internal.code());
     let text = panic.downcast_ref::<&str>().copied();

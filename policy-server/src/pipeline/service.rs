@@ -1,4 +1,4 @@
-//! An app as a service.
+//! An app as a `tower` service.
 
 use std::{
     convert::Infallible,
@@ -21,18 +21,18 @@ use crate::{
     pipeline::{dispatch::dispatch, response_future::ResponseFuture},
 };
 
-/// An app that passed every check: a `tower::Service` for any HTTP server, and for axum's
-/// `Router::fallback_service` or `nest_service`.
+/// A compiled app: a `tower::Service` for any HTTP server, and for axum's
+/// `Router::fallback_service` and `nest_service`.
 ///
-/// Every gate is part of it, the check of the host too: a request must name the public origin's
-/// host, or a loopback host in the development profile.
+/// It contains all gates, the check of the host included: a request must name the host of the
+/// public origin, or a loopback host in the development profile.
 ///
-/// Another server than [`App::serve`](crate::App::serve) tells who holds the other end of a
-/// connection by a [`PeerAddr`] among the extensions of the request.
+/// A server other than [`App::serve`](crate::App::serve) reports the address at the other end of a
+/// connection by a [`PeerAddr`] in the extensions of the request.
 #[derive(Clone, Debug)]
 pub struct AppService {
     app: Arc<CompiledApp>,
-    /// The app inside of its layers, if it has any.
+    /// The app inside its layers, if it has any.
     layered: Option<SharedService>,
 }
 
@@ -55,7 +55,7 @@ impl AppService {
         &self.app
     }
 
-    /// The same without its layers, if it has any.
+    /// The service without its layers.
     #[cfg(feature = "testing")]
     pub(crate) fn without_layers(&self) -> Option<Self> {
         self.layered.as_ref()?;
@@ -71,7 +71,8 @@ impl AppService {
         }
     }
 
-    /// Answers one request; `peer` is known where it came over a connection of ours.
+    /// Responds to one request. `peer` is known where the request came over one of our own
+    /// connections.
     pub(crate) fn respond<B>(
         &self,
         mut request: http::Request<B>,
@@ -108,7 +109,7 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
-        // Another server that has the app speaks https, if anything is to be right about its origin.
+        // Behind another server, the app takes the scheme from its public origin.
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
         let peer = peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls });

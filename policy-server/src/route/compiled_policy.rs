@@ -1,5 +1,4 @@
-//! What holds for a route, compiled at start: what a request is asked, and what is written onto
-//! every answer.
+//! The compiled policy of a route: what it requires of requests, and what it writes onto responses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +14,7 @@ macro_rules! define_rules {
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
     ) => {
-        /// The policy of a route but for who may call.
+        /// The policy of a route, except for authentication.
         #[derive(Debug, Default)]
         pub(crate) struct CompiledRoutePolicy {
             pub(crate) cors: Option<Arc<Cors>>,
@@ -26,7 +25,7 @@ macro_rules! define_rules {
             pub(crate) timeout: Duration,
             pub(crate) rate: Option<Arc<RateLimit>>,
             pub(crate) concurrency: Option<Arc<Concurrency>>,
-            /// About how many fields all of that adds to an answer.
+            /// The approximate number of headers that the policy adds to a response.
             pub(crate) fields: usize,
         }
     };

@@ -1,5 +1,4 @@
-//! What a request says about the state of a resource, answered (RFC 9110 13 and 14): the whole, a
-//! part, or that nothing changed.
+//! Conditional and range requests (RFC 9110 13 and 14): the whole response, a part of it, or 304.
 
 use std::{
     pin::Pin,
@@ -24,9 +23,9 @@ use policy_core::{
 
 use crate::base::problem::Problem;
 
-/// Holds an answer to GET or HEAD against what its request asked for.
+/// Evaluates the conditions of a GET or HEAD request against its response.
 pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
-    // RFC 9110 13.2.1: only where the answer without conditions would have been this.
+    // Conditions apply only where the response without them would be 200 (RFC 9110 13.2.1).
     if response.status() != StatusCode::OK {
         return response;
     }
@@ -43,7 +42,7 @@ pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
     }
 }
 
-/// An answer says itself whether it has parts.
+/// Serves a range, if the response allows ranges.
 fn part(conditions: &Conditions, validators: &Validators, response: Response) -> Response {
     let is_ranged = response.headers().get(ACCEPT_RANGES).is_some_and(|units| units == "bytes");
     let Some(length) = length(&response).filter(|_| is_ranged) else { return response };
@@ -67,15 +66,15 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
     }
 }
 
-/// How long the content is: services that read files as they send them state it in a field only.
+/// The length of the content. Services that stream files state it only in `Content-Length`.
 fn length(response: &Response) -> Option<u64> {
     let stated = || response.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
     response.body().size_hint().exact().or_else(stated)
 }
 
-/// A request of which a service of others understands what it says about ranges: services look at
-/// `Range` without `If-Range`, for HEAD, and refuse what they do not serve. The answer is held
-/// against all of it later.
+/// Removes `Range` from a request for a mounted service: services evaluate it without `If-Range`
+/// and for HEAD, and refuse ranges that they do not serve. All conditions are evaluated on the
+/// response instead.
 pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
     let is_plain = request.method() == Method::GET
         && !request.headers().contains_key(IF_RANGE)
@@ -87,9 +86,8 @@ pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
     request
 }
 
-/// A problem in place of an answer, with what the answer says about itself but for its content.
-/// How long that is fresh does not hold for the problem: a cache would give it to everybody, when
-/// it is about the conditions of one request.
+/// Replaces a response by a problem and keeps its headers, except those about its content and its
+/// freshness: the problem concerns one request only, and a cache must not reuse it for others.
 fn instead(response: Response, refusal: Refusal) -> Response {
     let (mut parts, _) = response.into_parts();
     not_modified(&mut parts.headers);
@@ -112,7 +110,7 @@ fn merge(headers: &mut HeaderMap, own: HeaderMap) {
     }
 }
 
-/// The bytes of a body behind so many, and no more than so many.
+/// A body cut to a range: skips the first bytes, then passes at most a number of them.
 struct Part {
     body: Body,
     skipped: u64,
@@ -132,7 +130,7 @@ impl HttpBody for Part {
                 Some(Ok(frame)) => frame,
                 other => return Poll::Ready(other),
             };
-            // Trailers are about the whole.
+            // Trailers describe the whole content, not a part.
             let Ok(mut data) = frame.into_data() else { continue };
             let passed = self.skipped.min(data.len() as u64);
             self.skipped -= passed;
@@ -180,51 +178,51 @@ mod tests {
         client.get("/film").origin("https://app.example").header(name, value).send().await
     }
 
-    /// What every answer of the route has, whatever becomes of its content.
-    fn has_the_policy(answer: &TestResponse) {
-        assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example"));
-        assert!(answer.header("vary").unwrap().starts_with("x-region"));
-        assert!(answer.header("vary").unwrap().contains("origin"));
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("etag"), Some("\"1\""));
+    /// The headers that every response of the route has, with or without content.
+    fn has_the_policy(response: &TestResponse) {
+        assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example"));
+        assert!(response.header("vary").unwrap().starts_with("x-region"));
+        assert!(response.header("vary").unwrap().contains("origin"));
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(response.header("etag"), Some("\"1\""));
     }
 
     #[tokio::test]
     async fn a_part_says_which_it_is() {
-        let answer = film_with("range", "bytes=2-4").await;
-        assert_eq!((answer.status().as_u16(), answer.text()), (206, "234".to_owned()));
-        assert_eq!(answer.header("content-range"), Some("bytes 2-4/10"));
-        assert_eq!(answer.header("content-length"), Some("3"));
-        assert_eq!(answer.header("content-type"), Some("video/mp4"));
-        has_the_policy(&answer);
+        let response = film_with("range", "bytes=2-4").await;
+        assert_eq!((response.status().as_u16(), response.text()), (206, "234".to_owned()));
+        assert_eq!(response.header("content-range"), Some("bytes 2-4/10"));
+        assert_eq!(response.header("content-length"), Some("3"));
+        assert_eq!(response.header("content-type"), Some("video/mp4"));
+        has_the_policy(&response);
     }
 
     #[tokio::test]
     async fn what_is_not_there_is_refused_with_the_length() {
-        let answer = film_with("range", "bytes=10-").await;
-        assert_eq!(answer.status(), 416);
-        assert_eq!(answer.header("content-range"), Some("bytes */10"));
-        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
-        has_the_policy(&answer);
+        let response = film_with("range", "bytes=10-").await;
+        assert_eq!(response.status(), 416);
+        assert_eq!(response.header("content-range"), Some("bytes */10"));
+        assert_eq!(response.header("content-type"), Some("application/problem+json"));
+        has_the_policy(&response);
     }
 
     #[tokio::test]
     async fn what_did_not_change_is_said_with_the_policy_and_without_content() {
-        let answer = film_with("if-none-match", "W/\"1\"").await;
-        assert_eq!((answer.status().as_u16(), answer.text()), (304, String::new()));
-        assert_eq!(answer.header("content-type"), None);
-        assert_eq!(answer.header("cache-control"), Some("private, max-age=60"));
-        has_the_policy(&answer);
+        let response = film_with("if-none-match", "W/\"1\"").await;
+        assert_eq!((response.status().as_u16(), response.text()), (304, String::new()));
+        assert_eq!(response.header("content-type"), None);
+        assert_eq!(response.header("cache-control"), Some("private, max-age=60"));
+        has_the_policy(&response);
     }
 
     #[tokio::test]
     async fn what_is_assumed_wrongly_is_told() {
-        let answer = film_with("if-match", "\"2\"").await;
-        assert_eq!(answer.status(), 412);
-        has_the_policy(&answer);
+        let response = film_with("if-match", "\"2\"").await;
+        assert_eq!(response.status(), 412);
+        has_the_policy(&response);
     }
 
-    /// A service that looks at `Range` and not at `If-Range`, as those of others do.
+    /// A service that evaluates `Range` but not `If-Range`, as many do.
     async fn file(request: Request<Body>) -> Result<Response, Infallible> {
         let whole = "0123456789";
         let (status, body) = match request.headers().get(RANGE) {
@@ -241,9 +239,9 @@ mod tests {
             [("\"1\"", 200, "0123456789"), ("\"2\"", 206, "01"), ("W/\"2\"", 200, "0123456789")]
         {
             let request = client.get("/file").header("range", "bytes=0-1");
-            let answer = request.header("if-range", if_range).send().await;
-            assert_eq!(answer.status(), status, "{if_range}");
-            assert_eq!(answer.text(), body);
+            let response = request.header("if-range", if_range).send().await;
+            assert_eq!(response.status(), status, "{if_range}");
+            assert_eq!(response.text(), body);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Answers that are scripts where the query names a function to call.
+//! JSONP: responses that are scripts calling a function named in the query.
 
 use axum_core::{
     body::Body,
@@ -16,12 +16,12 @@ use policy_core::{
 
 use crate::{base::problem::Problem, handler::extract::media_type::is_json};
 
-/// The function to call. Any page can load the answer, so nothing that tells who asks reaches the
-/// handler, also where there is no function.
+/// The function to call. Any page can load the response, so credentials never reach the handler,
+/// not even where no function is named.
 ///
 /// # Errors
 ///
-/// A name that cannot be called.
+/// The name is not a valid callback.
 pub(crate) fn callback(
     policy: &JsonpPolicy,
     request: &mut Request<Body>,
@@ -33,8 +33,8 @@ pub(crate) fn callback(
     Callback::of_query(query, policy.callback, policy.grammar)
 }
 
-/// Calls the function with an answer that is JSON, and not encoded. Errors stay as they are: a page learns of them
-/// by the `error` event of its script element.
+/// Wraps a JSON response without content encoding in a call of the function. Error responses are
+/// not wrapped: a page learns of them by the `error` event of its script element.
 pub(crate) async fn script(callback: &Callback, response: Response) -> Response {
     let headers = response.headers();
     let is_plain_json = is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
@@ -88,14 +88,14 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_that_tells_who_asks_reaches_a_handler() {
-        for (path, answer) in [
+        for (path, body) in [
             ("/lamps", r#"["host","accept"]"#),
             ("/lamps?cb=f", r#"/**/typeof f==='function'&&f(["host","accept"]);"#),
         ] {
             let request = client().get(path).header("host", "localhost").header("accept", "*/*");
             let request = request.header("cookie", "a=b").header("authorization", "Bearer c");
             let response = request.send().await;
-            assert_eq!(response.text(), answer, "{path}");
+            assert_eq!(response.text(), body, "{path}");
         }
     }
 
@@ -116,19 +116,19 @@ mod tests {
             ("/text?cb=f", 200, "text/plain; charset=utf-8"),
             ("/nothing?cb=f", 404, "application/problem+json"),
         ] {
-            let answer = client().get(path).send().await;
-            assert_eq!(answer.status(), status);
-            assert_eq!(answer.header("content-type"), Some(media_type));
-            assert!(!answer.text().contains("typeof"));
+            let response = client().get(path).send().await;
+            assert_eq!(response.status(), status);
+            assert_eq!(response.header("content-type"), Some(media_type));
+            assert!(!response.text().contains("typeof"));
         }
     }
 
     #[tokio::test]
     async fn a_name_that_cannot_be_called_is_not_repeated() {
         for name in ["alert(1)", "%3Cscript%3E", "a.b", "a&cb=alert"] {
-            let answer = client().get(&format!("/lamps?cb={name}")).send().await;
-            assert_eq!(answer.status(), 400, "{name}");
-            assert!(!answer.text().contains("alert") && !answer.text().contains("script"));
+            let response = client().get(&format!("/lamps?cb={name}")).send().await;
+            assert_eq!(response.status(), 400, "{name}");
+            assert!(!response.text().contains("alert") && !response.text().contains("script"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Limits at work: how often, and how many at once.
+//! Rate and concurrency limits.
 
 use std::{
     net::IpAddr,
@@ -19,17 +19,17 @@ use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused
 
 use crate::{auth::principal::Principal, base::clock::Clock};
 
-/// What holds where nobody says anything.
+/// The limit of bodies where no level sets one.
 pub(crate) const BODY: u64 = 2 * 1024 * 1024;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often somebody may ask, counted where it was stated: a limit of the app counts what is
-/// asked of all routes that take it over.
+/// A rate limit, counted at the level that set it: a limit of the app counts the requests to all
+/// routes that inherit it.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Rate,
     fields: RateFields,
-    /// Tells this limit from the others of the app.
+    /// Distinguishes this limit from the others of the app.
     place: u32,
     table: Arc<RateTable>,
     clock: Clock,
@@ -45,7 +45,7 @@ impl RateLimit {
         self.rate.by == RateKey::Address
     }
 
-    /// Counts a request of this client. All clients without an address are one.
+    /// Counts a request of this client. All clients without an address count as one.
     pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<Granted, Refused> {
         let mut key = [0; 13];
         let (place, address) = key.split_at_mut(4);
@@ -56,7 +56,7 @@ impl RateLimit {
         self.table.take(&self.rate, &key, self.clock.monotonic())
     }
 
-    /// Counts a request of this principal; of its client where there is none.
+    /// Counts a request of this principal, or of its client if there is none.
     pub(crate) fn take_principal(
         &self,
         principal: Option<&Principal>,
@@ -64,13 +64,13 @@ impl RateLimit {
     ) -> Result<Granted, Refused> {
         let Some(principal) = principal else { return self.take_address(client) };
         let mut key = self.place.to_le_bytes().to_vec();
-        // No address begins so.
+        // No encoded address begins with this byte.
         key.push(u8::MAX);
         principal.write_key(&mut key);
         self.table.take(&self.rate, &key, self.clock.monotonic())
     }
 
-    /// Says how much is left.
+    /// Writes the remaining quota.
     pub(crate) fn write(&self, taken: &Result<Granted, Refused>, headers: &mut HeaderMap) {
         match taken {
             Ok(granted) => self.fields.granted(*granted, headers),
@@ -79,7 +79,7 @@ impl RateLimit {
     }
 }
 
-/// How many requests may be at work at once, counted where it was stated.
+/// The limit of requests in flight, counted at the level that set it.
 #[derive(Debug)]
 pub(crate) struct Concurrency {
     most: u32,
@@ -91,7 +91,7 @@ impl Concurrency {
         Self { most, in_flight: AtomicU32::new(0) }
     }
 
-    /// Lets one more in, if there is room.
+    /// Takes a permit, if one is free.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Permit> {
         let more = |in_flight| (in_flight < self.most).then_some(in_flight + 1);
         let entered = self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -99,12 +99,12 @@ impl Concurrency {
     }
 }
 
-/// The place of one request at work.
+/// A permit for one request in flight; dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Permit(Arc<Concurrency>);
 
 impl Permit {
-    /// Keeps the place until the answer is sent, where it is not ready as a whole.
+    /// Holds the permit until the response is sent, unless the whole response is in memory already.
     pub(crate) fn keep(self, response: Response) -> Response {
         if response.body().size_hint().exact().is_some() {
             return response;
@@ -247,9 +247,9 @@ mod tests {
         let (client, _) = client();
         for (left, path) in [(19, "/alone/done"), (18, "/large")] {
             let method = if path == "/large" { Method::POST } else { Method::GET };
-            let answer = client.request(method, path).send().await;
+            let response = client.request(method, path).send().await;
             assert_eq!(
-                answer.header("ratelimit").unwrap().split(';').nth(1),
+                response.header("ratelimit").unwrap().split(';').nth(1),
                 Some(&*format!("r={left}"))
             );
         }
@@ -270,7 +270,7 @@ mod tests {
             let mut waiting = Box::pin(ask("waits"));
             assert!(waiting.as_mut().now_or_never().is_none());
             assert_eq!(ask("done").await.status(), 503, "{path}");
-            // The client goes away.
+            // The client disconnects.
             drop(waiting);
             assert_eq!(ask("done").await.status(), 200, "{path}");
             assert_eq!(ask("panics").await.status(), 500);
@@ -282,10 +282,10 @@ mod tests {
     fn a_place_is_kept_until_a_stream_ends() {
         let places = Arc::new(Concurrency::new(1));
         let stream = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
-        let answer = places.enter().unwrap().keep(Response::new(stream));
+        let response = places.enter().unwrap().keep(Response::new(stream));
         assert!(places.enter().is_none());
-        drop(answer);
-        // What is ready as a whole is sent by itself.
+        drop(response);
+        // A response that is complete in memory needs no permit while it is sent.
         let _whole = places.enter().unwrap().keep(Response::new(Body::from("done")));
         assert!(places.enter().is_some());
     }

@@ -1,4 +1,4 @@
-//! The routes of an app as they are compiled at start.
+//! The compiled routes of an app.
 
 pub(crate) mod compiled_policy;
 pub(crate) mod conditional;

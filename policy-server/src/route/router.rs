@@ -1,4 +1,4 @@
-//! From a path and a method to a route. This is the only place where a path is matched.
+//! Routing by path and method. Paths are matched only here.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,20 +17,20 @@ use crate::{handler::parameters::Values, route::compiled_policy::CompiledRoutePo
 /// The paths of an app.
 #[derive(Debug, Default)]
 pub(crate) struct Router {
-    /// Paths without parameters, which need no walk. Its hash has no key: only paths of the app are
-    /// stored, so nobody can fill a bucket.
+    /// Paths without parameters, which need no tree walk. The hash is unkeyed: only paths of the
+    /// app are stored, so clients cannot force collisions.
     fixed: FxHashMap<Box<str>, usize>,
     /// All paths.
     tree: matchit::Router<usize>,
     paths: Vec<Path>,
 }
 
-/// One path and what is served there.
+/// One path and its routes.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     /// In the order of registration.
     pub(crate) methods: Vec<Served>,
-    /// What `Allow` says.
+    /// The value of `Allow`.
     pub(crate) allow: Option<HeaderValue>,
 }
 
@@ -38,17 +38,17 @@ pub(crate) struct Path {
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) method: Method,
-    /// The place of the route in the app.
+    /// The index of the route in the app.
     pub(crate) route: usize,
     pub(crate) rules: Arc<CompiledRoutePolicy>,
-    /// The answer to preflights, where the route is shared.
+    /// The response to preflights, if the route is shared.
     pub(crate) preflight: Option<Preflight>,
-    /// The request headers that a page needs for its credentials.
+    /// The request headers that a page needs to send its credentials.
     by_credentials: &'static [&'static str],
 }
 
 impl Path {
-    /// The route for a method; GET's for HEAD where HEAD has none of its own.
+    /// The route for a method; that of GET for HEAD, unless HEAD has its own.
     pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
@@ -62,9 +62,9 @@ impl Path {
         of(name).or_else(|| if name == b"HEAD" { of(b"GET") } else { None })
     }
 
-    /// The route whose policy the answers carry that belong to no route of this path: 405 and
-    /// automatic OPTIONS. The routes of a path usually have one policy; where they differ, it is
-    /// that of the first that is shared.
+    /// The route whose policy the 405 and automatic OPTIONS responses of this path carry. The
+    /// routes of a path usually have one policy; if they differ, it is that of the first shared
+    /// one.
     pub(crate) fn shared(&self) -> Option<&Served> {
         self.methods.iter().find(|served| served.preflight.is_some()).or(self.methods.first())
     }
@@ -76,7 +76,7 @@ impl Router {
         self.paths.iter().any(|path| path.served(method).is_some())
     }
 
-    /// Finds a path; the values of its parameters are still encoded.
+    /// Finds a path. The values of its parameters are still percent-encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
         if let Some(place) = self.fixed.get(path) {
             return Some((self.paths.get(*place)?, Values::default()));
@@ -90,20 +90,20 @@ impl Router {
     }
 }
 
-/// A router in the making.
+/// Collects the routes of an app.
 #[derive(Debug, Default)]
 pub(crate) struct RouterBuilder {
     router: Router,
-    /// The places of paths by their form: where parameters stand, not how they are called.
+    /// The index of each path by its form, in which parameters are named by position.
     places: BTreeMap<String, usize>,
 }
 
 impl RouterBuilder {
-    /// Adds a route for some methods of a path that is written in full.
+    /// Adds a route for some methods of a complete path.
     ///
     /// # Errors
     ///
-    /// The rule that the path breaks, or who has it.
+    /// The rule that the path breaks, or the route that already has it.
     pub(crate) fn add(
         &mut self,
         template: &str,
@@ -143,7 +143,7 @@ impl RouterBuilder {
         Ok(())
     }
 
-    /// Completes what depends on all routes of a path: `Allow`, and the answers to preflights.
+    /// Completes what depends on all routes of a path: `Allow` and the responses to preflights.
     pub(crate) fn finish(mut self) -> Router {
         for path in &mut self.router.paths {
             path.allow = allow(&path.methods);
@@ -157,9 +157,9 @@ impl RouterBuilder {
     }
 }
 
-/// The answer to preflights for one of the methods of a path: it allows what all of them need
-/// that share it. Browsers may keep it if what they would then send without asking changes
-/// nothing that is shared otherwise.
+/// The response to preflights for one method of a path. It allows all methods of the path that
+/// share the same policy, with the headers that they need. It may be cached only if every other
+/// method of the path is safe, since a cached preflight would let a page send them.
 fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
     let cors = served.rules.cors.as_ref()?;
     let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
@@ -179,9 +179,9 @@ fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
 pub(crate) enum AddError {
     /// The path breaks this rule.
     Rule(Rule),
-    /// The route at this place has the path and the method.
+    /// The route with this index already has the path and the method.
     Taken(usize),
-    /// Another path takes the same requests.
+    /// Another path matches the same requests.
     Overlap(String),
 }
 
@@ -192,7 +192,7 @@ fn overlapped(conflict: &matchit::InsertError) -> String {
     }
 }
 
-/// The path with its parameters named by their position.
+/// The path with its parameters named by position.
 fn form_of(template: &PathTemplate<'_>) -> String {
     let mut form = String::with_capacity(template.as_str().len());
     for (index, segment) in template.segments().enumerate() {
@@ -216,7 +216,7 @@ fn with_head(mut methods: Vec<Method>) -> Vec<Method> {
     methods
 }
 
-/// RFC 9110 10.2.1; OPTIONS is always answered.
+/// The value of `Allow` (RFC 9110 10.2.1); OPTIONS is always served.
 fn allow(methods: &[Served]) -> Option<HeaderValue> {
     let mut methods = with_head(methods.iter().map(|served| served.method.clone()).collect());
     if !methods.contains(&Method::OPTIONS) {
@@ -265,12 +265,12 @@ mod tests {
             let (cors, preflight) = (served.rules.cors.as_ref(), served.preflight.as_ref());
             let (origin, method) =
                 (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
-            let answer = preflight.unwrap().answer(
+            let response = preflight.unwrap().answer(
                 cors.unwrap(),
                 Single::One(&origin),
                 Single::One(&method),
             );
-            answer.unwrap().1.get("access-control-allow-headers").unwrap().clone()
+            response.unwrap().1.get("access-control-allow-headers").unwrap().clone()
         };
         for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {
             let names = allowed(&method, "https://a.test");

@@ -310,7 +310,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
         let response = match &*self.role {
             #[cfg(feature = "tls")]
-            Role::Redirect(redirect) => ResponseFuture::ready(redirect.answer(&request)),
+            Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
             _ => self.app.respond(request, Some(self.peer)),
         };
         #[cfg(feature = "http3")]

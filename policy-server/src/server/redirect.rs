@@ -35,7 +35,7 @@ impl Redirect {
         &self.target
     }
 
-    pub(super) fn answer<B>(&self, request: &Request<B>) -> Response {
+    pub(super) fn response<B>(&self, request: &Request<B>) -> Response {
         self.location(&Head::read(request)).map_or_else(
             |refusal| Problem::from(refusal).into_response(),
             |location| self.moved(location),
@@ -96,7 +96,7 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        Redirect::new(own, 8443).answer(&request.body(()).unwrap())
+        Redirect::new(own, 8443).response(&request.body(()).unwrap())
     }
 
     fn location(response: &Response) -> Option<&str> {

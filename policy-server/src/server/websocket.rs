@@ -48,8 +48,9 @@ impl Stream {
 
     /// Passes bytes on from the end of the answer, until the credential that opened the stream
     /// ends or the server stops.
-    pub(super) fn begin<B>(self: Box<Self>, answer: &Response<B>) {
-        let ended = answer.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
+    pub(super) fn begin<B>(self: Box<Self>, response: &Response<B>) {
+        let ended =
+            response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         tokio::spawn(async move {
             let Self { client, handler, opened, shutdown } = *self;
             let Ok(client) = client.await else { return };
@@ -88,9 +89,9 @@ fn upgrade() -> Option<(OnUpgrade, DuplexStream)> {
     let service = service_fn(move |mut request: Request<Incoming>| {
         *given.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(hyper::upgrade::on(&mut request));
-        let mut answer = Response::new(Body::empty());
-        *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-        ready(Ok::<_, Infallible>(answer))
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        ready(Ok::<_, Infallible>(response))
     });
     let connection =
         http1::Builder::new().serve_connection(TokioIo::new(inner), service).with_upgrades();

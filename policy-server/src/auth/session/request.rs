@@ -121,8 +121,8 @@ impl RequestSession {
         }
         let found = match self.ask() {
             Ok(found) => found,
-            Err((answer, at)) => {
-                let result = answer.await;
+            Err((response, at)) => {
+                let result = response.await;
                 self.found(result, at)
             }
         };
@@ -162,7 +162,7 @@ impl RequestSession {
         let at = self.service.clock.now();
         match self.service.store.load(key, at).now() {
             Ok(result) => Ok(self.found(result, at)),
-            Err(answer) => Err((answer, at)),
+            Err(response) => Err((response, at)),
         }
     }
 

@@ -35,10 +35,10 @@ impl Summary {
     /// # runtime.block_on(async {
     /// # let app = App::new(()).sessions(Sessions::memory()).routes(routes![login, devices]);
     /// # let client = app.test();
-    /// # let answer = client.post("/login").header("sec-fetch-site", "same-origin").send().await;
-    /// # let (cookie, _) = answer.header("set-cookie").unwrap().split_once(';').unwrap();
-    /// # let answer = client.get("/devices").header("cookie", cookie).send().await;
-    /// # assert_eq!(answer.text(), r#"["phone"]"#);
+    /// # let response = client.post("/login").header("sec-fetch-site", "same-origin").send().await;
+    /// # let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
+    /// # let response = client.get("/devices").header("cookie", cookie).send().await;
+    /// # assert_eq!(response.text(), r#"["phone"]"#);
     /// # });
     /// ```
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {

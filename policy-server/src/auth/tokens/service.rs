@@ -356,9 +356,9 @@ impl TokenService {
             expires: now.after(self.refresh_lifetime),
         };
         let issued = self.issue_time(&family.identity.subject);
-        let answer = self.issue_for(&family, issued, &token)?;
+        let response = self.issue_for(&family, issued, &token)?;
         self.store.create_family(family, TokenHash(token.hash())).await.map_err(unavailable)?;
-        Ok(answer)
+        Ok(response)
     }
 
     /// Exchanges a refresh token.
@@ -480,8 +480,8 @@ impl TokenService {
         let session = Handle(family.id).to_string();
         let authenticated = Some(family.authenticated);
         let grant = Grant { session: Some(&session), authenticated, custom: None };
-        let answer = self.issue(&family.identity, issued, grant)?;
-        Ok(Issued { refresh_token: Some(refresh.text()), ..answer })
+        let response = self.issue(&family.identity, issued, grant)?;
+        Ok(Issued { refresh_token: Some(refresh.text()), ..response })
     }
 
     /// Revokes the access tokens of a family that ended.

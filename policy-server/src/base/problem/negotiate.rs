@@ -164,9 +164,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_handler_wrote_beside_a_problem_stays() {
-        let answer =
+        let written =
             (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
-        let mut response = answer.into_response();
+        let mut response = written.into_response();
         negotiate(&lines("text/plain"), &mut response);
         assert_eq!(response.status(), StatusCode::GONE);
         assert_eq!(response.headers()["x-order"], "7");

@@ -113,7 +113,7 @@ pub(crate) fn forward(
     let outgoing = Outgoing { method: parts.method, target, fields };
     Box::pin(async move {
         match outgoing.send(&returning.gateway, &client, body, upgrade.is_some()).await {
-            Ok(answer) => returning.answer(answer, upgrade),
+            Ok(response) => returning.answer(response, upgrade),
             Err(refusal) => Problem::from(refusal).into_response(),
         }
     })
@@ -190,7 +190,7 @@ impl Outgoing {
         let progress = progress.as_deref();
         let first = gateway.exchange(client, self.request(body), progress).await;
         match (first, again) {
-            (Ok(answer), _) => Ok(answer),
+            (Ok(response), _) => Ok(response),
             (Err(Failure { was_dead: true, .. }), Some(again)) => {
                 let second = gateway.exchange(client, again, None).await;
                 second.map_err(|failure| failure.refusal)
@@ -217,11 +217,12 @@ impl Gateway {
         progress: Option<&Progress>,
     ) -> Result<http::Response<Incoming>, Failure> {
         let begun = Instant::now();
-        let mut answer = pin!(client.pool.request(request));
+        let mut response = pin!(client.pool.request(request));
         loop {
             let state = progress.map(Progress::state);
             let waits_for_client = state.is_some_and(|state| state.waits_for_client);
-            let patience = if waits_for_client { self.timeouts.idle } else { self.timeouts.answer };
+            let patience =
+                if waits_for_client { self.timeouts.idle } else { self.timeouts.response };
             let deadline = state.map_or(begun, |state| state.since) + patience;
             if deadline <= Instant::now() {
                 let refusal = match waits_for_client {
@@ -231,8 +232,8 @@ impl Gateway {
                 return Err(self.failed(refusal, &"no answer in time", false));
             }
             select! {
-                answer = &mut answer => {
-                    return answer.map_err(|error| self.judge(&error, progress));
+                response = &mut response => {
+                    return response.map_err(|error| self.judge(&error, progress));
                 }
                 () = sleep_until(deadline) => (),
             }
@@ -307,8 +308,8 @@ struct Returning {
 }
 
 impl Returning {
-    fn answer(&self, answer: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
-        let (mut parts, body) = answer.into_parts();
+    fn answer(&self, upstream: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
+        let (mut parts, body) = upstream.into_parts();
         let is_websocket = switches_to_websocket(parts.status, &parts.headers);
         self.rewrite(&mut parts.headers);
         let mut response = Response::default();

@@ -32,9 +32,9 @@ impl Gateway {
     pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| problems.push(StartProblem::new(rule, place, value));
-        let Timeouts { connect, answer, idle } = proxy.timeouts;
+        let Timeouts { connect, response, idle } = proxy.timeouts;
         for (name, timeout) in
-            [("connect_timeout", connect), ("answer_timeout", answer), ("idle_timeout", idle)]
+            [("connect_timeout", connect), ("answer_timeout", response), ("idle_timeout", idle)]
         {
             if timeout.is_zero() {
                 problem(Rule::ProxyTimeoutZero, name);

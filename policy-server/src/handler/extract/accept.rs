@@ -143,12 +143,12 @@ mod tests {
             ("text/csv;charset=latin1", "text/csv;charset=latin1"),
             ("application/vnd.shop+json", "application/vnd.shop+json"),
         ] {
-            let answer = (Chosen { media_type }, [(VARY, "origin")], "body");
-            let response = answer.into_response();
+            let parts = (Chosen { media_type }, [(VARY, "origin")], "body");
+            let response = parts.into_response();
             assert_eq!(response.headers()[CONTENT_TYPE], sent);
         }
-        let answer = ([(VARY, "origin")], Chosen { media_type: "text/csv" }, "body");
-        let response = answer.into_response();
+        let parts = ([(VARY, "origin")], Chosen { media_type: "text/csv" }, "body");
+        let response = parts.into_response();
         assert!(response.headers().get_all(VARY).iter().eq(["origin, accept"]));
         let broken = (Chosen { media_type: "text/\n" }, "body").into_response();
         assert_eq!(broken.status(), 500);

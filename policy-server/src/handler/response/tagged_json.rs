@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn what_cannot_be_written_has_no_tag() {
         let no_json = BTreeMap::from([(vec![1], 2)]);
-        let answer = Json(no_json).etag().into_response();
-        assert_eq!(answer.status(), 500);
-        assert!(!answer.headers().contains_key("etag"));
+        let response = Json(no_json).etag().into_response();
+        assert_eq!(response.status(), 500);
+        assert!(!response.headers().contains_key("etag"));
     }
 }

@@ -1,4 +1,4 @@
-//! Gate 6: how often an address may ask.
+//! Gate 6: the request rate of an address.
 
 use std::{ops::ControlFlow, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Gate 7: who sent a request.
+//! Gate 7: authentication.
 
 use axum_core::body::Body;
 use http::{HeaderMap, Method, Request, Uri, request::Parts};
@@ -19,7 +19,7 @@ use crate::{
     store::StoreError,
 };
 
-/// The head of a request, for the gates that ask about its caller.
+/// The parts of a request head that authentication and authorization read.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestView<'a> {
     pub(crate) method: &'a Method,
@@ -37,26 +37,26 @@ impl<'a> RequestView<'a> {
     }
 }
 
-/// Whoever was recognised.
+/// A recognised caller.
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
-    /// Whether their browser sent the credential by itself.
+    /// Whether the browser attached the credential by itself, as it does with cookies.
     pub(crate) is_ambient: bool,
 }
 
-/// How far authentication comes without waiting.
+/// How far authentication gets without waiting.
 enum AuthStep<'a> {
-    /// Whoever was recognised, if anybody was.
+    /// Authentication is complete; `None` is an anonymous caller.
     Known(Option<Authenticated>),
-    /// A ticket is to be taken out of its store.
+    /// A ticket has to be taken from its store.
     Ticket(&'a str),
-    /// An application's own scheme is to be asked.
+    /// A scheme of the application has to run.
     Own(OwnScheme),
-    /// A session is to be loaded.
+    /// A session has to be loaded.
     Load,
 }
 
-/// Who sent a request, if nothing has to be waited for.
+/// Authenticates, if that needs no waiting.
 pub(crate) fn at_once(
     auth: &mut RequestAuth,
     policy: &Requirement,
@@ -70,7 +70,7 @@ pub(crate) fn at_once(
     }
 }
 
-/// Who sent a request.
+/// Authenticates.
 pub(crate) async fn later(
     auth: &RequestAuth,
     route: &RouteAuth,
@@ -91,8 +91,8 @@ pub(crate) async fn later(
 }
 
 impl RequestAuth {
-    /// A bearer token decides alone where the route takes one; a credential that is no
-    /// good is refused, and never passed over for another.
+    /// On a route that takes bearer tokens, a token alone decides. An invalid credential is
+    /// refused; no other credential is tried in its place.
     fn step<'a>(
         &self,
         policy: &Requirement,
@@ -139,7 +139,7 @@ impl RequestAuth {
         })
     }
 
-    /// Takes a ticket, unless the session that it was made in has ended since.
+    /// Redeems a ticket, unless the session in which it was issued has ended.
     async fn redeem(&self, text: &str) -> Result<Option<Authenticated>, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let unchecked = |error: StoreError| {
@@ -149,7 +149,7 @@ impl RequestAuth {
         };
         let ticket = service.take_ticket(text).await.map_err(unchecked)?;
         let ticket = ticket.ok_or(Refusal::TicketInvalid)?;
-        // One that was made with a token names the session of that.
+        // A ticket issued from a token carries the session id of that token.
         if let (None, Some(handle)) = (&ticket.token, ticket.session) {
             let sessions = self.guard().sessions.as_ref().ok_or(Refusal::Internal)?;
             let lives = sessions.lives(&ticket.identity.subject, handle).await;
@@ -162,14 +162,14 @@ impl RequestAuth {
     }
 }
 
-/// Whoever is logged in, as the store says.
+/// The caller according to the session store.
 fn of_session(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
     let loaded = loaded.map_err(|_logged| Denied::unchecked())?;
     let principal = loaded.and_then(Principal::of_session);
     Ok(principal.map(|principal| Authenticated { principal, is_ambient: true }))
 }
 
-/// Whoever an application's own scheme recognises.
+/// Runs a scheme of the application.
 async fn ask(
     own: OwnScheme,
     scheme: &SharedScheme,
@@ -191,7 +191,7 @@ async fn ask(
     }
 }
 
-/// The ticket in a query: `?ticket=`, once.
+/// The ticket of the query: exactly one `ticket` parameter.
 fn ticket(uri: &Uri) -> Option<&str> {
     let mut tickets =
         uri.query()?.split('&').filter_map(|parameter| parameter.strip_prefix("ticket="));

@@ -1,4 +1,4 @@
-//! Gate 9: whether whoever sent a request may have this answered.
+//! Gate 9: authorization.
 
 use http::{HeaderValue, Method};
 use policy_core::{
@@ -9,7 +9,7 @@ use policy_core::{
 use super::authenticate::{Authenticated, RequestView};
 use crate::auth::{Denied, RequestAuth, principal::Principal};
 
-/// The caller, if the route demands one or there is one.
+/// The caller, if the request has one. Refuses where the route requires another.
 pub(crate) fn check(
     auth: &RequestAuth,
     policy: &Requirement,
@@ -29,7 +29,7 @@ pub(crate) fn check(
     }
 }
 
-/// Where somebody who opened a page by its address goes to log in.
+/// The login page for a navigation without a session.
 fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> {
     let page = auth.guard().sessions.as_ref()?.login_page()?;
     let navigates = view.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
@@ -37,7 +37,8 @@ fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> 
         return None;
     }
     let next = view.uri.path_and_query().and_then(|next| local_path(next.as_str()));
-    // Back to the page that was asked for, unless its path could be taken for another host.
+    // The login page returns to the requested page, unless another host could be read from its
+    // path.
     let Some(next) = next else { return HeaderValue::from_str(page).ok() };
     let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
     let sign = if page.contains('?') { '&' } else { '?' };

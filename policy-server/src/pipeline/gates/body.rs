@@ -1,5 +1,5 @@
-//! Gate 11: how long a body may be. A length that the head states is asked at once, and the limit is
-//! around the body from the start, since gate 8 may read a form.
+//! Gate 11: the length of the body. A declared length is checked at once; the limit wraps the body
+//! from the start, since gate 8 may read a form.
 
 use std::{
     ops::ControlFlow,
@@ -24,7 +24,7 @@ use policy_core::{
 use super::Gate;
 use crate::{pipeline::request_head::RequestHead, route::compiled_policy::CompiledRoutePolicy};
 
-/// Refuses a body whose stated length is too long.
+/// Refuses a body whose declared length exceeds the limit.
 pub(crate) fn check(
     request: &RequestHead<'_>,
     policy: &Arc<CompiledRoutePolicy>,
@@ -45,19 +45,19 @@ fn declared_length(head: &Head<'_>) -> Option<u64> {
     }
 }
 
-/// Whether a request's body was read to its end.
+/// Whether the request body was read to its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BodyProgress(Option<Arc<AtomicBool>>);
 
 impl BodyProgress {
-    /// Whether the handler may still wait for the client.
+    /// Whether the handler may still be waiting for the client.
     pub(crate) fn is_pending(&self) -> bool {
         self.0.as_ref().is_some_and(|done| !done.load(Ordering::Relaxed))
     }
 }
 
-/// Puts a limit on a body: a reader gets an error at the byte that is too many. A request
-/// without a body costs no allocation.
+/// Limits a body: a reader gets an error at the first byte over the limit. A request without a body
+/// allocates nothing.
 pub(crate) fn limit<B>(body: B, limit: u64) -> (Body, BodyProgress)
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,

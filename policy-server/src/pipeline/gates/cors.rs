@@ -1,4 +1,4 @@
-//! Gate 4: the origin of the page that sent a request. Preflights are answered here.
+//! Gate 4: the origin of the page that sent a request. Preflights end here.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ pub(crate) fn check<'a>(
         Matched::Route(found) => found,
     };
     let head = request.head;
-    // Pages cannot send CONNECT (Fetch 2.2.1): this pretends to be one.
+    // Pages cannot send CONNECT (Fetch 2.2.1), so one with an `Origin` is forged.
     if matches!(found.route.target, Target::Tunnel(_)) && head.origin != Single::Absent {
         return ControlFlow::Break(request.reject_malformed(Refusal::TunnelOrigin));
     }
@@ -35,7 +35,7 @@ pub(crate) fn check<'a>(
     ControlFlow::Continue((found, grant))
 }
 
-/// The response to a preflight. No handler, no extractor, no body.
+/// The response to a preflight; no handler or extractor runs, and no body is read.
 fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
     let RequestHead { app, head, .. } = *request;
     let served = match head.request_method {
@@ -54,8 +54,8 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
     }
 }
 
-/// RFC 6455 10.2: a browser opens a WebSocket to anybody, so the server checks who asks: the
-/// origins that may read the route, and its own.
+/// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it
+/// accepts the origins that may read the route, and its own.
 fn may_upgrade(request: &RequestHead<'_>, policy: &CompiledRoutePolicy, grant: &Grant) -> bool {
     match (request.head.origin, grant) {
         (Single::Absent, _) | (_, Grant::Origin(_)) => true,

@@ -1,4 +1,4 @@
-//! Gate 8: whether whoever sent a credential that browsers send by themselves meant to.
+//! Gate 8: CSRF.
 
 use axum_core::body::Body;
 use http::request::Parts;
@@ -6,8 +6,8 @@ use http::request::Parts;
 use super::authenticate::{Authenticated, RequestView};
 use crate::auth::{Denied, RequestAuth};
 
-/// Asks where the credential was ambient: a page of ours sent this, with the token of the session
-/// if there is one.
+/// Checks requests with an ambient credential: the origin must be ours, and the session's CSRF
+/// token must be present where there is a session.
 pub(crate) fn check(
     auth: &RequestAuth,
     view: RequestView<'_>,
@@ -19,7 +19,7 @@ pub(crate) fn check(
     }
 }
 
-/// Looks for the token in the body of a form, once nothing else is left to refuse before.
+/// Looks for the token in a form body; runs last, after all checks that need no body.
 pub(crate) async fn read_form(
     auth: &RequestAuth,
     parts: &Parts,

@@ -1,5 +1,5 @@
 //! Gate 5: how a page loads the response (W3C Fetch Metadata), and whether the request may be a
-//! replay. The origin verdict that gate 8 enforces is recorded with the caller.
+//! replay. Records the origin verdict that gate 8 enforces.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -28,8 +28,8 @@ pub(crate) fn check(
     }
 }
 
-/// Whether this may be answered before it is sure that nobody sends it a second time (RFC 8470
-/// 4): what is safe, and does not act for whoever sent it first.
+/// Whether the request may be served from TLS early data, which an attacker can replay (RFC 8470
+/// 4): only safe methods on routes without a caller.
 fn may_be_early(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
     method::is_safe(request.head.method.as_str()) && !route.asks_caller
 }

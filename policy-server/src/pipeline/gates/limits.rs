@@ -1,4 +1,4 @@
-//! Gate 10: how often a principal may ask, and how many requests may be in flight.
+//! Gate 10: the request rate of a principal, and the number of requests in flight.
 
 use policy_core::{
     Refusal,
@@ -11,15 +11,16 @@ use crate::{
     route::{compiled_policy::CompiledRoutePolicy, limits::Permit},
 };
 
-/// What a request took of the limits of its route, which the response states and gives back.
+/// The rate and permit that a request took: the response states the rate, and its end releases the
+/// permit.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) rate: Option<Result<Granted, Refused>>,
     pub(crate) permit: Option<Permit>,
 }
 
-/// Notes in `taken` what the request took, also where it is refused. Where nobody is asked who they
-/// are, a client is its address.
+/// Records what the request took in `taken`, also where it is refused. On a route without
+/// authentication the rate counts by address.
 #[inline]
 pub(crate) fn check(
     policy: &CompiledRoutePolicy,

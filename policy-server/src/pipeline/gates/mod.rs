@@ -1,21 +1,21 @@
-//! The gates of a request, in their order. Every target passes all of them: handler, mount, proxy,
-//! tunnel and fallback. What a route does not ask is decided when the app is built.
+//! The gates of a request, in order. Every target passes all of them: handler, mount, proxy, tunnel
+//! and fallback. A check that a route does not need is left out when the app is built.
 //!
 //! | gate | file | asks |
 //! |--:|---|---|
-//! | 1 | [`wire`] | whether every parser reads this request alike |
-//! | 2 | [`own_origin`] | whether it is for this server, and what proxies say of it |
-//! | 3 | [`route`] | which route takes it |
+//! | 1 | [`wire`] | whether all parsers read this request alike |
+//! | 2 | [`own_origin`] | whether it is for this server, and what proxies report about it |
+//! | 3 | [`route`] | which route serves it |
 //! | 4 | [`cors`] | which page sent it; preflights end here |
 //! | 5 | [`fetch_metadata`] | how the page loads it, and whether it may be a replay |
-//! | 6 | [`address_rate`] | whether its address asked too often |
+//! | 6 | [`address_rate`] | whether its address exceeds its rate |
 //! | 7 | [`authenticate`] | who sent it |
-//! | 8 | [`csrf`] | whether they meant to |
-//! | 9 | [`authorize`] | whether they may |
-//! | 10 | [`limits`] | whether they asked too often, and whether there is room |
+//! | 8 | [`csrf`] | whether the user intended it |
+//! | 9 | [`authorize`] | whether they have the rights |
+//! | 10 | [`limits`] | whether they exceed their rate, and whether a permit is free |
 //! | 11 | [`body`] | whether its body is too long |
-//! | 12 | [`target`] | what answers |
-//! | 13 | [`respond`](super::respond) | what the response carries |
+//! | 12 | [`target`] | nothing: it runs the target |
+//! | 13 | [`respond`](super::respond) | nothing: it writes the response headers |
 
 pub(crate) mod address_rate;
 pub(crate) mod authenticate;
@@ -43,21 +43,21 @@ use crate::{
     handler::parameters::Values,
 };
 
-/// What a gate says: go on with this, or send that response.
+/// The result of a gate: continue with a value, or end with a response.
 pub(crate) type Gate<T> = ControlFlow<Response, T>;
 
 /// A request that passed the gates that need only its head.
 pub(crate) struct Admitted {
     pub(crate) route: Arc<CompiledRoute>,
-    /// The parameters of its path.
+    /// The values of its path parameters.
     pub(crate) values: Values,
-    /// What its response carries.
+    /// What its response will carry.
     pub(crate) policy: ResponsePolicy,
-    /// Where anybody asks who sent it.
+    /// Present where the route or an argument needs the caller.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
-/// Gates 1 to 6, and what gate 11 asks of the head.
+/// Runs gates 1 to 6, and gate 11 for a declared length.
 pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     wire::check(request)?;
     own_origin::check(request)?;
@@ -82,7 +82,7 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     ControlFlow::Continue(Admitted { route, values, policy, auth })
 }
 
-/// Gates 7 to 9; nothing where a store, a scheme or a body has to be waited for.
+/// Runs gates 7 to 9; `None` if a store, a scheme or a body has to be awaited.
 pub(crate) fn of_the_caller(
     auth: &mut RequestAuth,
     route: &RouteAuth,
@@ -100,7 +100,7 @@ pub(crate) fn of_the_caller(
     )
 }
 
-/// Gates 7 to 9 where something is to be waited for.
+/// Runs gates 7 to 9, waiting where needed.
 pub(crate) async fn of_the_caller_later(
     auth: &RequestAuth,
     route: &RouteAuth,
@@ -127,7 +127,7 @@ pub(crate) async fn of_the_caller_later(
     Ok(())
 }
 
-/// Gates 8 and 9, and what the response says where one of the three refuses.
+/// Runs gates 8 and 9, and completes the response where gate 7, 8 or 9 refuses.
 fn csrf_and_rights(
     auth: &RequestAuth,
     route: &RouteAuth,

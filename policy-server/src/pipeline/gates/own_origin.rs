@@ -1,4 +1,4 @@
-//! Gate 2: the host that a request names, and the scheme in which a proxy got it.
+//! Gate 2: the host that a request names, and the scheme that a proxy reports.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Gate 3: the route that takes a request, by its path and method.
+//! Gate 3: routing by path and method.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -14,16 +14,16 @@ use crate::{
     route::router::Path,
 };
 
-/// The route of a request, and what its path gave for the parameters.
+/// The route of a request and the values of its path parameters.
 pub(crate) struct Found<'a> {
     pub(crate) route: &'a Arc<CompiledRoute>,
     pub(crate) values: Values,
 }
 
-/// What a path and a method lead to.
+/// The result of matching a path and a method.
 pub(crate) enum Matched<'a> {
     Route(Found<'a>),
-    /// A preflight asks for one of the methods of this path.
+    /// A preflight for one of the methods of this path.
     Preflight(&'a Path),
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     if head.is_preflight() {
         return ControlFlow::Continue(Matched::Preflight(path));
     }
-    // RFC 8441 5: what GET with `Upgrade` is over HTTP/1.1.
+    // Extended CONNECT takes the place of GET with `Upgrade` (RFC 8441 5).
     let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
     match path.served(method).and_then(|served| app.route(served.route)) {
         Some(route) => target(route, values),
@@ -61,7 +61,7 @@ fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
     ControlFlow::Continue(Matched::Route(Found { route, values }))
 }
 
-/// A path that no route has: the fallback, or the app's default policy.
+/// A path without a route: the fallback, or 404 with the app's default policy.
 fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     let RequestHead { app, head, .. } = *request;
     if let Some(fallback) = app.fallback.as_ref().filter(|_| !head.is_preflight()) {
@@ -79,8 +79,8 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     ControlFlow::Break(request.refuse(refusal, policy, grant))
 }
 
-/// A path without a route for the method: automatic OPTIONS, 405 for a method that is known,
-/// 501 for one that is not (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
+/// A path without a route for the method: the automatic response to OPTIONS, 405 for a known
+/// method, 501 for an unknown one (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
 fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     let RequestHead { app, head, .. } = *request;
     let policy = path.shared().map_or(&app.no_route_policy, |served| &served.rules);
@@ -97,13 +97,13 @@ fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     request.respond(response, Happened::default(), policy, grant)
 }
 
-/// Whether the standard knows the method, or the app has it somewhere.
+/// Whether a standard defines the method, or any route of the app serves it.
 fn is_method_known(request: &RequestHead<'_>) -> bool {
     let method = request.head.method;
     method::is_known(method.as_str()) || request.app.router.serves(method)
 }
 
-/// The request itself, for nobody to share and nobody to keep.
+/// The response to TRACE: the request itself, neither shared nor stored.
 fn trace(request: &RequestHead<'_>) -> Response {
     let RequestHead { app, head, headers, has_content, .. } = *request;
     match trace::answer(head, headers, has_content) {

@@ -1,4 +1,4 @@
-//! Gate 12: what answers a request that passed all gates before.
+//! Gate 12: runs the target of a request that passed all other gates.
 
 use std::{future::ready, pin::Pin, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     route::{conditional, jsonp},
 };
 
-/// Done when what a tunnel stands on ends.
+/// Completes when the session or token that a tunnel depends on ends.
 type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request for the target of its route.
@@ -32,8 +32,8 @@ pub(crate) struct TargetRequest<'a> {
 }
 
 impl TargetRequest<'_> {
-    /// Starts what answers. Nothing of a handler has run when this returns, but for the parameters
-    /// of its path.
+    /// Starts the target. When this returns, no code of a handler has run except the parsing of
+    /// path parameters.
     #[inline(always)]
     pub(crate) fn start(self, request: Request<Body>) -> BoxFuture {
         match self.route.rules.jsonp {
@@ -42,7 +42,7 @@ impl TargetRequest<'_> {
         }
     }
 
-    /// A script, on a route that asks nobody who they are.
+    /// Starts a JSONP script on a route without authentication.
     fn script(self, policy: JsonpPolicy, mut request: Request<Body>) -> BoxFuture {
         let callback = match jsonp::callback(&policy, &mut request) {
             Ok(callback) => callback,
@@ -87,7 +87,7 @@ impl TargetRequest<'_> {
     }
 }
 
-/// A response that is there already.
+/// A response that is ready.
 pub(crate) fn answered(response: impl IntoResponse) -> BoxFuture {
     let response: Response = response.into_response();
     Box::pin(ready(response))

@@ -1,4 +1,4 @@
-//! Gate 1: what parsers could read differently, and targets that are none.
+//! Gate 1: requests that parsers could read differently, and invalid request targets.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use crate::pipeline::request_head::RequestHead;
 pub(crate) fn check(request: &RequestHead<'_>) -> Gate<()> {
     let head = request.head;
     let checked = head.well_formed().and_then(|()| match request.tunnel() {
-        // A CONNECT names the host that it leads to.
+        // The target of CONNECT is the host to connect to, not a resource of this server.
         Some(_) => head.authority().map(drop),
         None => head.target(),
     });

@@ -1,10 +1,10 @@
-//! Responses that are a head alone.
+//! Responses without content.
 
 use axum_core::{body::Body, response::Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_LENGTH};
 use http_body::Body as _;
 
-/// A response of these headers and nothing else, such as the one to an allowed preflight.
+/// A response with these headers and no content, such as that to an allowed preflight.
 pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
@@ -12,8 +12,8 @@ pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Respons
     response
 }
 
-/// The response to HEAD: GET's, its length included, without the body (RFC 9110 9.3.2). A status
-/// that has no content says no length (RFC 9110 8.6).
+/// The response to HEAD: that to GET with its length, without the body (RFC 9110 9.3.2). A status
+/// that never has content has no length either (RFC 9110 8.6).
 pub(super) fn without_body(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let has_content = !parts.status.is_informational()

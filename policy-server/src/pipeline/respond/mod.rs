@@ -1,4 +1,4 @@
-//! Gate 13: what is written onto every response, whoever made it.
+//! Gate 13: the headers of every response.
 
 pub(crate) mod head;
 mod policy;

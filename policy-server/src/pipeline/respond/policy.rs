@@ -1,4 +1,5 @@
-//! The policy of a response: what the gates found out for it, and the order in which it is written.
+//! The response policy: what the gates collect for the response, and the order in which it is
+//! written.
 
 use std::sync::Arc;
 
@@ -24,33 +25,33 @@ use crate::{
     route::{compiled_policy::CompiledRoutePolicy, conditional},
 };
 
-/// What the response to one request carries: the policy of its route, and what the gates found
-/// out for it.
+/// What the response to one request carries: the policy of its route, and what the gates collected.
 #[derive(Debug)]
 pub(crate) struct ResponsePolicy {
     rules: Arc<CompiledRoutePolicy>,
     grant: Grant,
     method: Method,
     is_secure: bool,
-    /// Where nobody settles the session of the request, and a handler could set its cookie.
+    /// Present where no session is committed for the request but a handler could set the session
+    /// cookie.
     guard: Option<Arc<AuthService>>,
     taken: Taken,
-    /// What few requests have.
+    /// What only few requests need.
     optional: Option<Box<OptionalContext>>,
 }
 
-/// What a request asks of its response, and what a gate found out for it.
+/// What a request asks of its response, and what a gate recorded for it.
 #[derive(Debug, Default)]
 struct OptionalContext {
     conditions: Option<Box<Conditions>>,
-    /// Which form of a problem is preferred.
+    /// The preferred formats of a problem document.
     accept: Vec<HeaderValue>,
     nonce: Option<Nonce>,
     is_of_tunnel: bool,
 }
 
 impl ResponsePolicy {
-    /// For the response to this request.
+    /// The response policy for this request.
     pub(crate) fn new(
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -80,35 +81,35 @@ impl ResponsePolicy {
         self.optional.get_or_insert_default()
     }
 
-    /// Removes what a handler writes about the cookie of the sessions.
+    /// Removes a session cookie that a handler sets.
     pub(crate) fn keep_session_cookie(&mut self, guard: &Arc<AuthService>) {
         self.guard = Some(Arc::clone(guard));
     }
 
-    /// States the nonce of the page that is made.
+    /// States the nonce of the page.
     pub(crate) fn state_nonce(&mut self, nonce: Nonce) {
         self.optional().nonce = Some(nonce);
     }
 
-    /// Speaks as a proxy does where the gates ask for credentials.
+    /// Asks for credentials as a proxy does.
     pub(crate) fn speak_as_proxy(&mut self) {
         self.optional().is_of_tunnel = true;
     }
 
-    /// States what is left of a rate.
+    /// States the remaining quota of a rate.
     pub(crate) fn note_rate(&mut self, rate: Option<Result<Granted, Refused>>) {
         if rate.is_some() {
             self.taken.rate = rate;
         }
     }
 
-    /// States what is left of the limits, and holds the permit until the response is sent.
+    /// States the remaining quota, and holds the permit until the response is sent.
     pub(crate) fn note_taken(&mut self, taken: Taken) {
         self.note_rate(taken.rate);
         self.taken.permit = taken.permit;
     }
 
-    /// Writes all of it, CORS last.
+    /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: Happened) -> Response {
         let Self { rules, grant, method, is_secure, guard, taken, optional } = self;
         let optional = optional.as_deref();
@@ -201,7 +202,7 @@ mod tests {
             assert_eq!((of_get.text(), of_head.text()), (body.to_owned(), String::new()), "{path}");
             assert_eq!(of_head.status(), of_get.status());
             let mut headers = of_head.headers().clone();
-            // The server writes that of GET when it sends the body.
+            // The server writes the length of a GET response when it sends the body.
             let stated = headers.remove(CONTENT_LENGTH);
             assert_eq!(stated.as_ref().and_then(|length| length.to_str().ok()), length, "{path}");
             assert_eq!(headers, *of_get.headers());
@@ -212,9 +213,9 @@ mod tests {
     async fn caches_learn_what_isolation_looks_at() {
         let client = App::new(()).routes(routes![guarded]).test();
         for (site, status) in [("same-origin", 200), ("cross-site", 403)] {
-            let answer = client.get("/guarded").header("sec-fetch-site", site).send().await;
-            assert_eq!(answer.status(), status, "{site}");
-            let vary = answer.header_all("vary").join(", ");
+            let response = client.get("/guarded").header("sec-fetch-site", site).send().await;
+            assert_eq!(response.status(), status, "{site}");
+            let vary = response.header_all("vary").join(", ");
             for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "origin"] {
                 assert!(vary.split(", ").any(|listed| listed == name), "{name} in {vary}");
             }
@@ -226,8 +227,8 @@ mod tests {
         let client = App::new(()).routes(routes![guarded]).test();
         for (origin, status) in [("https://app.example", 200), ("https://evil.example", 403)] {
             let request = client.get("/guarded").origin(origin);
-            let answer = request.header("sec-fetch-site", "cross-site").send().await;
-            assert_eq!(answer.status(), status, "{origin}");
+            let response = request.header("sec-fetch-site", "cross-site").send().await;
+            assert_eq!(response.status(), status, "{origin}");
         }
     }
 }

@@ -61,7 +61,7 @@ impl Common {
             match timeout(settings.header_timeout, resolver.resolve_request()).await {
                 Ok(Ok(resolved)) => resolved,
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, "request without an answer");
+                    tracing::debug!(%error, "request without a response");
                     self.given_up.fetch_add(1, Relaxed);
                     return;
                 }
@@ -70,7 +70,7 @@ impl Common {
         state.take();
         let open = self.activity.begin_request();
         let (outbound, inbound) = stream.split();
-        let mut answer =
+        let mut sender =
             Answer { stream: outbound, open: Some(open), activity: Arc::clone(&self.activity) };
         let (mut head, ()) = request.into_parts();
         if is_early {
@@ -85,14 +85,14 @@ impl Common {
         });
         let Some(body) = body.await else { return };
         if state.is_malformed() {
-            return answer.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+            return sender.stream.stop_stream(Code::H3_MESSAGE_ERROR);
         }
         let is_head = head.method == Method::HEAD;
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let Ok(response) = self.serving.service.respond(request, Some(peer)).await;
-            answer.send(response, is_head, || state.is_malformed()).await
+            sender.send(response, is_head, || state.is_malformed()).await
         };
         let outcome = tokio::select! {
             biased;
@@ -107,9 +107,9 @@ impl Common {
                 let _ =
                     self.given_up.fetch_update(Relaxed, Relaxed, |count| Some((count - 1).max(0)));
             }
-            Err(error) => tracing::debug!(%error, "answer cut off"),
+            Err(error) => tracing::debug!(%error, "response cut off"),
         }
-        drop(answer);
+        drop(sender);
         // A connection that ends takes with it what the client does not have yet.
         if self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
             let _ = stopped.await;

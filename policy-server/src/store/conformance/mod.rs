@@ -76,9 +76,9 @@ fn rule(holds: bool, rule: &str) {
 }
 
 /// What a store says, which has to be an answer.
-async fn answer<T: Unpin>(answer: Answer<'_, T>) -> T {
-    match answer.await {
-        Ok(answer) => answer,
+async fn answer<T: Unpin>(response: Answer<'_, T>) -> T {
+    match response.await {
+        Ok(response) => response,
         Err(error) => panic!("the store failed: {error}"),
     }
 }

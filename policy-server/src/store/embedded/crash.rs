@@ -202,8 +202,8 @@ fn ticket(user: &str) -> Ticket {
 /// Submits an operation; what it says is not looked at.
 type Operation = fn(&EmbeddedStore) -> Answer<'_, ()>;
 
-fn of<'a, T: Send + Unpin + 'a>(answer: Answer<'a, T>) -> Answer<'a, ()> {
-    Answer::later(async { answer.await.map(drop) })
+fn of<'a, T: Send + Unpin + 'a>(response: Answer<'a, T>) -> Answer<'a, ()> {
+    Answer::later(async { response.await.map(drop) })
 }
 
 /// Groups of operations; those of a group are submitted before the first one is answered.
@@ -304,10 +304,10 @@ async fn run(store: &EmbeddedStore, most: usize) -> Progress {
     let mut progress = Progress { answered: 0, submitted: 0 };
     for group in script() {
         let room = most - progress.submitted;
-        let answers: Vec<_> = group.iter().take(room).map(|submit| submit(store)).collect();
-        progress.submitted += answers.len();
-        for answer in answers {
-            if answer.await.is_err() {
+        let responses: Vec<_> = group.iter().take(room).map(|submit| submit(store)).collect();
+        progress.submitted += responses.len();
+        for response in responses {
+            if response.await.is_err() {
                 return progress;
             }
             progress.answered += 1;

@@ -221,7 +221,7 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
 async fn a_purge_looks_at_more_than_one_batch_and_spares_what_was_used() {
     let folder = Folder::new("purge");
     let store = opened(folder.file()).await;
-    let answers: Vec<_> = (0..700_u32)
+    let responses: Vec<_> = (0..700_u32)
         .map(|number| {
             let mut key = SessionKey([0; 32]);
             key.0[..4].copy_from_slice(&number.to_le_bytes());
@@ -230,8 +230,8 @@ async fn a_purge_looks_at_more_than_one_batch_and_spares_what_was_used() {
             store.write(move |tables| tables.sessions()?.create(request))
         })
         .collect();
-    for answer in answers {
-        assert_eq!(answer.await.unwrap(), Created::Done { evicted: vec![] });
+    for response in responses {
+        assert_eq!(response.await.unwrap(), Created::Done { evicted: vec![] });
     }
     let used = SessionKey([0; 32]);
     let later = NOW.after(Duration::from_secs(60));

@@ -70,9 +70,9 @@ impl TokenStore for EmbeddedStore {
 }
 
 /// The answer of an operation that does nothing where its new token exists.
-fn new_token<T: Send + Unpin + 'static>(answer: Answer<'_, Option<T>>) -> Answer<'_, T> {
+fn new_token<T: Send + Unpin + 'static>(response: Answer<'_, Option<T>>) -> Answer<'_, T> {
     Answer::later(async {
-        answer.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
+        response.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
     })
 }
 

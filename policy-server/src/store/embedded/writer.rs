@@ -65,12 +65,12 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Answer<'a, T> {
-        let (caller, answer) = oneshot::channel();
+        let (caller, response) = oneshot::channel();
         let job = Box::new(Operation { work: Some(work), result: None, caller });
         let refusal = match self.queue.as_ref().map(|queue| queue.try_send(job)) {
             Some(Ok(())) => {
                 return Answer::later(
-                    async move { answer.await.unwrap_or_else(|_| Err(stopped())) },
+                    async move { response.await.unwrap_or_else(|_| Err(stopped())) },
                 );
             }
             Some(Err(TrySendError::Full(_))) => StoreError::new("too many writes are waiting"),
@@ -164,12 +164,12 @@ where
     }
 
     fn answer(self: Box<Self>, failure: Option<&str>) {
-        let answer = match (failure, self.result) {
+        let response = match (failure, self.result) {
             (None, Some(result)) => Ok(result),
             (failure, _) => Err(StoreError::new(failure.unwrap_or("it was not done").to_owned())),
         };
         // Nobody may be waiting any more.
-        let _ = self.caller.send(answer);
+        let _ = self.caller.send(response);
     }
 }
 

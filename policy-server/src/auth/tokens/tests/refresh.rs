@@ -53,20 +53,22 @@ fn run(case: &Value) -> usize {
             }
             "refresh_parallel" => {
                 let (text, count) = (text(), step["n"].as_u64().unwrap());
-                let answers: Vec<Issued> = thread::scope(|scope| {
+                let responses: Vec<Issued> = thread::scope(|scope| {
                     let calls: Vec<_> = (0..count)
                         .map(|_| scope.spawn(|| wait(instance.tokens().refresh(&text))))
                         .collect();
                     calls.into_iter().filter_map(|call| call.join().unwrap().ok()).collect()
                 });
-                assert_eq!(answers.len() as u64, count, "{name}: errors");
-                let mut successors: Vec<_> =
-                    answers.iter().filter_map(|answer| answer.refresh_token.as_ref()).collect();
+                assert_eq!(responses.len() as u64, count, "{name}: errors");
+                let mut successors: Vec<_> = responses
+                    .iter()
+                    .filter_map(|response| response.refresh_token.as_ref())
+                    .collect();
                 successors.dedup();
                 assert_eq!(successors.len(), 1, "{name}");
                 assert_eq!(expect.get("distinct_successors").unwrap_or(&1.into()), 1);
                 assert_eq!(expect.get("errors").unwrap_or(&0.into()), 0);
-                let with_cookies = answers
+                let with_cookies = responses
                     .into_iter()
                     .map(IntoResponse::into_response)
                     .filter(|response| response.headers().contains_key(SET_COOKIE));
