@@ -2,12 +2,18 @@
 
 use std::{
     ffi::OsStr,
-    io::{self, BufRead, BufReader, Read, copy, sink},
+    io,
     net::SocketAddr,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
+
+use crate::output::Output;
+
+/// How long an example may take until it listens: a bound on what hangs, and longer than cargo
+/// takes to build it before on a slow machine.
+const START: Duration = Duration::from_secs(30 * 60);
 
 /// How long an example may take to end.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -33,25 +39,29 @@ impl Example {
         // From here on the process is ended whatever happens.
         let mut example = Self { process: command.spawn()?, printed: Vec::new() };
         let (stdout, stderr) = (example.process.stdout.take(), example.process.stderr.take());
-        let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(io::Error::other("no output"));
         };
-        let mut lines = BufReader::new(stdout).lines();
+        let (stdout, stderr) = (Output::of(stdout), Output::of(stderr));
+        let (until, mut output) = (Instant::now() + START, String::new());
         while example.printed.len() < words.len() {
-            let Some(line) = lines.next().transpose()? else {
-                let mut errors = String::from("the example ended at once: ");
-                stderr.read_to_string(&mut errors)?;
-                return Err(io::Error::other(errors));
+            let line = stdout.line(until);
+            let Ok(Some(line)) = line else {
+                // So that its outputs end.
+                drop(example);
+                let errors = stderr.rest();
+                return Err(io::Error::other(format!(
+                    "waited for the addresses behind {words:?}, {START:?} at most, and got \
+                     {line:?}\nerrors: {errors}\noutput: {output}"
+                )));
             };
             if let Some((word, address)) = line.split_once(": ")
                 && let Some(word) = words.iter().find(|known| **known == word)
             {
                 example.printed.push((word, address.trim().to_owned()));
             }
+            output.push_str(&line);
         }
-        // Read on, or the example would wait for somebody to do so.
-        thread::spawn(move || lines.for_each(drop));
-        thread::spawn(move || copy(&mut stderr, &mut sink()));
         Ok(example)
     }
 

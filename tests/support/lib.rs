@@ -19,6 +19,7 @@ pub mod frames;
 pub mod http;
 pub mod log;
 pub mod oracle;
+pub mod output;
 pub mod pages;
 pub mod peers;
 pub mod port;

@@ -2,15 +2,19 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader, Read},
     net::SocketAddr,
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use crate::output::Output;
+
 /// How long a process that was asked to end may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a process may take for a line that a test waits for: a bound on what hangs.
+const LINE: Duration = Duration::from_secs(300);
 
 const ROLE: &str = "POLICY_TEST_ROLE";
 
@@ -45,8 +49,8 @@ pub fn succeeds(command: &mut Command) {
 /// A process that serves, ended when it is dropped.
 #[derive(Debug)]
 pub struct ServerProcess {
-    process: Child,
-    stderr: BufReader<ChildStderr>,
+    process: Running,
+    stderr: Output,
     /// The first line of its launch report.
     pub first_line: String,
     pub address: SocketAddr,
@@ -55,21 +59,31 @@ pub struct ServerProcess {
 impl ServerProcess {
     /// Starts it, and reads the address from its launch report, which it prints once it listens.
     pub fn start(command: &mut Command) -> Self {
-        let mut process = command.spawn().expect("a shell");
-        let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
-        let mut first_line = String::new();
-        stderr.read_line(&mut first_line).expect("a launch report");
-        let address = first_line.split("://").nth(1).and_then(|rest| rest.split(' ').next());
-        let address = address.unwrap_or_else(|| panic!("no address: `{first_line}`"));
-        let address = address.parse().expect("an address");
-        Self { process, stderr, first_line, address }
+        let mut process = Running(command.spawn().expect("a shell"));
+        let stdout = Output::of(process.0.stdout.take().expect("its output"));
+        let stderr = Output::of(process.0.stderr.take().expect("its errors"));
+        let first_line = stderr.line(Instant::now() + LINE);
+        if let Ok(Some(line)) = &first_line
+            && let Some(address) = address_in(line)
+        {
+            return Self { process, stderr, first_line: line.clone(), address };
+        }
+        // So that its outputs end.
+        drop(process);
+        let (errors, output) = (stderr.rest(), stdout.rest());
+        panic!(
+            "waited for the first line of a launch report, {LINE:?} at most, and got \
+             {first_line:?}\nerrors: {errors}\noutput: {output}"
+        );
     }
 
     /// The next lines of its launch report.
     pub fn lines(&mut self, count: usize) -> String {
         let mut text = String::new();
         for _ in 0..count {
-            self.stderr.read_line(&mut text).expect("a line");
+            let line = self.stderr.line(Instant::now() + LINE);
+            let line = line.unwrap_or_else(|_late| panic!("no line within {LINE:?} behind {text}"));
+            text.push_str(&line.unwrap_or_default());
         }
         text
     }
@@ -81,7 +95,7 @@ impl ServerProcess {
 
     /// Sends a signal.
     pub fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.process.id());
+        let kill = format!("kill -{name} {}", self.process.0.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 
@@ -89,20 +103,21 @@ impl ServerProcess {
     pub fn ended(mut self) -> (bool, String) {
         let begun = Instant::now();
         let status = loop {
-            if let Some(status) = self.process.try_wait().expect("its status") {
+            if let Some(status) = self.process.0.try_wait().expect("its status") {
                 break status;
             }
-            assert!(begun.elapsed() < PATIENCE, "still there after {PATIENCE:?}");
+            if begun.elapsed() >= PATIENCE {
+                drop(self.process);
+                panic!("still there after {PATIENCE:?}, and said: {}", self.stderr.rest());
+            }
             thread::sleep(Duration::from_millis(5));
         };
-        let mut text = String::new();
-        self.stderr.read_to_string(&mut text).expect("a text");
-        (status.success(), text)
+        (status.success(), self.stderr.rest())
     }
 
     /// How many sockets it has.
     pub fn sockets(&self) -> usize {
-        let folder = format!("/proc/{}/fd", self.process.id());
+        let folder = format!("/proc/{}/fd", self.process.0.id());
         let entries = std::fs::read_dir(folder).expect("Linux");
         let targets = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
         targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
@@ -110,7 +125,7 @@ impl ServerProcess {
 
     /// The memory that it really uses, in bytes.
     pub fn memory(&self) -> usize {
-        let path = format!("/proc/{}/status", self.process.id());
+        let path = format!("/proc/{}/status", self.process.0.id());
         let status = std::fs::read_to_string(path).expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kibibytes = line.and_then(|line| line.split_whitespace().next());
@@ -118,10 +133,19 @@ impl ServerProcess {
     }
 }
 
-impl Drop for ServerProcess {
+/// The origin behind `listening on`.
+fn address_in(line: &str) -> Option<SocketAddr> {
+    line.split("://").nth(1)?.split(' ').next()?.parse().ok()
+}
+
+/// A process, ended when it is dropped.
+#[derive(Debug)]
+struct Running(Child);
+
+impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

@@ -22,6 +22,8 @@ use std::{
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
+use super::output::Output;
+
 /// Why the browser did not do what the test asked.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
@@ -235,11 +237,12 @@ impl Driver {
         // From here on the process is ended whatever happens.
         let mut driver = Self { process, port: 0 };
         let stdout = driver.process.stdout.take().ok_or("no output")?;
-        for line in BufReader::new(stdout).lines() {
+        let (stdout, until) = (Output::of(stdout), Instant::now() + LIMIT);
+        let late = |_| format!("{} did not start within {LIMIT:?}", program.display());
+        while let Some(line) = stdout.line(until).map_err(late)? {
             // `ChromeDriver was started successfully on port 41234.`
-            let line = line?;
             if let Some((_, port)) = line.split_once("successfully on port ") {
-                driver.port = port.trim_end_matches('.').parse()?;
+                driver.port = port.trim_end().trim_end_matches('.').parse()?;
                 return Ok(driver);
             }
         }
