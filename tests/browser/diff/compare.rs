@@ -14,7 +14,7 @@ use crate::diff::{
     engine::Engine,
     generate::{self, HOSTS},
     random::Random,
-    seen,
+    seen::{self, Predicted},
     server::Server,
     shrink,
     webdriver::Failure,
@@ -188,15 +188,26 @@ impl Run {
         for (case, id) in filled.iter().zip(&ids) {
             self.server.expect(case, id);
         }
-        let scripts: Vec<Value> =
-            filled.iter().zip(&ids).map(|(case, id)| seen::script(case, id)).collect();
+        let profile = self.engine.profile();
+        let predicted: Vec<Predicted> = filled
+            .iter()
+            .zip(&fillings)
+            .map(|(case, filling)| seen::by_model(case, filling, profile))
+            .collect();
+        let scripts: Vec<Value> = filled
+            .iter()
+            .zip(&predicted)
+            .zip(&ids)
+            .map(|((case, predicted), id)| seen::script(case, id, predicted))
+            .collect();
         let depth = filled.first().map_or(0, |case| case.place.origins.len() - 1);
         let gave = self.browser.run(RUN, &json!({ "depth": depth, "cases": scripts }))?;
         Ok(filled
             .iter()
             .zip(&fillings)
+            .zip(predicted)
             .enumerate()
-            .map(|(index, (case, filling))| {
+            .map(|(index, ((case, filling), predicted))| {
                 let arrivals = self.server.finish(filling.id);
                 let engine = seen::by_engine(case, filling, &gave[index], &arrivals);
                 let hide = |lines: Vec<String>| -> Vec<String> {
@@ -206,8 +217,7 @@ impl Run {
                         .map(|line| line.replace(id, "ID").replace(&port.to_string(), "P"))
                         .collect()
                 };
-                let model = seen::by_model(case, filling, self.engine.profile());
-                (hide(model), hide(engine))
+                (hide(predicted.lines), hide(engine))
             })
             .collect())
     }

@@ -6,15 +6,21 @@ function ran(id, what) {
     runs[id] = what;
 }
 
-// What each document that was opened here said of itself, by the name of its frame or window.
+// What each document that was opened here said of itself, and who waits for it, by the name of its
+// frame or window.
 const arrivals = new Map();
+const waiting = new Map();
 addEventListener('message', async ({ data, source }) => {
     if (data.cases) {
         source.postMessage({ results: await runAll(data.cases) }, '*');
     } else if (data.arrived) {
-        arrivals.set(data.name, data.arrived);
+        arrivals.set(data.name, `document ${data.arrived}`);
+        waiting.get(data.name)?.(arrivals.get(data.name));
     }
 });
+
+// Where the model has a document or a request that never comes: a bound on what hangs.
+const LIMIT = 60_000;
 
 const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 
@@ -27,13 +33,27 @@ async function runAll(cases) {
             const index = next++;
             const result = results[index] = [];
             for (const step of cases[index].steps) {
-                const late = sleep(30000).then(() => 'nothing for 30 seconds');
-                result.push(await Promise.race([kinds[step.kind](step, cases[index].id), late]));
+                const late = sleep(LIMIT).then(() => 'nothing for a minute');
+                const done = run(step, cases[index].id);
+                result.push(await Promise.race([done, late]));
             }
         }
     };
     await Promise.all(Array.from({ length: 6 }, work));
     return results;
+}
+
+// A step is over once all requests have come that the model sends up to here.
+async function run(step, id) {
+    const result = await kinds[step.kind](step, id);
+    while (await count(id) < step.requests) await sleep(20);
+    return result;
+}
+
+// How many requests of a case have reached the server.
+async function count(id) {
+    const answer = await fetch(`/requests/${id}`, { credentials: 'omit', cache: 'no-store' });
+    return Number(await answer.text());
 }
 
 const kinds = {
@@ -90,30 +110,31 @@ const kinds = {
         return settled(image);
     },
 
-    async frame({ url, init, body }) {
+    async frame({ url, init, body, document: isDue }) {
         const frame = document.createElement('iframe');
         frame.name = unusedName();
+        let loaded;
         if (init.method === 'GET') {
             frame.src = url;
-            // One that is blocked may have no end.
-            await Promise.race([settled(frame), sleep(5000)]);
+            loaded = settled(frame);
         } else {
             document.body.append(frame);
-            const loaded = new Promise(resolve => frame.onload = resolve);
+            loaded = new Promise(resolve => frame.onload = resolve);
             submit(url, init.method, body, frame.name);
-            await Promise.race([loaded, sleep(5000)]);
         }
-        const result = await arrival(frame.name, 1000);
+        // One that is blocked may have no end.
+        const result = isDue ? await arrival(frame.name)
+            : await none(frame.name, Promise.race([loaded, sleep(5000)]).then(() => sleep(1000)));
         frame.remove();
         return result;
     },
 
-    async window({ url, init, body }) {
+    async window({ url, init, body, document: isDue }) {
         const name = unusedName();
         const opened = window.open(init.method === 'GET' ? url : 'about:blank', name);
         if (!opened) return 'no window';
         if (init.method !== 'GET') submit(url, init.method, body, name);
-        const result = await arrival(name, 6000);
+        const result = await (isDue ? arrival(name) : none(name, sleep(6000)));
         opened.close();
         return result;
     },
@@ -164,10 +185,13 @@ function submit(url, method, body, target) {
 let names = 0;
 const unusedName = () => `name${names++}-${Math.random()}`;
 
-async function arrival(name, limit) {
-    // By the clock: behind another window, time passes in steps of a second.
-    const end = Date.now() + limit;
-    while (Date.now() < end && !arrivals.has(name)) await sleep(10);
-    const what = arrivals.get(name);
-    return what ? `document ${what}` : 'no document';
+// The document that the model has under this name.
+function arrival(name) {
+    return arrivals.get(name) ?? new Promise(resolve => waiting.set(name, resolve));
+}
+
+// Where the model has none, one that comes within some time is a difference.
+async function none(name, time) {
+    await time;
+    return arrivals.get(name) ?? 'no document';
 }

@@ -30,13 +30,26 @@ const OWN: &[&str] = &[
 ];
 
 /// What the model says of a filled case.
-pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> Vec<String> {
+pub(crate) struct Predicted {
+    pub(crate) lines: Vec<String>,
+    steps: Vec<PredictedStep>,
+}
+
+/// What the page waits for in a step.
+struct PredictedStep {
+    /// Whether it opens a document that says so.
+    has_document: bool,
+    /// The requests that are sent up to its end.
+    requests: usize,
+}
+
+pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> Predicted {
     let now = filling.now.duration_since(std::time::UNIX_EPOCH).expect("a time after 1970");
     let page = case.place.page();
     let mut state = State::new(profile, now);
     let mut servers = Servers::new(case, filling.id);
     let mut sent = Vec::new();
-    let mut lines = Vec::new();
+    let (mut lines, mut steps) = (Vec::new(), Vec::new());
     for one in &case.steps {
         let gave = match one {
             Step::Load(fetch) => {
@@ -53,10 +66,12 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
             }
             Step::ReadCookies => own_cookies(&state.read_cookies(&page), filling.id),
         };
+        let has_document = gave.starts_with("document ");
+        steps.push(PredictedStep { has_document, requests: sent.len() });
         lines.push(format!("gave {gave}"));
     }
     lines.extend(sent.iter().map(|sent| request(sent, case, filling.id)));
-    lines
+    Predicted { lines, steps }
 }
 
 fn load(
@@ -100,8 +115,18 @@ pub(crate) fn by_engine(
 }
 
 /// The steps of a filled case as the page runs them.
-pub(crate) fn script(case: &Case, id: &str) -> Value {
-    let steps = case.steps.iter().map(|step| match step {
+pub(crate) fn script(case: &Case, id: &str, predicted: &Predicted) -> Value {
+    let steps = case.steps.iter().zip(&predicted.steps).map(|(step, predicted)| {
+        let mut script = script_of(step);
+        script["document"] = json!(predicted.has_document);
+        script["requests"] = json!(predicted.requests);
+        script
+    });
+    json!({ "id": id, "steps": steps.collect::<Vec<_>>() })
+}
+
+fn script_of(step: &Step) -> Value {
+    match step {
         Step::Load(fetch) => {
             let crossorigin = (fetch.mode == Mode::Cors).then(|| match credentials(fetch) {
                 "include" => "use-credentials",
@@ -124,8 +149,7 @@ pub(crate) fn script(case: &Case, id: &str) -> Value {
         }
         Step::WriteCookie(text) => json!({ "kind": "write", "text": text }),
         Step::ReadCookies => json!({ "kind": "read" }),
-    });
-    json!({ "id": id, "steps": steps.collect::<Vec<_>>() })
+    }
 }
 
 fn kind(fetch: &Fetch) -> &'static str {

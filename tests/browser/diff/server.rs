@@ -133,6 +133,9 @@ async fn answer(
     if url.path() == "/page" {
         return page(&url);
     }
+    if let Some(id) = url.path().strip_prefix("/requests/") {
+        return count(cases.lock().expect("a lock").get(id));
+    }
     let id = url.path().split('/').nth(1).unwrap_or_default().to_owned();
     let body = body.collect().await.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
     let mut cases = cases.lock().expect("a lock");
@@ -186,6 +189,13 @@ fn page(url: &Url) -> Response<Full<Bytes>> {
         response = response.header(header::REFERRER_POLICY, &*policy);
     }
     response.body(Full::from(html)).expect("a response")
+}
+
+/// How many requests of a case have come, which any page may read.
+fn count(noted: Option<&Noted>) -> Response<Full<Bytes>> {
+    let count = noted.map_or(0, |noted| noted.arrivals.len());
+    let response = Response::builder().header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    response.body(Full::from(count.to_string())).expect("a response")
 }
 
 /// To what is of no case: icons, and what is late.
