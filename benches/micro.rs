@@ -141,9 +141,9 @@ async fn two(id: u64, part: String) -> String {
 
 /// An app of so many routes: five below each prefix.
 fn app(routes: usize) -> Result<AppService, String> {
-    let scopes = (0..routes / 5).map(|n| format!("/s{n}"));
-    let app = scopes.fold(App::new(()), |app, prefix| {
-        app.scope(prefix, Scope::new().routes(routes![fixed, one, two]))
+    let groups = (0..routes / 5).map(|n| format!("/s{n}"));
+    let app = groups.fold(App::new(()), |app, prefix| {
+        app.group(prefix, Group::new().routes(routes![fixed, one, two]))
     });
     app.build().map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ use policy_core::{
     session::{Handle, Record, SessionKey},
 };
 use policy_server::{
-    Settings, Timestamp,
+    ServerSettings, Timestamp,
     prelude::*,
     store::{CreateSession, MemoryStore, SessionStore},
     tokens::SecretKey,
@@ -234,9 +234,9 @@ fn main() -> Result<(), Error> {
     let threads = threads.and_then(|threads| threads.parse().ok()).unwrap_or(1);
     let is_per_core = arguments.iter().any(|argument| argument == "--per-core");
     let (mut runtime, settings) = if is_per_core {
-        (tokio::runtime::Builder::new_current_thread(), Settings::default().per_core())
+        (tokio::runtime::Builder::new_current_thread(), ServerSettings::default().per_core())
     } else {
-        (tokio::runtime::Builder::new_multi_thread(), Settings::default())
+        (tokio::runtime::Builder::new_multi_thread(), ServerSettings::default())
     };
     runtime.worker_threads(threads).enable_all().build()?.block_on(async {
         let secret = SecretKey::drawn(SECRET);

@@ -114,14 +114,14 @@ pub use policy_macros::route;
 
 /// States which pages of other origins may read the answers of a route (Fetch, CORS protocol).
 ///
-/// It replaces whatever the scope and the app say; nothing is merged. Without it, they decide.
+/// It replaces whatever the group and the app say; nothing is merged. Without it, they decide.
 ///
 /// # Grammar
 ///
 /// ```text
 /// #[cors(part, ..)]       a policy of this route
 /// #[cors(PARTNERS)]       a constant of type CorsPolicy, shared between routes
-/// #[cors(none)]           shared with nobody, whatever the scope and the app say
+/// #[cors(none)]           shared with nobody, whatever the group and the app say
 /// ```
 ///
 /// | part | says |
@@ -286,7 +286,7 @@ pub use policy_macros::csrf;
 
 /// States who may keep the answers of a route, and for how long (RFC 9111).
 ///
-/// It replaces whatever the scope and the app say; nothing is merged. What the handler writes into
+/// It replaces whatever the group and the app say; nothing is merged. What the handler writes into
 /// `Cache-Control` makes it stricter only, and what belongs to one person or has a secret in it
 /// goes into no shared cache, whatever anybody says.
 ///
@@ -295,7 +295,7 @@ pub use policy_macros::csrf;
 /// ```text
 /// #[cache(part, ..)]      a policy of this route
 /// #[cache(LISTS)]         a constant of type CachePolicy, shared between routes
-/// #[cache(none)]          none, whatever the scope and the app say
+/// #[cache(none)]          none, whatever the group and the app say
 /// ```
 ///
 /// | part | says |
@@ -423,7 +423,7 @@ pub use policy_macros::jsonp;
 
 /// Limits the requests of a route: how large, how long, how often, how many at once.
 ///
-/// Each limit is a facet of its own: what a route does not limit, the scope and the app may.
+/// Each limit is a facet of its own: what a route does not limit, the group and the app may.
 /// Preflights are not counted, and a request over a limit is answered with the route's CORS
 /// headers, so that a page can tell what happened.
 ///
@@ -481,7 +481,7 @@ pub use policy_macros::limit;
 /// States what browsers are told about the answers of a route: what a page may load, who may frame
 /// it, what it tells to others.
 ///
-/// It replaces whatever the scope and the app say; nothing is merged. What it does not state is as
+/// It replaces whatever the group and the app say; nothing is merged. What it does not state is as
 /// in `HeadersPolicy::DEFAULT`, so no part is lost because another one is stated, and every answer
 /// has `X-Content-Type-Options: nosniff`. A field that the handler writes itself stays.
 ///
@@ -490,7 +490,7 @@ pub use policy_macros::limit;
 /// ```text
 /// #[headers(part, ..)]       a policy of this route
 /// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
-/// #[headers(none)]           no fields, whatever the scope and the app say
+/// #[headers(none)]           no fields, whatever the group and the app say
 /// ```
 ///
 /// | part | says |
@@ -547,7 +547,7 @@ pub use policy_macros::headers;
 /// [`jsonp`](macro@jsonp) answers, links that show the answer as a page of its own, and requests
 /// of programs and of browsers that say nothing.
 ///
-/// It replaces whatever the scope and the app say. Without it, they decide.
+/// It replaces whatever the group and the app say. Without it, they decide.
 ///
 /// # Grammar
 ///
@@ -579,7 +579,7 @@ pub use policy_macros::headers;
 /// ```
 pub use policy_macros::isolation;
 
-/// Lists handlers for an app or a scope, as a `Vec<Route<S>>` for the state `S` of the app.
+/// Lists handlers for an app or a group, as a `Vec<Route<S>>` for the state `S` of the app.
 ///
 /// # Grammar
 ///

@@ -27,7 +27,7 @@
 //!
 //! # What is where
 //!
-//! - [`App`] puts routes, [scopes](Scope), [mounted services](Mount) and settings together;
+//! - [`App`] puts routes, [groups](Group), [mounted services](Mount) and settings together;
 //!   [`AppService`] is the result, a `tower::Service`; [`Server`] has it listen.
 //! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`]
 //!   bind a handler to requests; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists
@@ -41,7 +41,7 @@
 //! - [`cache`](macro@cache), [`limit`](macro@limit), [`headers`](macro@headers),
 //!   [`isolation`](macro@isolation) and [`jsonp`](macro@jsonp) are the rest of a route's policy;
 //!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for an
-//!   app, a scope or a mount.
+//!   app, a group or a mount.
 //! - [`response`] has what tells clients what they have already: [`ETag`](response::ETag),
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
 //! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
@@ -63,7 +63,7 @@
 //! | `public` | everybody, and nobody is asked who they are |
 //! | `session` | who is logged in by the cookie of a session |
 //! | `token` | who sends a good `Authorization: Bearer` |
-//! | `ticket` | who sends `?ticket=` that [`Tokens::ticket`](Tokens#method.ticket) made, once, within 30 seconds |
+//! | `ticket` | who sends `?ticket=` that [`Tokens::ticket`](Tokens::ticket) made, once, within 30 seconds |
 //! | <code>session \| token</code> | either; where a bearer token is sent, it alone decides |
 //! | `scheme = ApiKeys` | whom a [`Scheme`] of the application recognises |
 //! | `optional` | also who has no credential, as nobody; a bad token is refused |
@@ -80,7 +80,7 @@
 //! | 400 | an `Authorization` that is malformed, or repeated |
 //! | 403 | scopes or roles are missing; `csrf.origin` and `csrf.token`: see below |
 //! | 503 | the credential cannot be checked now: nobody is logged out for it |
-//! | 303 | in place of 401, to a browser that opens a page, if there is a [`login_page`](Sessions#method.login_page) |
+//! | 303 | in place of 401, to a browser that opens a page, if there is a [`login_page`](session::SessionSettings::login_page) |
 //!
 //! All of them carry the route's CORS headers, and no cache keeps them. They do not say which rule
 //! a token broke, but for `auth.token-expired`: refresh then, and only then.
@@ -103,12 +103,12 @@
 //! ## What ends when
 //!
 //! - A session ends 15 minutes after its last use and 8 hours after its login, unless
-//!   [told otherwise](Sessions#method.idle); by `logout` and `revoke..` at once. A login always
+//!   [told otherwise](session::SessionSettings::idle); by `logout` and `revoke..` at once. A login always
 //!   gives it a new id. What takes rights away is stored whatever becomes of the answer; what
 //!   gives them, only if its status is below 400.
 //! - An access token ends after 5 minutes, and nobody has to ask a store about it. That a client
 //!   drops its copy ends nothing: whoever has another one goes on. Only
-//!   [revocations](Tokens#method.revoke_user) end it early.
+//!   [revocations](Tokens::revoke_user) end it early.
 //! - A refresh token is good for once. A second use, later than a grace of 10 seconds, ends
 //!   everything of its login.
 //! - Event streams, WebSockets and other lasting answers end with the credential that opened them.
@@ -173,12 +173,12 @@ pub use app::proxy::Proxy;
 pub use app::tls::Tls;
 pub use app::{
     App,
-    access::Callers,
+    access::AuthRequirement,
     cors_source::CorsSource,
-    group::Scope,
+    group::Group,
     mount::Mount,
     route::Route,
-    settings::Settings,
+    settings::ServerSettings,
     tunnel::{Targets, Tunnel},
 };
 pub use attributes::*;
@@ -246,9 +246,7 @@ pub mod session {
     pub use policy_core::session::DataError;
 
     pub use crate::{
-        auth::session::{
-            Handle, InRequest, SameSite, SessionError, Settings, days, hours, minutes,
-        },
+        auth::session::{Handle, SameSite, SessionError, SessionSettings, days, hours, minutes},
         handler::csrf_route::csrf,
     };
 }
@@ -258,7 +256,7 @@ pub mod session {
 ///
 /// - [`Tokens::hs256`] begins the settings, which [`App::tokens`] takes.
 /// - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
-/// - With the feature `asym`, keys may be of ES256 and Ed25519, and `Tokens::accept` takes the
+/// - With the feature `asym`, keys may be of ES256 and Ed25519, and `TokenSettings::accept` takes the
 ///   tokens of other issuers.
 /// - [`TokenKeys`](tokens::TokenKeys) is the handle that changes keys while the app runs.
 pub mod tokens {
@@ -270,16 +268,16 @@ pub mod tokens {
     #[cfg(feature = "asym")]
     pub use crate::auth::tokens::Issuer;
     pub use crate::auth::tokens::{
-        InRequest, IntoKeys, Issued, KeyFileError, KeyLineError, OnStale, Settings, TokenKeys,
+        IntoKeys, Issued, KeyFileError, KeyLineError, OnStale, TokenKeys, TokenSettings,
     };
 }
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, HeadersPolicy, Identity,
+        App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, Group, HeadersPolicy, Identity,
         IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Report,
-        Response, Scope, Session, Sessions, Tokens,
+        Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,

@@ -4,9 +4,9 @@ use super::*;
 
 #[tokio::test]
 async fn of_scopes_put_their_prefix_before_every_path() {
-    let scope = || Scope::new().routes(routes![root, plain, matched]);
+    let group = || Group::new().routes(routes![root, plain, matched]);
     let client =
-        App::new(()).routes(routes![root]).scope("/api", scope()).scope("/api/v2", scope()).test();
+        App::new(()).routes(routes![root]).group("/api", group()).group("/api/v2", group()).test();
     for (path, text) in [
         ("/", "root"),
         ("/api", "root"),

@@ -319,9 +319,9 @@ mod own {
     }
 
     #[tokio::test]
-    async fn the_route_has_the_prefix_of_its_scope() {
+    async fn the_route_has_the_prefix_of_its_group() {
         let app = App::new(Shop { db: Db { name: "x" } });
-        let app = app.scope("/api", Scope::new().routes(routes![route]));
+        let app = app.group("/api", Group::new().routes(routes![route]));
         let text = app.test().get("/api/route/7").send().await.text();
         assert!(text.starts_with("7 /api/route/{id} "), "{text}");
     }

@@ -21,7 +21,7 @@ async fn show_every_route_with_its_policy_and_where_that_comes_from() {
         return App::new(())
             .cors(APP)
             .routes(routes![plain, own, closed, prices])
-            .scope("/open", Scope::new().cors(EVERYBODY).routes(routes![plain]))
+            .group("/open", Group::new().cors(EVERYBODY).routes(routes![plain]))
             .mount("/files", files)
             .origins("partners", ["https://a.partner.example"])
             .limits(Limits::NONE.timeout(Duration::from_secs(1)))
@@ -41,7 +41,7 @@ async fn show_every_route_with_its_policy_and_where_that_comes_from() {
   GET       /own            auth: public  shared with https://route.example (route)
   GET       /closed         auth: public  shared with nobody
   GET       /prices/{id}    auth: public  shared with list `partners`, with credentials (route)
-  GET       /open/plain     auth: public  shared with * (scope)
+  GET       /open/plain     auth: public  shared with * (group)
   GET,HEAD  /files/{*path}  auth: public  shared with https://app.example (app)\n"
     );
 }

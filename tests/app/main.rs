@@ -37,13 +37,13 @@ use policy_tests::{
 use tower::{service_fn, util::MapResponseLayer};
 
 const APP: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
-const SCOPE: CorsPolicy = CorsPolicy::origins(&["https://scope.example"]).build();
+const GROUP: CorsPolicy = CorsPolicy::origins(&["https://group.example"]).build();
 const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 
 /// All the origins that some policy here grants.
 const ORIGINS: [&str; 4] = [
     "https://app.example",
-    "https://scope.example",
+    "https://group.example",
     "https://route.example",
     "https://mount.example",
 ];

@@ -79,8 +79,8 @@ async fn may_be_a_router_of_axum() {
 
 #[tokio::test]
 async fn leave_routes_below_them_to_their_handlers() {
-    let scope = Scope::new().routes(routes![plain, matched]);
-    let client = App::new(()).mount("/echo", echo()).scope("/echo", scope).test();
+    let group = Group::new().routes(routes![plain, matched]);
+    let client = App::new(()).mount("/echo", echo()).group("/echo", group).test();
     assert_eq!(client.get("/echo/plain").send().await.text(), "plain");
     assert_eq!(client.get("/echo/matched/x").send().await.text(), "/echo/matched/{name} x");
     assert_eq!(client.get("/echo/other").send().await.text(), "GET /echo/other");

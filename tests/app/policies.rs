@@ -4,22 +4,22 @@ use super::*;
 
 #[tokio::test]
 async fn of_the_nearest_level_hold_alone() {
-    let open = Scope::new().cors(EVERYBODY).routes(routes![plain, own, closed]);
+    let open = Group::new().cors(EVERYBODY).routes(routes![plain, own, closed]);
     let client = App::new(())
         .cors(APP)
         .routes(routes![plain, own, closed])
-        .scope("/scope", Scope::new().cors(SCOPE).routes(routes![plain, own, closed]))
-        .scope("/silent", Scope::new().routes(routes![plain, own]))
-        .scope("/private", Scope::new().no_cors().routes(routes![plain, own]))
-        .scope("/open", open)
+        .group("/group", Group::new().cors(GROUP).routes(routes![plain, own, closed]))
+        .group("/silent", Group::new().routes(routes![plain, own]))
+        .group("/private", Group::new().no_cors().routes(routes![plain, own]))
+        .group("/open", open)
         .test();
     for (path, expected) in [
         ("/plain", &["https://app.example"][..]),
         ("/own", &["https://route.example"]),
         ("/closed", &[]),
-        ("/scope/plain", &["https://scope.example"]),
-        ("/scope/own", &["https://route.example"]),
-        ("/scope/closed", &[]),
+        ("/group/plain", &["https://group.example"]),
+        ("/group/own", &["https://route.example"]),
+        ("/group/closed", &[]),
         ("/silent/plain", &["https://app.example"]),
         ("/silent/own", &["https://route.example"]),
         ("/private/plain", &[]),
@@ -27,8 +27,8 @@ async fn of_the_nearest_level_hold_alone() {
         ("/open/plain", &["*"]),
         ("/open/own", &["https://route.example"]),
         ("/open/closed", &[]),
-        // An unknown path below a scope is one of the app.
-        ("/scope/nowhere", &["https://app.example"]),
+        // An unknown path below a group is one of the app.
+        ("/group/nowhere", &["https://app.example"]),
         ("/nowhere", &["https://app.example"]),
     ] {
         assert_eq!(readers(&client, path).await, expected, "{path}");

@@ -58,7 +58,7 @@ fn are_refused_with_every_problem_at_once() {
         .public_origin("http://api.example")
         .cors(default)
         .routes(routes![user, named, prices, pages])
-        .scope("/api/", Scope::new())
+        .group("/api/", Group::new())
         .origins("forgotten", ["https://a.example"])
         .build()
         .expect_err("problems");
@@ -76,7 +76,7 @@ the app does not start: 7 problems
   help: give it with `App::origins`, `App::origins_from_env` or a configuration file
 - app::starts::pages (tests/app/starts.rs:_): origins `https://*.github.io`: anybody can register a name under this public suffix, and would read with the user's cookies (cors.public-suffix-with-credentials)
   help: name your own domain below it, or state the risk with `dangerous_public_suffix`
-- scope: `/api/`: a prefix is not empty, has no parameters and does not end with `/` (route.path-prefix)
+- group: `/api/`: a prefix is not empty, has no parameters and does not end with `/` (route.path-prefix)
   help: write a prefix such as `/api`; what has none goes to `App::routes` or `App::fallback`
 - app: origins `forgotten`: no route names this list of origins (cors.origin-list-unused)
   help: use it as `origins = config(\"..\")`, or remove it"
@@ -106,7 +106,7 @@ fn are_refused_where_a_default_shares_what_only_a_session_opens() {
     };
     let routes = || routes![account, hidden, reports];
     assert_eq!(refused(App::new(()).cors(OPEN).routes(routes())), 1);
-    assert_eq!(refused(App::new(()).scope("/a", Scope::new().cors(OPEN).routes(routes()))), 1);
+    assert_eq!(refused(App::new(()).group("/a", Group::new().cors(OPEN).routes(routes()))), 1);
     assert_eq!(refused(App::new(()).cors(CLOSED).routes(routes())), 0);
     assert_eq!(refused(App::new(()).routes(routes())), 0);
 }
@@ -153,13 +153,13 @@ fn empty() -> Mount {
 
 #[test]
 fn refuse_routes_that_take_the_same_requests() {
-    let scope = || Scope::new().routes(routes![plain]);
+    let group = || Group::new().routes(routes![plain]);
     for (what, app) in [
         ("twice", App::new(()).routes(routes![plain, plain])),
-        ("scopes", App::new(()).scope("/a", scope()).scope("/a", scope())),
+        ("groups", App::new(()).group("/a", group()).group("/a", group())),
         (
-            "a scope and a route",
-            App::new(()).routes(routes![plain]).scope("/plain", Scope::new().routes(routes![root])),
+            "a group and a route",
+            App::new(()).routes(routes![plain]).group("/plain", Group::new().routes(routes![root])),
         ),
         ("mounts", App::new(()).mount("/a", empty()).mount("/a", empty())),
     ] {
@@ -178,9 +178,9 @@ fn name_both_routes_of_a_conflict() {
 #[test]
 fn report_a_bad_prefix_once() {
     for prefix in ["api", "/api/", "/{id}", "/a//b", "/", "", "/a?b", "/a b", "/..", "/{*rest}"] {
-        let scoped = App::new(()).scope(prefix, Scope::new().routes(routes![plain, root]));
+        let grouped = App::new(()).group(prefix, Group::new().routes(routes![plain, root]));
         let mounted = App::new(()).mount(prefix, empty());
-        for (place, app) in [("scope", scoped), ("mount", mounted)] {
+        for (place, app) in [("group", grouped), ("mount", mounted)] {
             let error = app.build().expect_err(prefix);
             assert_eq!(codes(&error).len(), 1, "{error}");
             assert!(error.to_string().contains(&format!("{place}: `{prefix}`: ")), "{error}");

@@ -42,7 +42,7 @@ use policy_server::{
     Clock, Route,
     prelude::*,
     testing::{TestClient, TestRequest, TestResponse},
-    tokens::Settings,
+    tokens::TokenSettings,
 };
 use policy_tests::{http, store::Store};
 use serde_json::Value;
@@ -225,7 +225,7 @@ fn app(store: &Store, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All)
     (app, shared)
 }
 
-fn tokens_on(store: &Store) -> Tokens<Settings> {
+fn tokens_on(store: &Store) -> TokenSettings {
     Tokens::hs256(case_keys(&["k1", "k2"]))
         .expect("keys")
         .issuer("https://auth.example")

@@ -1,6 +1,8 @@
 //! Tunnels by CONNECT.
 
-use policy_server::{AuthError, Callers, Clock, Scheme, SchemeRequest, Tunnel, tokens::SecretKey};
+use policy_server::{
+    AuthError, AuthRequirement, Clock, Scheme, SchemeRequest, Tunnel, tokens::SecretKey,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -87,7 +89,7 @@ async fn lose_nothing_that_was_sent_early() {
 async fn are_streams_of_http2_too() {
     let time = StoppedTime::begin();
     let (target, _serving) = target().await;
-    let settings = Settings::default().idle_timeout(Duration::from_millis(100));
+    let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings).tunnel(open_to(target))).await;
     let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
     let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
@@ -228,7 +230,7 @@ impl Scheme for Basic {
 #[tokio::test]
 async fn ask_for_credentials_as_a_proxy_does() {
     let (target, _serving) = target().await;
-    let tunnel = Tunnel::to([target.to_string()]).auth(Callers::scheme::<Basic>());
+    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
     let server = Running::start(app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))).await;
     let text = target.to_string();
     for fields in [
@@ -263,7 +265,7 @@ async fn end_with_the_token_that_opened_them() {
     let clock = Clock::at(1_800_000_000);
     let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
     let tunnel = Tunnel::to([target.to_string()])
-        .auth(Callers::token().scopes(&["tunnel"]))
+        .auth(AuthRequirement::token().scopes(&["tunnel"]))
         .private(LOOPBACK);
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![token, cut_off]);
     let server = Running::start(app.tunnel(tunnel)).await;
@@ -293,9 +295,12 @@ async fn end_with_the_token_that_opened_them() {
 #[tokio::test]
 async fn do_not_start_where_they_could_not_be_used() {
     for (tunnel, codes) in [
-        (Tunnel::to(["db.example:5432"]).auth(Callers::token()), &["auth.tokens-missing"][..]),
         (
-            Tunnel::to(["db.example:5432"]).auth(Callers::scheme::<Basic>()),
+            Tunnel::to(["db.example:5432"]).auth(AuthRequirement::token()),
+            &["auth.tokens-missing"][..],
+        ),
+        (
+            Tunnel::to(["db.example:5432"]).auth(AuthRequirement::scheme::<Basic>()),
             &["auth.scheme-missing"],
         ),
         (

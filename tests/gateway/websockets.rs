@@ -133,7 +133,7 @@ async fn problem(mut socket: Socket) -> String {
 #[tokio::test]
 async fn open_on_the_route_that_serves_get() {
     let time = StoppedTime::begin();
-    let settings = Settings::default().idle_timeout(Duration::from_millis(100));
+    let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings)).await;
     let mut client = handshake(&server).await;
     assert!(client.is_extended_connect_protocol_enabled());

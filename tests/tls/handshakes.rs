@@ -128,7 +128,7 @@ async fn that_take_too_long_are_cut() {
     let time = StoppedTime::begin();
     let limit = Duration::from_millis(300);
     let (tls, authority) = identity("slow");
-    let settings = Settings::default().header_timeout(limit);
+    let settings = ServerSettings::default().header_timeout(limit);
     let server = Secure::start(app().tls(tls).settings(settings)).await;
     // Nothing, the beginning of a ClientHello, and one that goes on byte by byte.
     for begun in [0, 20] {
@@ -153,7 +153,7 @@ async fn that_take_too_long_are_cut() {
 async fn count_as_connections() {
     let time = StoppedTime::begin();
     let (tls, authority) = identity("counted");
-    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Secure::start(app().tls(tls).settings(settings.max_connections(1))).await;
     let waiting = Connection::open(server.address).await;
     let begun = tokio::time::Instant::now();

@@ -28,7 +28,7 @@ use std::{
 };
 
 use policy_core_tests::law;
-use policy_server::{Settings, Tls, prelude::*};
+use policy_server::{ServerSettings, Tls, prelude::*};
 use policy_tests::{
     authority::{self, Authority},
     http::{self, Connection, StoppedTime, request, soon},

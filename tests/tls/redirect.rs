@@ -10,7 +10,7 @@ use super::{
 
 const PUBLIC: &str = "https://api.example";
 
-async fn public(test: &str, settings: Settings) -> Secure {
+async fn public(test: &str, settings: ServerSettings) -> Secure {
     let (authority, folder) = (Authority::new(), folder(test));
     let (certificate, key) = authority.issue(&["api.example"]).write(&folder);
     let tls = Tls::files(certificate, key).redirect_http("127.0.0.1:0");
@@ -30,7 +30,7 @@ fn asked(what: &str, host: &str, fields: &[&str]) -> String {
 
 #[tokio::test]
 async fn keeps_method_path_and_query() {
-    let server = public("redirect", Settings::default()).await;
+    let server = public("redirect", ServerSettings::default()).await;
     let mut connection = Connection::open(server.redirect()).await;
     for (what, host) in [
         ("GET /a/b?c=d%20e&f", "api.example"),
@@ -52,7 +52,7 @@ async fn keeps_method_path_and_query() {
 /// What a browser would take for a failure, or what would send its secrets plainly first.
 #[tokio::test]
 async fn does_not_lead_preflights_and_upgrades_anywhere() {
-    let server = public("redirect-refuses", Settings::default()).await;
+    let server = public("redirect-refuses", ServerSettings::default()).await;
     let preflight = ["origin: https://a.example", "access-control-request-method: PUT"];
     let socket = ["connection: upgrade", "upgrade: websocket", "origin: https://a.example"];
     for bytes in [
@@ -84,7 +84,7 @@ async fn in_development_leads_to_this_machine_alone() {
 #[tokio::test]
 async fn has_the_limits_of_connections() {
     let time = StoppedTime::begin();
-    let settings = Settings::default().header_timeout(Duration::from_millis(200));
+    let settings = ServerSettings::default().header_timeout(Duration::from_millis(200));
     let settings = settings.idle_timeout(Duration::from_millis(400)).max_connections(1);
     let server = public("redirect-limits", settings).await;
     let mut silent = Connection::open(server.redirect()).await;
@@ -154,7 +154,7 @@ fn target() -> impl Strategy<Value = String> {
 fn leads_to_the_public_origin_whatever_is_asked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let server = runtime.block_on(public("redirect-law", Settings::default()));
+    let server = runtime.block_on(public("redirect-law", ServerSettings::default()));
     let methods = select(vec!["GET", "POST", "HEAD", "OPTIONS", "CONNECT", "PUT"]);
     let hosts = select(vec![
         "api.example",

@@ -21,7 +21,8 @@ async fn cost_little_and_keep_nobody_out() {
         Some("clients") => be_clients().await,
         Some("hyper") => serve_by_hyper().await,
         Some(_) => {
-            let settings = Settings::default().header_timeout(PATIENCE).idle_timeout(PATIENCE * 4);
+            let settings =
+                ServerSettings::default().header_timeout(PATIENCE).idle_timeout(PATIENCE * 4);
             app().settings(settings).serve("127.0.0.1:0").await.unwrap();
         }
     }

@@ -28,7 +28,7 @@ mod trailers;
 use std::{future::pending, time::Duration};
 
 use bytes::Bytes;
-use policy_server::{Settings, prelude::*};
+use policy_server::{ServerSettings, prelude::*};
 use policy_tests::http::{self, Answer, PATIENCE, Running, StoppedTime, request, soon};
 use serde::Deserialize;
 use tokio::sync::mpsc;

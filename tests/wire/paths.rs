@@ -15,7 +15,7 @@ async fn of_100_000_bytes_are_too_long() {
     let answer = tried(&bytes).await;
     assert!(matches!(answer.status, 414 | 431), "{answer:?}");
     // Where the head has room for it, the target has not.
-    let settings = Settings::default().header_limit(200_000);
+    let settings = ServerSettings::default().header_limit(200_000);
     let answer = tried_with(app().settings(settings), &bytes).await;
     assert_eq!(answer.line, "HTTP/1.1 414 URI Too Long");
 }

@@ -5,7 +5,7 @@ use super::*;
 const TICK: Duration = Duration::from_millis(50);
 
 fn impatient() -> App<()> {
-    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     app().limits(Limits::NONE.timeout(Duration::from_millis(300))).settings(settings)
 }
 
@@ -85,7 +85,7 @@ async fn do_not_hold_a_handler_by_their_body() {
 /// HTTP/2 has no head to wait for before its preface, but it is no way around the limits.
 #[tokio::test]
 async fn do_not_hold_a_connection_of_http_2() {
-    let settings = Settings::default().idle_timeout(Duration::from_millis(300));
+    let settings = ServerSettings::default().idle_timeout(Duration::from_millis(300));
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(settings)).await;
     let mut connection = server.connect().await;

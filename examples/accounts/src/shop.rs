@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::{Settings, prelude::*};
+use policy_server::{ServerSettings, prelude::*};
 
 /// The origin of the service, known once it listens.
 type Service = Arc<OnceLock<String>>;
@@ -28,7 +28,7 @@ where
     let service = service
         .origins("shop", [&page_origin])
         // Open streams of news are cut off after it.
-        .settings(Settings::default().shutdown_timeout(Duration::from_secs(1)))
+        .settings(ServerSettings::default().shutdown_timeout(Duration::from_secs(1)))
         .bind(at(service_port))
         .await?;
     let service_origin = format!("http://localhost:{}", service.local_addr().port());

@@ -14,7 +14,7 @@
 //! - Without `ada:lovelace@` it gets 407, and with another port than 8081 it gets 403.
 
 use policy_server::{
-    AuthError, Callers, Proxies, Scheme, SchemeRequest, Tunnel,
+    AuthError, AuthRequirement, Proxies, Scheme, SchemeRequest, Tunnel,
     http::{HeaderValue, header::AUTHORIZATION},
     prelude::*,
 };
@@ -62,8 +62,9 @@ impl Scheme for Basic {
 
 fn gateway() -> App<()> {
     // Loopback has to be listed: no tunnel leads to this machine by accident.
-    let tunnel =
-        Tunnel::to(["127.0.0.1:8081"]).auth(Callers::scheme::<Basic>()).private(["127.0.0.1"]);
+    let tunnel = Tunnel::to(["127.0.0.1:8081"])
+        .auth(AuthRequirement::scheme::<Basic>())
+        .private(["127.0.0.1"]);
     App::new(())
         .behind(Proxies::new(PROXIES).x_forwarded())
         .scheme(Basic)

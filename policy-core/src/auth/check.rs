@@ -27,7 +27,7 @@ impl<'a> AuthSpec<'a> {
 
     const fn check(&self, part: Part, index: usize) -> Option<Rule> {
         match part {
-            Part::Callers => self.check_callers(),
+            Part::Auth => self.check_callers(),
             Part::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
             Part::Scheme => None,
             Part::Scopes => match self.scopes {

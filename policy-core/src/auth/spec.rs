@@ -94,7 +94,7 @@ parts! {
     /// A part of what a route says about its callers.
     "auth" {
         /// The words of `#[auth]` that say who may call.
-        Callers = "auth",
+        Auth = "auth",
         /// `scheme`
         Scheme = "scheme",
         /// `scopes`

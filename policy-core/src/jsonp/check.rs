@@ -22,7 +22,7 @@ impl<'a> JsonpSpec<'a> {
         match part {
             Part::Callback => self.callback,
             Part::Methods => entry(self.route.methods, index),
-            Part::Callers | Part::Session | Part::Csrf => "",
+            Part::Auth | Part::Session | Part::Csrf => "",
         }
     }
 
@@ -34,13 +34,13 @@ impl<'a> JsonpSpec<'a> {
             Part::Methods if !is_of_scripts(entry(self.route.methods, index)) => {
                 Some(Rule::JsonpMethod)
             }
-            Part::Callers if asks_caller => Some(Rule::JsonpNotPublic),
+            Part::Auth if asks_caller => Some(Rule::JsonpNotPublic),
             // Of a route that asks who calls, that is what has been said.
             Part::Session if self.route.takes_session && !asks_caller => {
                 Some(Rule::JsonpWithSession)
             }
             Part::Csrf if self.csrf => Some(Rule::JsonpWithCsrf),
-            Part::Callback | Part::Methods | Part::Callers | Part::Session | Part::Csrf => None,
+            Part::Callback | Part::Methods | Part::Auth | Part::Session | Part::Csrf => None,
         }
     }
 }

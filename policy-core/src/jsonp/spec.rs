@@ -32,7 +32,7 @@ parts! {
         /// The methods of the route
         Methods = "method"[..],
         /// `#[auth]`
-        Callers = "auth",
+        Auth = "auth",
         /// The handler's argument
         Session = "Session",
         /// `#[csrf]`

@@ -1,6 +1,6 @@
 //! Limits: how large, how long, how often, and how many at once.
 //!
-//! [`Limits`] is what a route, a scope or an app says. How often somebody may ask is decided by a
+//! [`Limits`] is what a route, a group or an app says. How often somebody may ask is decided by a
 //! [`RateTable`], which keeps a bounded account of who asked when.
 
 #[cfg(feature = "engine")]

@@ -11,7 +11,7 @@ use crate::{
     limits::Limits,
 };
 
-/// What a level (route, scope or app) says about one facet.
+/// What a level (route, group or app) says about one facet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Facet<T> {
     /// Nothing: the next outer level decides.
@@ -46,8 +46,8 @@ pub const MAX_EXTRACTORS: usize = 12;
 pub enum Level {
     /// The route's own attribute.
     Route,
-    /// The default of the scope that the route stands in.
-    Scope,
+    /// The default of the group that the route stands in.
+    Group,
     /// The default of the app.
     App,
 }
@@ -57,7 +57,7 @@ impl Level {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Route => "route",
-            Self::Scope => "scope",
+            Self::Group => "group",
             Self::App => "app",
         }
     }
@@ -68,8 +68,8 @@ impl Level {
 /// ```
 /// use policy_core::route::{Facet, Level, nearest};
 ///
-/// let levels = [(Level::Route, Facet::Inherit), (Level::Scope, Facet::Set("scope's")), (Level::App, Facet::Set("app's"))];
-/// assert_eq!(nearest(levels), Some(("scope's", Level::Scope)));
+/// let levels = [(Level::Route, Facet::Inherit), (Level::Group, Facet::Set("group's")), (Level::App, Facet::Set("app's"))];
+/// assert_eq!(nearest(levels), Some(("group's", Level::Group)));
 /// assert_eq!(nearest([(Level::Route, Facet::None), (Level::App, Facet::Set("app's"))]), None);
 /// ```
 pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option<(T, Level)> {

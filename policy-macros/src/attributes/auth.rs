@@ -357,7 +357,7 @@ impl Args {
         let is_literal =
             |list: &Option<List>| list.as_ref().is_none_or(|list| list.literals().is_some());
         match part {
-            Part::Callers => !self.is_broken,
+            Part::Auth => !self.is_broken,
             Part::Scopes => is_literal(&self.scopes),
             Part::Roles => is_literal(&self.roles),
             _ => true,
@@ -368,7 +368,7 @@ impl Args {
     fn tokens_of(&self, part: Part, index: usize, context: &Context<'_>) -> TokenStream {
         let entry = |list: &Option<List>| list.as_ref().map(|list| list.tokens_of(index));
         let found = match part {
-            Part::Callers => {
+            Part::Auth => {
                 let public = self.callers.iter().find(|word| *word == "public");
                 public.map(ToTokens::to_token_stream)
             }

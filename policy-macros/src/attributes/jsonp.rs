@@ -116,7 +116,7 @@ impl Args {
                 let callback = inline.and_then(|inline| inline.callback.as_ref());
                 callback.map(ToTokens::to_token_stream)
             }
-            Part::Callers => context.attributes.auth.as_ref().and_then(auth::Args::first_word),
+            Part::Auth => context.attributes.auth.as_ref().and_then(auth::Args::first_word),
             Part::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
             Part::Methods | Part::Session => None,
         };

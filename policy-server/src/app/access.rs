@@ -10,19 +10,19 @@ use crate::auth::scheme::Scheme;
 /// [`#[auth(..)]`](macro@crate::auth).
 ///
 /// ```
-/// use policy_server::Callers;
+/// use policy_server::AuthRequirement;
 ///
 /// // `#[auth(token, scopes = ["tunnel"])]`
-/// let callers = Callers::token().scopes(&["tunnel"]);
+/// let requirement = AuthRequirement::token().scopes(&["tunnel"]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[must_use = "it holds for what it is given to"]
-pub struct Callers {
+pub struct AuthRequirement {
     requirement: Requirement,
     pub(crate) scheme: Option<TypeId>,
 }
 
-impl Callers {
+impl AuthRequirement {
     /// Requires a bearer token of the app's [`Tokens`](crate::Tokens).
     pub const fn token() -> Self {
         Self { requirement: Requirement { token: true, ..Requirement::NONE }, scheme: None }

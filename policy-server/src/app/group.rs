@@ -23,7 +23,7 @@ use crate::app::{
 ///     "orders"
 /// }
 ///
-/// let app = App::new(()).scope("/partners", Scope::new().cors(PARTNERS).routes(routes![orders]));
+/// let app = App::new(()).group("/partners", Group::new().cors(PARTNERS).routes(routes![orders]));
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// let response = app.test().get("/partners/orders").origin("https://shop.example").send().await;
@@ -31,35 +31,35 @@ use crate::app::{
 /// # });
 /// ```
 #[derive(Debug)]
-#[must_use = "a scope does nothing outside of an app"]
-pub struct Scope<S> {
-    pub(crate) group: Group,
+#[must_use = "a group does nothing outside of an app"]
+pub struct Group<S> {
+    pub(crate) parts: GroupParts,
     state: PhantomData<fn(S)>,
 }
 
-/// What a scope is made of, whatever the state of its app.
+/// What a group is made of, whatever the state of its app.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+pub(crate) struct GroupParts {
     pub(crate) defaults: Defaults,
     pub(crate) routes: Vec<Entry>,
 }
 
-impl<S> Scope<S> {
-    /// A scope without routes or policy.
+impl<S> Group<S> {
+    /// A group without routes or policy.
     pub fn new() -> Self {
-        Self { group: Group::default(), state: PhantomData }
+        Self { parts: GroupParts::default(), state: PhantomData }
     }
 
-    policy_methods!(group.defaults, "routes that have none of their own");
+    policy_methods!(parts.defaults, "routes that have none of their own");
 
     /// Adds handlers. A path `/` is the prefix itself.
     pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
-        self.group.routes.extend(routes.into_iter().map(|route| route.entry));
+        self.parts.routes.extend(routes.into_iter().map(|route| route.entry));
         self
     }
 }
 
-impl<S> Default for Scope<S> {
+impl<S> Default for Group<S> {
     fn default() -> Self {
         Self::new()
     }

@@ -28,16 +28,16 @@ use crate::app::tls::Tls;
 use crate::{
     app::{
         defaults::{Defaults, policy_methods},
-        group::{Group, Scope},
+        group::{Group, GroupParts},
         mount::Mount,
         route::{Entry, Route},
-        settings::Settings,
+        settings::ServerSettings,
         tunnel::Tunnel,
     },
     auth::{
         scheme::{Scheme, Schemes},
-        session::{self, Sessions},
-        tokens::{self, Tokens},
+        session::SessionSettings,
+        tokens::TokenSettings,
     },
     base::clock::{Clock, Random},
     client::trusted_proxies::Proxies,
@@ -82,20 +82,20 @@ pub(crate) struct AppParts {
     pub(crate) public_origin: Option<String>,
     pub(crate) defaults: Defaults,
     pub(crate) routes: Vec<Entry>,
-    pub(crate) scopes: Vec<(String, Group)>,
+    pub(crate) groups: Vec<(String, GroupParts)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "proxy")]
     pub(crate) upstreams: Vec<Proxy>,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
     pub(crate) layers: Vec<Wrap>,
-    pub(crate) sessions: Option<Sessions<session::Settings>>,
-    pub(crate) tokens: Option<Tokens<tokens::Settings>>,
+    pub(crate) sessions: Option<SessionSettings>,
+    pub(crate) tokens: Option<TokenSettings>,
     pub(crate) schemes: Schemes,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
@@ -129,14 +129,14 @@ impl<S: Send + Sync + 'static> App<S> {
             public_origin: None,
             defaults: Defaults::default(),
             routes: Vec::new(),
-            scopes: Vec::new(),
+            groups: Vec::new(),
             mounts: Vec::new(),
             #[cfg(feature = "proxy")]
             upstreams: Vec::new(),
             fallback: None,
             origins: Vec::new(),
             config_file: None,
-            settings: Settings::default(),
+            settings: ServerSettings::default(),
             probes: Vec::new(),
             request_ids: false,
             access_log: false,
@@ -195,15 +195,15 @@ impl<S> App<S> {
 
     policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
 
-    /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`] and
+    /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`](crate::Sessions) and
     /// [`Session`](crate::Session).
-    pub fn sessions(mut self, sessions: Sessions<session::Settings>) -> Self {
+    pub fn sessions(mut self, sessions: SessionSettings) -> Self {
         self.parts.sessions = Some(sessions);
         self
     }
 
-    /// Enables signed tokens: routes can use `#[auth(token)]`, and handlers can take [`Tokens`].
-    pub fn tokens(mut self, tokens: Tokens<tokens::Settings>) -> Self {
+    /// Enables signed tokens: routes can use `#[auth(token)]`, and handlers can take [`Tokens`](crate::Tokens).
+    pub fn tokens(mut self, tokens: TokenSettings) -> Self {
         self.parts.tokens = Some(tokens);
         self
     }
@@ -253,8 +253,8 @@ impl<S> App<S> {
     }
 
     /// Adds handlers below a prefix, with their own default policy.
-    pub fn scope(mut self, prefix: impl Into<String>, scope: Scope<S>) -> Self {
-        self.parts.scopes.push((prefix.into(), scope.group));
+    pub fn group(mut self, prefix: impl Into<String>, group: Group<S>) -> Self {
+        self.parts.groups.push((prefix.into(), group.parts));
         self
     }
 
@@ -393,7 +393,7 @@ impl<S> App<S> {
 
     /// Responds to GET and HEAD of this path with 200 while the server takes requests, and with 503
     /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
-    /// [`Settings::drain`](crate::Settings::drain) to notice.
+    /// [`ServerSettings::drain`](crate::ServerSettings::drain) to notice.
     ///
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
@@ -438,7 +438,7 @@ impl<S> App<S> {
     }
 
     /// The limits of connections.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    pub fn settings(mut self, settings: ServerSettings) -> Self {
         self.parts.settings = settings;
         self
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 /// protects against one way to exhaust the server.
 ///
 /// ```
-/// use policy_server::{App, Settings};
+/// use policy_server::{App, ServerSettings};
 /// use std::time::Duration;
 ///
-/// let settings = Settings::default().header_timeout(Duration::from_secs(5)).one_request_per_connection();
+/// let settings = ServerSettings::default().header_timeout(Duration::from_secs(5)).one_request_per_connection();
 /// let app = App::new(()).settings(settings);
 /// ```
 ///
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// others a connection ends, and all the others go on. A client that pings and takes nothing is idle.
 #[derive(Clone, Debug)]
 #[must_use = "settings hold for the app that they are given to"]
-pub struct Settings {
+pub struct ServerSettings {
     pub(crate) header_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) header_limit: usize,
@@ -37,7 +37,7 @@ pub struct Settings {
     pub(crate) shares_port: bool,
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(10),
@@ -53,7 +53,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl ServerSettings {
     /// The longest time until a new connection sends its first byte, and from the first to the last
     /// byte of a head; 10 seconds. Sending a byte a second does not extend it. The connection is
     /// closed at most a quarter of the time later.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::access::Callers;
+use super::access::AuthRequirement;
 
 /// A tunnel through the server to listed hosts, such as a database that only the server can reach
 /// (CONNECT, RFC 9110 9.3.6; over HTTP/2, RFC 9113 8.5). Pass it to
 /// [`App::tunnel`](crate::App::tunnel).
 ///
 /// ```
-/// use policy_server::{Callers, Tunnel, prelude::*};
+/// use policy_server::{AuthRequirement, Tunnel, prelude::*};
 /// # use policy_server::tokens::SecretKey;
 ///
 /// # let keys = [("k1", SecretKey::drawn([7; 32]))];
@@ -18,7 +18,7 @@ use super::access::Callers;
 ///     .tokens(Tokens::hs256(keys)?)
 ///     .tunnel(
 ///         Tunnel::to(["db.internal.example:5432"])
-///             .auth(Callers::token().scopes(&["tunnel"]))
+///             .auth(AuthRequirement::token().scopes(&["tunnel"]))
 ///             .private(["10.0.0.0/8"]),
 ///     );
 /// # assert!(app.build().is_ok());
@@ -35,7 +35,7 @@ use super::access::Callers;
 /// [`private`](Self::private) lists them, so that whoever controls the DNS zone cannot direct the
 /// tunnel into the internal network. The connection goes to the address that was checked.
 ///
-/// # Callers
+/// # AuthRequirement
 ///
 /// [`Tunnel::to`] gives [`Targets`], which become a tunnel once its callers are declared. A client
 /// sends its credential as to a proxy, in `Proxy-Authorization`; the server asks for it by 407 and
@@ -57,7 +57,7 @@ use super::access::Callers;
 pub struct Tunnel {
     pub(crate) targets: Vec<String>,
     /// `None` for a public tunnel.
-    pub(crate) callers: Option<Callers>,
+    pub(crate) requirement: Option<AuthRequirement>,
     pub(crate) private: Vec<String>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
@@ -70,9 +70,9 @@ pub struct Tunnel {
 pub struct Targets(Vec<String>);
 
 impl Targets {
-    /// A tunnel for these callers.
-    pub fn auth(self, callers: Callers) -> Tunnel {
-        self.tunnel(Some(callers))
+    /// A tunnel for who meets this requirement.
+    pub fn auth(self, requirement: AuthRequirement) -> Tunnel {
+        self.tunnel(Some(requirement))
     }
 
     /// A tunnel for every client that reaches the server.
@@ -80,10 +80,10 @@ impl Targets {
         self.tunnel(None)
     }
 
-    fn tunnel(self, callers: Option<Callers>) -> Tunnel {
+    fn tunnel(self, requirement: Option<AuthRequirement>) -> Tunnel {
         Tunnel {
             targets: self.0,
-            callers,
+            requirement,
             private: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(300),

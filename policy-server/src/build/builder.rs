@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     app::{
-        cors_source::CorsSource, defaults::Defaults, group::Group, route::Entry, tunnel::Tunnel,
+        cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry,
+        tunnel::Tunnel,
     },
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
@@ -155,12 +156,12 @@ impl<'a> Builder<'a> {
         self.problems.push(problem.caused_by(other));
     }
 
-    pub(super) fn scope(&mut self, prefix: &str, scope: Group) {
-        if !self.is_prefix("scope", prefix) {
+    pub(super) fn group(&mut self, prefix: &str, group: GroupParts) {
+        if !self.is_prefix("group", prefix) {
             return;
         }
-        let stated = self.level(&format!("scope {prefix}"), scope.defaults);
-        for route in scope.routes {
+        let stated = self.level(&format!("group {prefix}"), group.defaults);
+        for route in group.routes {
             self.handler(route, prefix, &stated);
         }
     }
@@ -169,7 +170,7 @@ impl<'a> Builder<'a> {
         &mut self,
         Entry { description, call }: Entry,
         prefix: &str,
-        scope: &CompiledLevel,
+        group: &CompiledLevel,
     ) {
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
@@ -180,7 +181,7 @@ impl<'a> Builder<'a> {
         let spec =
             AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
         let facts = RouteFacts::of(&spec, &methods, false);
-        let (rules, level) = self.rules(&place, [&own, scope], facts, &description.policy);
+        let (rules, level) = self.rules(&place, [&own, group], facts, &description.policy);
         let guard = self.guard(&place, &description);
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller = facts.authentication != Authentication::Public
@@ -303,14 +304,15 @@ impl<'a> Builder<'a> {
     ) -> Option<Arc<CompiledRoute>> {
         let place = "App::tunnel";
         let mut guard = RouteAuth::public();
-        if let Some(callers) = tunnel.callers {
+        if let Some(requirement) = tunnel.requirement {
             // Pages cannot send CONNECT, and a request with an `Origin` is refused.
-            let (auth, csrf) = (callers.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
-            let scheme = callers.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
-            if callers.scheme.is_some() && scheme.is_none() {
+            let (auth, csrf) =
+                (requirement.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
+            let scheme = requirement.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
+            if requirement.scheme.is_some() && scheme.is_none() {
                 self.rule(place, Rule::SchemeMissing, "CONNECT");
             }
-            if callers.scheme.is_none() && !self.available.tokens {
+            if requirement.scheme.is_none() && !self.available.tokens {
                 self.rule(place, Rule::TokensMissing, "CONNECT");
             }
             self.errors(place, violations_of_callers(&auth, &csrf, None).map(Violation::named));

@@ -80,8 +80,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     for route in app.routes {
         builder.handler(route, "", &CompiledLevel::default());
     }
-    for (prefix, scope) in app.scopes {
-        builder.scope(&prefix, scope);
+    for (prefix, group) in app.groups {
+        builder.group(&prefix, group);
     }
     for (prefix, Mount { service, methods, defaults }) in app.mounts {
         let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, defaults };

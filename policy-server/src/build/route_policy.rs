@@ -101,12 +101,12 @@ impl Builder<'_> {
     pub(super) fn rules(
         &mut self,
         place: &str,
-        [route, scope]: [&CompiledLevel; 2],
+        [route, group]: [&CompiledLevel; 2],
         facts: RouteFacts<'_>,
         own: &RoutePolicy,
     ) -> (Arc<CompiledRoutePolicy>, Option<Level>) {
         let app = self.default.clone();
-        let levels = [(Level::Route, route), (Level::Scope, scope), (Level::App, &app)];
+        let levels = [(Level::Route, route), (Level::Group, group), (Level::App, &app)];
         let cors = held(levels, |stated| stated.policies.cors.clone());
         let (cors, level) = cors.unzip();
         let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
@@ -297,8 +297,8 @@ mod tests {
     #[tokio::test]
     async fn the_nearest_level_decides_about_each_facet_by_itself() {
         let near =
-            Scope::new().headers(HeadersPolicy::PAGES).no_cache().routes(routes![own, public]);
-        let app = App::new(()).cache(KEPT).scope("/near", near).routes(routes![own, public]);
+            Group::new().headers(HeadersPolicy::PAGES).no_cache().routes(routes![own, public]);
+        let app = App::new(()).cache(KEPT).group("/near", near).routes(routes![own, public]);
         let client = app.test();
         for (path, control, options) in [
             ("/public", Some("public, max-age=60"), Some("nosniff")),

@@ -9,8 +9,8 @@ use super::{CompiledApp, own_text};
 use crate::{
     auth::{
         AuthService,
-        session::{self, SessionService, Sessions},
-        tokens::{self, TokenService, Tokens},
+        session::{SessionService, SessionSettings},
+        tokens::{TokenService, TokenSettings},
     },
     base::{
         clock::Random,
@@ -25,8 +25,8 @@ use crate::{
 pub(crate) struct Plan {
     pub(crate) assembled: CompiledApp,
     pub(super) layers: Vec<Wrap>,
-    pub(super) sessions: Option<Sessions<session::Settings>>,
-    pub(super) tokens: Option<Tokens<tokens::Settings>>,
+    pub(super) sessions: Option<SessionSettings>,
+    pub(super) tokens: Option<TokenSettings>,
     pub(super) random: Random,
 }
 
@@ -40,7 +40,7 @@ struct Opened {
 impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
-        self.sessions = self.sessions.map(Sessions::in_memory);
+        self.sessions = self.sessions.map(SessionSettings::in_memory);
         // The memory store never waits; a store of the application may.
         let opened = self.open_stores().now_or_never();
         opened
@@ -66,7 +66,7 @@ impl Plan {
         let mut problems = Vec::new();
         let clock = assembled.auth.clock.clone();
         let revocation_bus = assembled.auth.revocation_bus.clone();
-        let shared = sessions.as_ref().and_then(Sessions::token_store);
+        let shared = sessions.as_ref().and_then(SessionSettings::token_store);
         let mut guard = AuthService::new(clock.clone(), revocation_bus.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;

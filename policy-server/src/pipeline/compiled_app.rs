@@ -8,7 +8,7 @@ use policy_core::{gate::OwnOrigin, route::Level};
 #[cfg(feature = "proxy")]
 use crate::gateway::proxy::Gateway;
 use crate::{
-    app::settings::Settings,
+    app::settings::ServerSettings,
     auth::{AuthService, RouteAuth},
     base::clock::Random,
     client::trusted_proxies::TrustedProxies,
@@ -30,7 +30,7 @@ pub(crate) struct CompiledApp {
     /// Serves paths without a route.
     pub(crate) fallback: Option<Arc<CompiledRoute>>,
     pub(crate) random: Random,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
     pub(crate) auth: Arc<AuthService>,

@@ -41,7 +41,7 @@ use super::{
     websocket::{Stream, is_connect},
 };
 use crate::{
-    app::settings::Settings,
+    app::settings::ServerSettings,
     auth::RevocationSignal,
     client::peer::Peer,
     client::trusted_proxies::TrustedProxies,
@@ -240,7 +240,7 @@ pub(super) struct Timer {
 const LOOKS: u32 = 4;
 
 impl Timer {
-    pub(super) fn new(settings: &Settings, header_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(settings: &ServerSettings, header_timeout: Option<Duration>) -> Self {
         let look = settings.idle_timeout / LOOKS;
         Self {
             sleep: Box::pin(sleep(look)),

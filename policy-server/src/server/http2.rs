@@ -2,7 +2,7 @@
 
 use hyper::server::conn::http2::Builder;
 
-use crate::app::settings::Settings;
+use crate::app::settings::ServerSettings;
 
 /// Requests at once: RFC 9113 6.5.2 asks for 100 at least, and browsers use no more.
 const STREAMS: u32 = 200;
@@ -31,8 +31,8 @@ const OWN_RESETS: usize = 200;
 /// before it is given up.
 ///
 /// No PINGs of ours keep a connection alive: what is idle ends by
-/// [`Settings::idle_timeout`], and phones sleep.
-pub(super) fn limit<E>(builder: &mut Builder<E>, settings: &Settings) {
+/// [`ServerSettings::idle_timeout`], and phones sleep.
+pub(super) fn limit<E>(builder: &mut Builder<E>, settings: &ServerSettings) {
     builder
         .enable_connect_protocol()
         .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))

@@ -17,7 +17,7 @@ use super::{Serving, connection::serve_connection, threads};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 use crate::{
-    app::settings::Settings,
+    app::settings::ServerSettings,
     base::{error::StartProblem, event::log},
 };
 
@@ -103,7 +103,7 @@ impl Listener {
     pub(super) async fn bind(
         address: &str,
         default_port: u16,
-        settings: &Settings,
+        settings: &ServerSettings,
     ) -> Result<Self, StartProblem> {
         let bound = async {
             let mut failed = io::ErrorKind::AddrNotAvailable.into();
@@ -120,7 +120,7 @@ impl Listener {
         })
     }
 
-    fn at(address: SocketAddr, settings: &Settings) -> io::Result<Self> {
+    fn at(address: SocketAddr, settings: &ServerSettings) -> io::Result<Self> {
         let first = socket(address, settings)?;
         let address = first.local_addr()?;
         let mut sockets = vec![first];
@@ -133,7 +133,7 @@ impl Listener {
     }
 }
 
-fn socket(address: SocketAddr, settings: &Settings) -> io::Result<std::net::TcpListener> {
+fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // On Windows these words mean something else, which is not wanted.
     #[cfg(unix)]

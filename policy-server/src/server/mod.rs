@@ -94,7 +94,7 @@ impl Server {
     /// ctrl-c and SIGTERM.
     ///
     /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
-    /// it is neither waited for nor closed, but for one of a [core](crate::Settings::per_core), whose
+    /// it is neither waited for nor closed, but for one of a [core](crate::ServerSettings::per_core), whose
     /// runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         #[cfg(feature = "tls")]

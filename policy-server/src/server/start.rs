@@ -21,7 +21,7 @@ use super::{redirect::Redirect, tls::Certificates};
 use crate::app::tls::Tls;
 use crate::{
     app::AppParts,
-    app::settings::Settings,
+    app::settings::ServerSettings,
     base::error::{Error, StartProblem},
     build::compile,
     client::trusted_proxies::Proxies,
@@ -74,7 +74,7 @@ impl Server {
 
 /// What a start comes to know.
 struct Start {
-    settings: Settings,
+    settings: ServerSettings,
     own_origin: OwnOrigin,
     /// Whether requests carry secrets that nobody in front protects: proxies that say of each
     /// request whether it came over https do.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-fn per_core() -> Settings {
-    Settings::default().per_core()
+fn per_core() -> ServerSettings {
+    ServerSettings::default().per_core()
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn sessions_are_those_of_all_cores() {
 
 #[tokio::test]
 async fn two_servers_share_a_port_only_if_both_say_so() {
-    let shared = Settings::default().shared_port();
+    let shared = ServerSettings::default().shared_port();
     let first = Running::start(app().settings(shared.clone())).await;
     let address = first.address.to_string();
     let second = app().settings(shared).bind(&address).await.expect("a second server");

@@ -13,7 +13,7 @@ use ::http::Request;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use h2::client::SendRequest;
-use policy_server::{Body, RequestId, Settings, prelude::*};
+use policy_server::{Body, RequestId, ServerSettings, prelude::*};
 use policy_tests::http::{Connection, Running, StoppedTime, request, soon};
 use tokio::{net::TcpStream, sync::Semaphore};
 

@@ -10,7 +10,7 @@ async fn status(connection: &mut Connection, path: &str) -> u16 {
 #[tokio::test]
 async fn readiness_turns_before_anything_else_ends() {
     let (time, gate) = (StoppedTime::begin(), gate());
-    let settings = Settings::default().drain(Duration::from_secs(2));
+    let settings = ServerSettings::default().drain(Duration::from_secs(2));
     let server = Running::start(app_with(&gate).settings(settings)).await;
     let address = server.address;
     let mut probe = server.connect().await;

@@ -438,14 +438,14 @@ async fn form(csrf: CsrfToken) -> String {
 #[tokio::test]
 async fn a_default_is_taken_over_by_what_everybody_may_read() {
     const APP: CachePolicy = CachePolicy::public().max_age(7).build();
-    const SCOPE: CachePolicy = CachePolicy::private().max_age(8).build();
+    const GROUP: CachePolicy = CachePolicy::private().max_age(8).build();
     let all = || routes![default, own, none, posted, both, for_one, argument, form];
     let client = App::new(())
         .sessions(Sessions::memory())
         .cache(APP)
         .routes(all())
-        .scope("/scope", Scope::new().cache(SCOPE).routes(all()))
-        .scope("/bare", Scope::new().no_cache().routes(all()))
+        .group("/group", Group::new().cache(GROUP).routes(all()))
+        .group("/bare", Group::new().no_cache().routes(all()))
         .mount(
             "/mount",
             Mount::new(tower::service_fn(async |_| {
@@ -454,7 +454,7 @@ async fn a_default_is_taken_over_by_what_everybody_may_read() {
         )
         .test();
     for (prefix, taken) in
-        [("", "max-age=7 public"), ("/scope", "max-age=8 private"), ("/bare", "")]
+        [("", "max-age=7 public"), ("/group", "max-age=8 private"), ("/bare", "")]
     {
         for (method, path, expected) in [
             (Method::GET, "/default", taken),

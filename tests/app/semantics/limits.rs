@@ -692,18 +692,18 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     }
 }
 
-/// A scope counts its own routes, apart from those of the app and of its other scopes.
+/// A group counts its own routes, apart from those of the app and of its other groups.
 #[tokio::test]
 async fn a_limit_is_counted_where_it_is_stated() {
-    let scope = || Scope::new().routes(routes![one, two]);
-    let limited = |rate| scope().limits(Limits::NONE.rate(rate));
+    let group = || Group::new().routes(routes![one, two]);
+    let limited = |rate| group().limits(Limits::NONE.rate(rate));
     let app = App::new(())
         .clock(Clock::at(START))
         .limits(Limits::NONE.rate(Rate::per_minute(2)))
         .routes(routes![one])
-        .scope("/a", limited(Rate::per_minute(3)))
-        .scope("/b", limited(Rate::per_minute(3)))
-        .scope("/c", scope());
+        .group("/a", limited(Rate::per_minute(3)))
+        .group("/b", limited(Rate::per_minute(3)))
+        .group("/c", group());
     let server = Running::start(app).await;
     for (path, status) in [
         ("/a/one", 200),

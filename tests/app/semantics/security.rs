@@ -219,10 +219,10 @@ async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
     assert!(starts(App::new(()).headers(CORP).routes(routes())));
     assert!(!starts(App::new(()).headers(CORP).cors(SHOP).routes(routes())));
     assert!(!starts(
-        App::new(()).cors(SHOP).scope("/s", Scope::new().headers(CORP).routes(routes()))
+        App::new(()).cors(SHOP).group("/s", Group::new().headers(CORP).routes(routes()))
     ));
     assert!(!starts(
-        App::new(()).headers(CORP).scope("/s", Scope::new().cors(SHOP).routes(routes()))
+        App::new(()).headers(CORP).group("/s", Group::new().cors(SHOP).routes(routes()))
     ));
 }
 

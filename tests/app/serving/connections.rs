@@ -25,7 +25,7 @@ async fn end_when_the_client_says_so() {
 
 #[tokio::test]
 async fn end_after_one_request_if_the_app_says_so() {
-    let app = app().settings(Settings::default().one_request_per_connection());
+    let app = app().settings(ServerSettings::default().one_request_per_connection());
     let server = Running::start(app).await;
     for path in ["/hello", "/stream", "/nowhere"] {
         let mut connection = server.connect().await;
@@ -104,7 +104,7 @@ async fn know_the_address_of_the_client() {
 
 #[tokio::test]
 async fn over_the_limit_wait_for_their_turn() {
-    let server = Running::start(app().settings(Settings::default().max_connections(2))).await;
+    let server = Running::start(app().settings(ServerSettings::default().max_connections(2))).await;
     let mut first = server.connect().await;
     let mut second = server.connect().await;
     assert_hello(&mut first).await;
@@ -123,7 +123,8 @@ async fn over_the_limit_wait_for_their_turn() {
 
 #[tokio::test]
 async fn have_a_limit_for_their_heads() {
-    let server = Running::start(app().settings(Settings::default().header_limit(8 * 1024))).await;
+    let server =
+        Running::start(app().settings(ServerSettings::default().header_limit(8 * 1024))).await;
     let answer =
         server.answer(request("GET /hello", &[&format!("x: {}", "y".repeat(6_000))])).await;
     assert_eq!(answer.status, 200);

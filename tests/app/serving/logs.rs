@@ -85,7 +85,7 @@ async fn have_a_span_for_every_request_with_its_outcome() {
 async fn name_the_beginning_and_the_end_of_a_server() {
     let (log, _guard) = Log::of("policy_server");
     let millis = Duration::from_millis;
-    let settings = Settings::default().drain(millis(10)).shutdown_timeout(millis(50));
+    let settings = ServerSettings::default().drain(millis(10)).shutdown_timeout(millis(50));
     let server = Running::start(app().settings(settings)).await;
     let mut streaming = server.connect().await;
     streaming.send(get("/events")).await;

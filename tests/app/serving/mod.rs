@@ -16,7 +16,7 @@ use std::{convert::Infallible, future::pending, io, sync::Arc, time::Duration};
 use axum::response::{Redirect, Sse, sse::Event};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use policy_server::{Body, Settings, prelude::*};
+use policy_server::{Body, ServerSettings, prelude::*};
 use policy_tests::http::{Answer, Connection, Running, StoppedTime, request, soon};
 use serde::Deserialize;
 use tokio::{net::TcpSocket, sync::Semaphore};

@@ -9,7 +9,7 @@ use super::*;
 async fn finishes_what_was_begun_and_begins_nothing() {
     let gate = gate();
     // A head that was begun is waited for no longer than always.
-    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app_with(&gate).settings(settings)).await;
     let address = server.address;
     let mut used = server.connect().await;
@@ -42,7 +42,7 @@ async fn finishes_what_was_begun_and_begins_nothing() {
 
 #[tokio::test]
 async fn cuts_what_does_not_end_in_time() {
-    let settings = Settings::default().shutdown_timeout(Duration::from_millis(200));
+    let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
     let mut waiting = server.connect().await;
     waiting.send(get("/never")).await;

@@ -9,8 +9,8 @@ use http_body::{Frame, SizeHint};
 
 use super::*;
 
-fn idle_after(timeout: Duration) -> Settings {
-    Settings::default().idle_timeout(timeout)
+fn idle_after(timeout: Duration) -> ServerSettings {
+    ServerSettings::default().idle_timeout(timeout)
 }
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -84,7 +84,7 @@ async fn do_not_cut_an_answer_that_is_taken_slowly() {
 #[tokio::test]
 async fn do_not_cut_an_answer_for_the_next_request() {
     let time = StoppedTime::begin();
-    let settings = Settings::default().header_timeout(Duration::from_millis(300));
+    let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app().settings(settings)).await;
     let mut connection = narrow(&server).await;
     connection.send(get("/large")).await;

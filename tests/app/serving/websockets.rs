@@ -135,7 +135,7 @@ async fn of_a_fallback_open_for_nobody_else_either() {
 #[tokio::test]
 async fn may_be_quiet_for_longer_than_a_connection() {
     let time = StoppedTime::begin();
-    let settings = Settings::default().idle_timeout(Duration::from_millis(200));
+    let settings = ServerSettings::default().idle_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
     let mut connection = opened(&server, opening("localhost", "/shop", &[ORIGIN])).await;
     time.pass(Duration::from_millis(800)).await;
@@ -144,7 +144,7 @@ async fn may_be_quiet_for_longer_than_a_connection() {
 
 #[tokio::test]
 async fn count_as_connections() {
-    let server = Running::start(app().settings(Settings::default().max_connections(1))).await;
+    let server = Running::start(app().settings(ServerSettings::default().max_connections(1))).await;
     let mut first = opened(&server, opening("localhost", "/shop", &[])).await;
     let mut second = server.connect().await;
     second.send(opening("localhost", "/shop", &[])).await;
@@ -156,7 +156,7 @@ async fn count_as_connections() {
 
 #[tokio::test]
 async fn open_where_connections_have_one_request() {
-    let app = app().settings(Settings::default().one_request_per_connection());
+    let app = app().settings(ServerSettings::default().one_request_per_connection());
     let server = Running::start(app).await;
     assert_echo(&mut opened(&server, opening("localhost", "/shop", &[ORIGIN])).await).await;
 }

@@ -15,7 +15,7 @@ use axum::http::StatusCode;
 use policy_server::{
     AppService, Clock,
     prelude::*,
-    tokens::{Issuer, SecretKey, Settings},
+    tokens::{Issuer, SecretKey, TokenSettings},
 };
 use signing::{Claims, Signer};
 
@@ -65,11 +65,11 @@ async fn revoke_foreign(user: String, tokens: Tokens) -> Result<(), Problem> {
     tokens.revoke_user_of("https://a.example", &user).await
 }
 
-fn own_tokens() -> Tokens<Settings> {
+fn own_tokens() -> TokenSettings {
     Tokens::hs256([("own", SecretKey::drawn([1; 32]))]).unwrap()
 }
 
-fn app(tokens: Tokens<Settings>, clock: &Clock) -> App<()> {
+fn app(tokens: TokenSettings, clock: &Clock) -> App<()> {
     App::new(()).clock(clock.clone()).tokens(tokens).routes(routes![
         me,
         own,
@@ -86,7 +86,7 @@ struct Caller(policy_server::testing::TestClient);
 
 impl Caller {
     /// Of an app whose keys are all given.
-    fn new(tokens: Tokens<Settings>) -> (Self, Clock) {
+    fn new(tokens: TokenSettings) -> (Self, Clock) {
         let clock = Clock::at(START);
         (Self(app(tokens, &clock).public_origin(ORIGIN).test()), clock)
     }

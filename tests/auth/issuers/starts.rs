@@ -10,7 +10,7 @@ const A: &str = "https://a.example";
 
 /// What is wrong with an app that accepts these.
 fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
-    let tokens = issuers.into_iter().fold(own_tokens(), Tokens::accept);
+    let tokens = issuers.into_iter().fold(own_tokens(), TokenSettings::accept);
     let app = app(tokens, &Clock::at(START));
     let app = match own {
         Some(origin) => app.public_origin(origin),

@@ -14,7 +14,7 @@ use axum::{
     response::{Html, Redirect},
 };
 use policy_core::cors::CorsConfig;
-use policy_server::session::Settings;
+use policy_server::session::SessionSettings;
 use policy_tests::{pages, tls::TlsFront};
 use tokio::runtime::{Builder, Runtime};
 
@@ -134,7 +134,7 @@ impl Shop {
         Self::with(Sessions::memory())
     }
 
-    pub(crate) fn with(sessions: Sessions<Settings>) -> Result<Self, Failure> {
+    pub(crate) fn with(sessions: SessionSettings) -> Result<Self, Failure> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let bank = Bank::default();
         let arrivals = Arrivals::default();

@@ -100,8 +100,8 @@ pub(crate) const DECLARATIONS: &[Declaration] = &[
     of("/handler-shortens", Asked, Asked),
     of("/handler-lengthens", Kept, Asked),
     // The nearest level decides.
-    of("/scope/default", Kept, Asked),
-    of("/scope/none", Asked, Asked),
+    of("/group/default", Kept, Asked),
+    of("/group/none", Asked, Asked),
     of("/mount", Kept, Asked),
     // What is somebody's.
     of("/session", Asked, Asked),
@@ -170,8 +170,8 @@ declared! {
     vary "/vary" #[cache(public, max_age = 60, vary = ["accept"])];
     vary_other "/vary-other" #[cache(public, max_age = 60, vary = ["accept"])];
     without_vary "/without-vary" #[cache(public, max_age = 60)];
-    in_scope "/default";
-    not_in_scope "/none" #[cache(none)];
+    in_group "/default";
+    not_in_group "/none" #[cache(none)];
     shared "/shared" #[cors(origins = ["https://a.example"])] #[isolation(same_site)]
         #[cache(public, max_age = 60)];
     limited "/limited" #[limit(rate = "100/min", concurrency = 8)] #[cache(max_age = 60)];
@@ -344,6 +344,6 @@ pub(crate) fn app() -> App<()> {
         .routes(routes![handler_forbids, handler_shortens, handler_lengthens])
         .routes(routes![of_session, of_session_kept, of_session_written, of_token, of_token_kept])
         .routes(routes![prices, post_kept, put_answered, login, page])
-        .scope("/scope", Scope::new().cache(minute).routes(routes![in_scope, not_in_scope]))
+        .group("/group", Group::new().cache(minute).routes(routes![in_group, not_in_group]))
         .mount("/mount", Mount::new(mounted).cache(minute))
 }

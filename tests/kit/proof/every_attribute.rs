@@ -139,7 +139,7 @@ pub(crate) fn app() -> App<()> {
             index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
             report, events
         ])
-        .scope("/internal", Scope::new().no_cors().cache(CACHED).routes(routes![index, login]))
+        .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).cors(SHOP))
         .fallback(async |_: policy_server::Request| -> StatusCode {
             panic!("no fallback runs in proofs")

@@ -55,7 +55,7 @@ fn app(policies: usize) -> App<()> {
             3 => routes![replace],
             _ => routes![remove],
         };
-        app.scope(format!("/area{number}"), Scope::new().cors(cors).routes(route))
+        app.group(format!("/area{number}"), Group::new().cors(cors).routes(route))
     })
 }
 

@@ -421,6 +421,6 @@ pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued
 pub(crate) const SECRET: [u8; 32] = *b"\x8f0123456789abcdef0123456789abcde";
 
 /// Settings of tokens that the tests can sign as well.
-pub(crate) fn token_settings() -> Tokens<tokens::Settings> {
+pub(crate) fn token_settings() -> tokens::TokenSettings {
     Tokens::hs256([("k1", SecretKey::drawn(SECRET))]).expect("a key")
 }

@@ -72,10 +72,10 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
         "bodies",
         26,
         cases,
-        |(mut world, reader, (app, scope, mount), (len, chunk, is_stated))| {
+        |(mut world, reader, (app, group, mount), (len, chunk, is_stated))| {
             let of = |limit: Option<u64>| limit.map(|limit| Limits::NONE.body(limit));
-            (world.app.limits, world.scope.limits, world.mount.limits) =
-                (of(app), of(scope), of(mount));
+            (world.app.limits, world.group.limits, world.mount.limits) =
+                (of(app), of(group), of(mount));
             let (path, media_type) = READERS[reader];
             // A mount that says it takes nothing but GET and HEAD.
             world.mount.cache = Said::Nothing;
@@ -84,7 +84,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
                 "/in/text" => Some(100),
                 "/files/a" => mount.or(app),
                 "/in/unknown" => app,
-                _ => scope.or(app),
+                _ => group.or(app),
             };
             let limit = nearest.unwrap_or(2 << 20);
             let mut request = Request::new(Method::POST, path).with("origin", OWN);

@@ -93,7 +93,7 @@ fn level(has_nonces: bool) -> impl Strategy<Value = Level> {
 pub(crate) fn world() -> impl Strategy<Value = World> {
     prop::bool::weighted(0.3).prop_flat_map(|has_nonces| {
         let level = || level(has_nonces);
-        (level(), level(), level()).prop_map(|(app, scope, mount)| World { app, scope, mount })
+        (level(), level(), level()).prop_map(|(app, group, mount)| World { app, group, mount })
     })
 }
 

@@ -267,12 +267,12 @@ pub(crate) fn routes() -> Vec<Route<()>> {
     routes![open, declared, script, chosen, by_token, maybe].into_iter().collect()
 }
 
-/// Those of a scope that anybody may use.
+/// Those of a group that anybody may use.
 pub(crate) fn scoped() -> Vec<Route<()>> {
     routes![change, collected, text, json, pieces, open, chosen, maybe].into_iter().collect()
 }
 
-/// Those of a scope for who has a session.
+/// Those of a group for who has a session.
 pub(crate) fn of_sessions() -> Vec<Route<()>> {
     routes![by_session, held, form].into_iter().collect()
 }

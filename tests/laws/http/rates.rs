@@ -23,12 +23,12 @@ use crate::{
 fn nobody_is_granted_more_than_the_rate_within_any_period() {
     let steps = vec((0_u64..1_000, 0_u8..4, any::<u8>()), 1..18);
     let cases = (world(), rate(), option::of(rate()), steps);
-    holds("rates", 40, cases, |(mut world, app, scope, steps)| {
+    holds("rates", 40, cases, |(mut world, app, group, steps)| {
         world.app.limits = Some(Limits::NONE.rate(app));
-        world.scope.limits = scope.map(|rate| Limits::NONE.rate(rate));
-        let rate = scope.unwrap_or(app);
+        world.group.limits = group.map(|rate| Limits::NONE.rate(rate));
+        let rate = group.unwrap_or(app);
         let site = Site::new(&world, "/in/maybe");
-        // Who asks for these is counted by the app where the scope does not count for itself.
+        // Who asks for these is counted by the app where the group does not count for itself.
         let [ada, bob] = ["ada", "bob"].map(|subject| {
             let bearer = site.bearer(subject);
             site.clock.advance(app.per);

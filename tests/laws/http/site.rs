@@ -19,11 +19,11 @@ use crate::{
     exchange::Request,
 };
 
-/// The policies of an app: its own, and those of its scopes and its mount.
+/// The policies of an app: its own, and those of its groups and its mount.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
     pub(crate) app: Level,
-    pub(crate) scope: Level,
+    pub(crate) group: Level,
     pub(crate) mount: Level,
 }
 
@@ -122,18 +122,18 @@ impl Site {
             .routes(routes![login, issue]);
         let app = match path.split('/').nth(1) {
             Some("in") => {
-                let scope = Scope::new().routes(handlers::scoped());
-                app.scope("/in", stated!(scope, world.scope))
+                let group = Group::new().routes(handlers::scoped());
+                app.group("/in", stated!(group, world.group))
             }
             Some("my") => {
                 // Sessions are shared with pages that are named and trusted.
-                let cors = match world.scope.cors {
+                let cors = match world.group.cors {
                     Said::This(_) => Said::This(TRUSTED),
                     Said::Nothing | Said::Not => Said::Not,
                 };
-                let level = Level { cors, ..world.scope.clone() };
-                let scope = Scope::new().routes(handlers::of_sessions());
-                app.scope("/my", stated!(scope, level))
+                let level = Level { cors, ..world.group.clone() };
+                let group = Group::new().routes(handlers::of_sessions());
+                app.group("/my", stated!(group, level))
             }
             Some("files") => {
                 let files = service_fn(async |request: http::Request<Body>| {

@@ -20,7 +20,7 @@ async fn of_idle_and_busy_connections_is_served() {
         None => succeeds(again(NAME, "clients").stdout(Stdio::inherit())),
         Some("clients") => be_clients().await,
         Some(_) => {
-            let settings = Settings::default().idle_timeout(length() + http::PATIENCE * 4);
+            let settings = ServerSettings::default().idle_timeout(length() + http::PATIENCE * 4);
             let app = App::new(()).settings(settings).routes(routes![hello]);
             app.serve("127.0.0.1:0").await.expect("a server");
         }

@@ -11,7 +11,7 @@ mod slow;
 use std::{env, time::Duration};
 
 use bytes::Bytes;
-use policy_server::{Settings, prelude::*, response::ByteRanges};
+use policy_server::{ServerSettings, prelude::*, response::ByteRanges};
 use policy_tests::{
     http::{self, Connection},
     process::{self, ServerProcess, again, role},
@@ -50,7 +50,7 @@ async fn echo(body: Bytes) -> Bytes {
 
 /// Runs the server of these tests, in its own process.
 async fn be_server() {
-    let settings = Settings::default()
+    let settings = ServerSettings::default()
         .header_timeout(Duration::from_secs(2))
         .idle_timeout(Duration::from_secs(4));
     let limits = Limits::NONE.timeout(Duration::from_secs(3));

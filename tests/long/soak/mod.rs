@@ -16,7 +16,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use policy_server::{Proxy, Settings, Tls, prelude::*};
+use policy_server::{Proxy, ServerSettings, Tls, prelude::*};
 use policy_tests::{
     authority::Authority,
     http::soon,
@@ -69,7 +69,7 @@ async fn be_server() {
     let folder = PathBuf::from(env::var(FOLDER).expect("a folder"));
     let tls = Tls::files(folder.join("cert.pem"), folder.join("key.pem"))
         .reload_every(Duration::from_millis(50));
-    let settings = Settings::default().shared_port().drain(Duration::from_millis(200));
+    let settings = ServerSettings::default().shared_port().drain(Duration::from_millis(200));
     let app = App::new(()).tls(tls).settings(settings).sessions(Sessions::memory());
     let app = app.health("/healthz").readiness("/readyz").request_ids().access_log();
     let upstream = env::var(UPSTREAM).expect("an upstream");

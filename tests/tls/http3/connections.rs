@@ -29,7 +29,7 @@ async fn a_client_may_change_its_address() {
 
 #[tokio::test]
 async fn there_are_no_more_than_allowed() {
-    let server = Server::start(app().settings(Settings::default().max_connections(2))).await;
+    let server = Server::start(app().settings(ServerSettings::default().max_connections(2))).await;
     let mut first = server.connect().await;
     let second = server.connect().await;
     let refused = server.client().connect(server.address(), "localhost").unwrap();
@@ -49,7 +49,7 @@ async fn there_are_no_more_than_allowed() {
 
 #[tokio::test]
 async fn one_that_does_nothing_is_closed() {
-    let settings = Settings::default()
+    let settings = ServerSettings::default()
         .header_timeout(Duration::from_secs(2))
         .idle_timeout(Duration::from_secs(3));
     let server = Server::start(app().settings(settings)).await;
@@ -67,7 +67,7 @@ async fn one_that_does_nothing_is_closed() {
 
 #[tokio::test]
 async fn a_head_that_does_not_come_is_given_up() {
-    let settings = Settings::default().header_timeout(Duration::from_secs(1));
+    let settings = ServerSettings::default().header_timeout(Duration::from_secs(1));
     let server = Server::start(app().settings(settings)).await;
     let quic = server.raw().await;
     let (mut send, mut receive) = quic.open_bi().await.unwrap();
@@ -79,7 +79,7 @@ async fn a_head_that_does_not_come_is_given_up() {
 
 #[tokio::test]
 async fn one_request_is_all_if_the_settings_say_so() {
-    let settings = Settings::default().one_request_per_connection();
+    let settings = ServerSettings::default().one_request_per_connection();
     let server = Server::start(app().settings(settings)).await;
     let mut session = server.connect().await;
     assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
@@ -121,7 +121,7 @@ async fn a_server_that_stops_finishes_what_was_begun() {
 #[tokio::test]
 async fn a_server_cuts_off_what_does_not_end_in_time() {
     let (site, mut seen) = site();
-    let settings = Settings::default().shutdown_timeout(Duration::from_millis(200));
+    let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));
     let server = Server::start(app_with(&site).settings(settings)).await;
     let mut session = server.connect().await;
     let mut waiting = session.send(request("GET", "/wait")).await;

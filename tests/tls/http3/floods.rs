@@ -80,7 +80,8 @@ fn is_retry(packet: &[u8]) -> bool {
 async fn a_flood_of_first_packets_costs_no_places() {
     const FLOOD: usize = 300;
 
-    let settings = Settings::default().max_connections(80).header_timeout(Duration::from_secs(600));
+    let settings =
+        ServerSettings::default().max_connections(80).header_timeout(Duration::from_secs(600));
     let server = Server::start(app().settings(settings)).await;
     let mut retries = 0;
     let mut answer = vec![0; 2048];
@@ -100,7 +101,7 @@ async fn a_flood_of_first_packets_costs_no_places() {
 #[tokio::test]
 async fn abandoned_handshakes_leave_nothing() {
     let settings =
-        Settings::default().max_connections(64).header_timeout(Duration::from_millis(300));
+        ServerSettings::default().max_connections(64).header_timeout(Duration::from_millis(300));
     let server = Server::start(app().settings(settings)).await;
     for packet in first_packets(&server, 1000).await {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();

@@ -144,7 +144,7 @@ async fn what_has_no_meaning_is_passed_over_and_bounded() {
 
 #[tokio::test]
 async fn a_head_over_the_limit_gets_431() {
-    let settings = Settings::default().header_limit(8 * 1024);
+    let settings = ServerSettings::default().header_limit(8 * 1024);
     let server = Server::start(app().settings(settings)).await;
     let quic = server.raw().await;
     // As it is sent, as it is read, and with a length that never comes.

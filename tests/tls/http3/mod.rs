@@ -24,7 +24,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
-use policy_server::{Body, Settings, prelude::*, tokens::SecretKey};
+use policy_server::{Body, ServerSettings, prelude::*, tokens::SecretKey};
 use policy_tests::{http as sockets, http::soon};
 use tokio::sync::{Semaphore, mpsc};
 

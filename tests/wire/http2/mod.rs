@@ -12,7 +12,7 @@ use std::{convert::Infallible, future::pending, time::Duration};
 
 use bytes::Bytes;
 use futures_util::stream;
-use policy_server::{Body, Settings, prelude::*};
+use policy_server::{Body, ServerSettings, prelude::*};
 use policy_tests::{
     frames,
     http::{self, Running, StoppedTime, request},

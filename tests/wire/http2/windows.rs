@@ -10,7 +10,7 @@ use super::*;
 const IDLE: Duration = Duration::from_millis(800);
 
 async fn impatient() -> Running {
-    Running::start(app().settings(Settings::default().idle_timeout(IDLE))).await
+    Running::start(app().settings(ServerSettings::default().idle_timeout(IDLE))).await
 }
 
 /// Sends the same now and then until the server closes.
@@ -83,7 +83,7 @@ async fn of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
 #[tokio::test]
 async fn that_open_slowly_are_waited_for() {
     let (time, idle) = (StoppedTime::begin(), IDLE);
-    let server = Running::start(app().settings(Settings::default().idle_timeout(idle))).await;
+    let server = Running::start(app().settings(ServerSettings::default().idle_timeout(idle))).await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
     raw.send(get(1, "/stream")).await;
     assert_eq!(raw.frame_of(1).await.kind, HEADERS);

@@ -21,8 +21,8 @@ pub(crate) use policy_core::session::Outcome;
 pub use policy_core::{cookie::SameSite, session::Handle};
 pub(crate) use request::{Load, RequestSession};
 pub(crate) use service::SessionService;
-pub use sessions::InRequest;
-pub use settings::{Sessions, Settings};
+pub use sessions::Sessions;
+pub use settings::SessionSettings;
 
 /// So many minutes.
 ///

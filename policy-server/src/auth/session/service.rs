@@ -10,7 +10,7 @@ use policy_core::{
     session::{Handle, SessionId, SuccessorKey, Timings},
 };
 
-use super::{Sessions, Settings};
+use super::SessionSettings;
 use crate::{
     auth::revocation_events::RevocationBus,
     base::clock::{Clock, Random, RandomError},
@@ -35,7 +35,7 @@ pub(crate) struct SessionService {
 impl SessionService {
     /// Opens the store and gets the keys from it. The settings were checked.
     pub(crate) async fn open(
-        settings: Sessions<Settings>,
+        settings: SessionSettings,
         own: &OwnOrigin,
         clock: Clock,
         random: Random,
@@ -43,7 +43,7 @@ impl SessionService {
     ) -> Result<Self, StoreError> {
         let cookie = settings.cookie(own).map_err(StoreError::new)?;
         let store = settings.session_store();
-        let Settings { timings, limit, login_page, .. } = settings.0;
+        let SessionSettings { timings, limit, login_page, .. } = settings;
         store.open().await?;
         let fresh = random.draw().map_err(StoreError::new)?;
         let secret = SecretKey::drawn(store.secret(fresh).await?);

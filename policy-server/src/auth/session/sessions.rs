@@ -4,18 +4,11 @@ use std::{fmt, sync::Arc};
 
 use policy_core::session::{Grant, Handle, Identity};
 
-use super::{RequestSession, SessionError, Sessions, request::Revocation};
+use super::{RequestSession, SessionError, request::Revocation};
 use crate::{
     base::event::log,
     store::{ListSessions, StoreError, Summary},
 };
-
-/// The type parameter of [`Sessions`] as an argument of a handler.
-#[derive(Clone)]
-pub struct InRequest(Arc<RequestSession>);
-
-/// How many sessions are listed.
-const LISTED: usize = 1000;
 
 /// As an argument of a handler: who is logged in, here and elsewhere.
 ///
@@ -27,10 +20,18 @@ const LISTED: usize = 1000;
 ///     Ok(Json(sessions.revoke_others().await?))
 /// }
 /// ```
+#[derive(Clone)]
+pub struct Sessions {
+    request: Arc<RequestSession>,
+}
+
+/// How many sessions are listed.
+const LISTED: usize = 1000;
+
 impl Sessions {
     /// For the handler of a request.
     pub(crate) fn of(request: Arc<RequestSession>) -> Self {
-        Self(InRequest(request))
+        Self { request }
     }
 
     /// Logs a user in, named by text, a number or an [`Identity`] with roles and scopes. The
@@ -59,8 +60,8 @@ impl Sessions {
     }
 
     async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), SessionError> {
-        self.0.0.load().await?;
-        self.0.0.grant(Grant::Login { identity, is_remembered });
+        self.request.load().await?;
+        self.request.grant(Grant::Login { identity, is_remembered });
         Ok(())
     }
 
@@ -70,8 +71,8 @@ impl Sessions {
     ///
     /// The store does not answer; it is tried once more after the handler.
     pub async fn logout(&self) -> Result<(), SessionError> {
-        self.0.0.end([]);
-        self.0.0.load().await?;
+        self.request.end([]);
+        self.request.load().await?;
         Ok(())
     }
 
@@ -91,7 +92,7 @@ impl Sessions {
     ///
     /// The store does not answer.
     pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, SessionError> {
-        let service = self.0.0.service();
+        let service = self.request.service();
         service
             .store
             .list(ListSessions::new(user, LISTED, service.clock.now()))
@@ -108,10 +109,10 @@ impl Sessions {
     /// handler.
     pub async fn revoke(&self, handle: Handle) -> Result<bool, SessionError> {
         let user = self.user().await?;
-        if self.0.0.record().is_some_and(|record| record.handle == handle) {
-            self.0.0.end([]);
+        if self.request.record().is_some_and(|record| record.handle == handle) {
+            self.request.end([]);
         }
-        let ended = self.0.0.revoke(Revocation::One { user, handle }).await.map_err(failed)?;
+        let ended = self.request.revoke(Revocation::One { user, handle }).await.map_err(failed)?;
         Ok(ended > 0)
     }
 
@@ -124,9 +125,9 @@ impl Sessions {
     /// handler.
     pub async fn revoke_others(&self) -> Result<u64, SessionError> {
         let user = self.user().await?;
-        let live = self.0.0.live().filter(|live| live.record.user() == Some(&*user));
+        let live = self.request.live().filter(|live| live.record.user() == Some(&*user));
         let keep = live.map(|live| (live.key, live.record.handle));
-        self.0.0.revoke(Revocation::All { user, keep }).await.map_err(failed)
+        self.request.revoke(Revocation::All { user, keep }).await.map_err(failed)
     }
 
     /// Ends all sessions of the user who is logged in, this one too.
@@ -150,16 +151,16 @@ impl Sessions {
         // Whose session this is decides what becomes of its cookie, and no more.
         let own = self.user().await.is_ok_and(|own| *own == *user);
         if own {
-            self.0.0.end([]);
+            self.request.end([]);
         }
         let revocation = Revocation::All { user: user.into(), keep: None };
-        self.0.0.revoke(revocation).await.map_err(failed)
+        self.request.revoke(revocation).await.map_err(failed)
     }
 
     /// The user who is logged in, counting a login of this request.
     async fn user(&self) -> Result<Box<str>, SessionError> {
-        self.0.0.load().await?;
-        let identity = self.0.0.identity().ok_or(SessionError::Anonymous)?;
+        self.request.load().await?;
+        let identity = self.request.identity().ok_or(SessionError::Anonymous)?;
         Ok(identity.subject)
     }
 }
@@ -170,8 +171,8 @@ fn failed(error: StoreError) -> SessionError {
     SessionError::Unavailable
 }
 
-impl fmt::Debug for InRequest {
+impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InRequest")
+        f.write_str("Sessions")
     }
 }

@@ -11,28 +11,24 @@ use policy_core::{
     session::{Lifetime, Renewal, Timings},
 };
 
-use super::InRequest;
+use super::Sessions;
 #[cfg(feature = "embedded")]
 use crate::store::EmbeddedStore;
 use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 
-/// The sessions of an app: its settings, and as an argument of a handler what it can do with
-/// them.
+/// The settings of the sessions of an app, which [`App::sessions`](crate::App::sessions) takes.
 ///
 /// ```
 /// use policy_server::{Sessions, session::{hours, minutes}};
 ///
-/// let sessions = Sessions::memory().idle(minutes(15)).absolute(hours(8));
+/// let settings = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
 ///
-/// Everything has a default: 15 minutes unused and 8 hours in all, the cookie `__Host-sid` with
-/// `Secure`, `HttpOnly` and `SameSite=Lax`.
+/// They begin with where sessions are kept: [`Sessions::embedded`], [`Sessions::memory`] or
+/// [`Sessions::store`]. Everything else has a default: 15 minutes unused and 8 hours in all, the
+/// cookie `__Host-sid` with `Secure`, `HttpOnly` and `SameSite=Lax`.
 #[derive(Clone, Debug)]
-pub struct Sessions<T = InRequest>(pub(super) T);
-
-/// The type parameter of [`Sessions`] where an app is put together.
-#[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SessionSettings {
     place: Place,
     pub(super) timings: Timings,
     pub(super) limit: Option<Limit>,
@@ -51,25 +47,28 @@ enum Place {
     Own(Arc<dyn SessionStore>),
 }
 
-impl Sessions<Settings> {
+/// Where an app keeps its sessions; see [`SessionSettings`] for what else it can say of them.
+impl Sessions {
     /// Sessions in a file, which is opened when the app starts. They outlive a restart.
     #[cfg(feature = "embedded")]
-    pub fn embedded(path: impl Into<PathBuf>) -> Self {
-        Self::at(Place::Embedded(EmbeddedStore::new(path)))
+    pub fn embedded(path: impl Into<PathBuf>) -> SessionSettings {
+        SessionSettings::at(Place::Embedded(EmbeddedStore::new(path)))
     }
 
     /// Sessions that end with the process.
-    pub fn memory() -> Self {
-        Self::at(Place::Memory(MemoryStore::new()))
+    pub fn memory() -> SessionSettings {
+        SessionSettings::at(Place::Memory(MemoryStore::new()))
     }
 
     /// Sessions in a store of one's own, which is the one that tests get, too.
-    pub fn store(store: impl SessionStore) -> Self {
-        Self::at(Place::Own(Arc::new(store)))
+    pub fn store(store: impl SessionStore) -> SessionSettings {
+        SessionSettings::at(Place::Own(Arc::new(store)))
     }
+}
 
+impl SessionSettings {
     fn at(place: Place) -> Self {
-        Self(Settings {
+        Self {
             place,
             timings: Timings::default(),
             limit: None,
@@ -77,20 +76,20 @@ impl Sessions<Settings> {
             name: None,
             domain: None,
             same_site: SameSite::Lax,
-        })
+        }
     }
 
     /// How long a session may lie unused; 15 minutes by default.
     #[must_use]
     pub fn idle(mut self, idle: Duration) -> Self {
-        self.0.timings.lifetime.idle = idle;
+        self.timings.lifetime.idle = idle;
         self
     }
 
     /// How long a session lasts at the most; 8 hours by default.
     #[must_use]
     pub fn absolute(mut self, absolute: Duration) -> Self {
-        self.0.timings.lifetime.absolute = absolute;
+        self.timings.lifetime.absolute = absolute;
         self
     }
 
@@ -98,7 +97,7 @@ impl Sessions<Settings> {
     /// and 30 days by default.
     #[must_use]
     pub fn remembered(mut self, idle: Duration, absolute: Duration) -> Self {
-        self.0.timings.remembered = Lifetime::new(idle, absolute);
+        self.timings.remembered = Lifetime::new(idle, absolute);
         self
     }
 
@@ -106,7 +105,7 @@ impl Sessions<Settings> {
     /// this, which is at most a quarter of the idle times. A minute by default.
     #[must_use]
     pub fn touch_interval(mut self, interval: Duration) -> Self {
-        self.0.timings.touch_interval = interval;
+        self.timings.touch_interval = interval;
         self
     }
 
@@ -114,14 +113,14 @@ impl Sessions<Settings> {
     /// old id is still good. Off by default.
     #[must_use]
     pub fn renewal(mut self, every: Duration) -> Self {
-        self.0.timings.renewal = Some(Renewal::new(every, Duration::from_secs(10)));
+        self.timings.renewal = Some(Renewal::new(every, Duration::from_secs(10)));
         self
     }
 
     /// How many sessions one user may have, and what happens at one more. No limit by default.
     #[must_use]
     pub fn limit_per_user(mut self, sessions: u32, policy: LimitPolicy) -> Self {
-        self.0.limit = Some(Limit { sessions, policy });
+        self.limit = Some(Limit { sessions, policy });
         self
     }
 
@@ -129,21 +128,21 @@ impl Sessions<Settings> {
     /// default it gets 401 as others do.
     #[must_use]
     pub fn login_page(mut self, path: impl Into<Cow<'static, str>>) -> Self {
-        self.0.login_page = Some(path.into());
+        self.login_page = Some(path.into());
         self
     }
 
     /// The name of the cookie; `__Host-sid` by default, `__Secure-sid` with a domain.
     #[must_use]
     pub fn cookie_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.0.name = Some(name.into());
+        self.name = Some(name.into());
         self
     }
 
     /// Which requests of other sites carry the cookie; `Lax` by default.
     #[must_use]
     pub fn same_site(mut self, same_site: SameSite) -> Self {
-        self.0.same_site = same_site;
+        self.same_site = same_site;
         self
     }
 
@@ -151,14 +150,14 @@ impl Sessions<Settings> {
     /// user, and plant sessions.
     #[must_use]
     pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
-        self.0.domain = Some(domain.into());
+        self.domain = Some(domain.into());
         self
     }
 
     /// The same in memory, for tests; a store of one's own stays.
     pub(crate) fn in_memory(mut self) -> Self {
-        if !matches!(self.0.place, Place::Own(_)) {
-            self.0.place = Place::Memory(MemoryStore::new());
+        if !matches!(self.place, Place::Own(_)) {
+            self.place = Place::Memory(MemoryStore::new());
         }
         self
     }
@@ -166,13 +165,13 @@ impl Sessions<Settings> {
     /// The same in memory, whatever the store is.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
-        self.0.place = Place::Memory(MemoryStore::new());
+        self.place = Place::Memory(MemoryStore::new());
         self
     }
 
     /// The store.
     pub(super) fn session_store(&self) -> Arc<dyn SessionStore> {
-        match &self.0.place {
+        match &self.place {
             #[cfg(feature = "embedded")]
             Place::Embedded(store) => Arc::new(store.clone()),
             Place::Memory(store) => Arc::new(store.clone()),
@@ -182,7 +181,7 @@ impl Sessions<Settings> {
 
     /// The same store for tokens, if it takes them.
     pub(crate) fn token_store(&self) -> Option<Arc<dyn TokenStore>> {
-        match &self.0.place {
+        match &self.place {
             #[cfg(feature = "embedded")]
             Place::Embedded(store) => Some(Arc::new(store.clone())),
             Place::Memory(store) => Some(Arc::new(store.clone())),
@@ -192,11 +191,11 @@ impl Sessions<Settings> {
 
     /// Every rule that the settings break under this origin, and by what.
     pub(crate) fn violations(&self, own: &OwnOrigin) -> Vec<(Rule, String)> {
-        let mut found = self.0.timings.violations();
-        if let Some(Limit { sessions: 0, .. }) = self.0.limit {
+        let mut found = self.timings.violations();
+        if let Some(Limit { sessions: 0, .. }) = self.limit {
             found.push((Rule::SessionLimitZero, "limit_per_user 0".to_owned()));
         }
-        if let Some(page) = &self.0.login_page
+        if let Some(page) = &self.login_page
             && (!page.starts_with('/')
                 || page.starts_with("//")
                 || !page
@@ -213,7 +212,7 @@ impl Sessions<Settings> {
 
     /// The cookie under this origin.
     pub(super) fn cookie(&self, own: &OwnOrigin) -> Result<CookieSpec, CookieError> {
-        let Settings { name, domain, same_site, .. } = &self.0;
+        let Self { name, domain, same_site, .. } = self;
         let prefixed = if domain.is_some() { "__Secure-sid" } else { "__Host-sid" };
         let name = name.clone().unwrap_or(Cow::Borrowed(prefixed));
         let spec = CookieSpec::new(name).path("/").secure().http_only().same_site(*same_site);

@@ -9,12 +9,32 @@ use policy_core::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Issued, TokenService, Tokens, foreign_issuer_of, scoped, service::Grant};
+use super::{Issued, TokenService, foreign_issuer_of, scoped, service::Grant};
 use crate::base::problem::Problem;
 
-/// Marks [`Tokens`] as the argument of a handler.
+/// In a handler what to do with tokens; where an app is put together, where its
+/// [settings](crate::tokens::TokenSettings) begin: with the keys.
+///
+/// ```
+/// use policy_server::{Tokens, tokens::SecretKey};
+///
+/// let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
+/// let tokens = Tokens::hs256(secret)?;
+/// # Ok::<(), policy_server::tokens::KeyError>(())
+/// ```
+///
+/// In a handler, `tokens: Tokens` issues, refreshes and revokes:
+///
+/// ```
+/// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
+///
+/// async fn token(tokens: Tokens) -> Result<Issued, Problem> {
+///     // Once a password or the like was checked:
+///     tokens.login(Identity::new("ada").scopes(["reports:read"])).await
+/// }
+/// ```
 #[derive(Clone, Debug)]
-pub struct InRequest {
+pub struct Tokens {
     service: Arc<TokenService>,
     caller: Option<Caller>,
 }
@@ -46,10 +66,10 @@ impl Caller {
 
 /// Every change is durable before it answers, and holds in this process from then on; other
 /// instances of the app know a second later.
-impl Tokens<InRequest> {
+impl Tokens {
     /// Tokens for one request; `caller` where it is authenticated.
     pub(crate) fn new(service: Arc<TokenService>, caller: Option<Caller>) -> Self {
-        Self(InRequest { service, caller })
+        Self { service, caller }
     }
 
     /// Issues an access token. For the caller's own identity it says in which session, and when
@@ -96,7 +116,7 @@ impl Tokens<InRequest> {
     ///
     /// 500 as [`issue`](Self::issue); 503 while the store does not answer.
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, Problem> {
-        self.0.service.login(identity.into()).await
+        self.service.login(identity.into()).await
     }
 
     /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).
@@ -109,7 +129,7 @@ impl Tokens<InRequest> {
     /// 401 for everything but a valid token, always the same; 503 while the store does not
     /// answer, and the token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
-        self.0.service.refresh(refresh_token).await
+        self.service.refresh(refresh_token).await
     }
 
     /// Ends the family of a refresh token and its access tokens. Says whether it lived.
@@ -118,7 +138,7 @@ impl Tokens<InRequest> {
     ///
     /// 503 while the store does not answer.
     pub async fn logout(&self, refresh_token: &str) -> Result<bool, Problem> {
-        self.0.service.logout(refresh_token).await
+        self.service.logout(refresh_token).await
     }
 
     /// Revokes the access token of this request, or the one that its ticket was made with. Says
@@ -128,7 +148,7 @@ impl Tokens<InRequest> {
     ///
     /// 503 while the store does not answer.
     pub async fn revoke(&self) -> Result<bool, Problem> {
-        match self.0.caller.as_ref().and_then(|caller| caller.token.as_ref()) {
+        match self.caller.as_ref().and_then(|caller| caller.token.as_ref()) {
             Some((id, expires)) => self.revoke_token(id, *expires).await.map(|()| true),
             None => Ok(false),
         }
@@ -140,7 +160,7 @@ impl Tokens<InRequest> {
     ///
     /// 503 while the store does not answer.
     pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
-        self.0.service.revoke_token(id, expires).await
+        self.service.revoke_token(id, expires).await
     }
 
     /// Revokes everything that was issued to a user until now: access tokens, refresh tokens and
@@ -150,7 +170,7 @@ impl Tokens<InRequest> {
     ///
     /// 503 while the store does not answer.
     pub async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
-        self.0.service.revoke_user(user).await
+        self.service.revoke_user(user).await
     }
 
     /// Revokes the access token of a foreign issuer by its `jti`; `expires` is its `exp`.
@@ -165,7 +185,7 @@ impl Tokens<InRequest> {
         id: &str,
         expires: Timestamp,
     ) -> Result<(), Problem> {
-        self.0.service.revoke_token(&scoped(Some(issuer), id), expires).await
+        self.service.revoke_token(&scoped(Some(issuer), id), expires).await
     }
 
     /// Revokes every access token that a foreign issuer gave to a user of its own until now. One
@@ -176,7 +196,7 @@ impl Tokens<InRequest> {
     /// 503 while the store does not answer.
     #[cfg(feature = "asym")]
     pub async fn revoke_user_of(&self, issuer: &str, user: &str) -> Result<(), Problem> {
-        self.0.service.cut_user(&scoped(Some(issuer), user)).await
+        self.service.cut_user(&scoped(Some(issuer), user)).await
     }
 
     /// Revokes every access token, of whatever issuer, and every ticket that was made until now. Refresh tokens hold:
@@ -186,7 +206,7 @@ impl Tokens<InRequest> {
     ///
     /// 503 while the store does not answer.
     pub async fn revoke_all(&self) -> Result<(), Problem> {
-        self.0.service.revoke_all().await
+        self.service.revoke_all().await
     }
 
     /// What to do when somebody else may have a key: it is [retired](super::TokenKeys::retire),
@@ -198,7 +218,7 @@ impl Tokens<InRequest> {
     /// 500 where it is the only key: [replace](super::TokenKeys::replace) it before. 503 while
     /// the store does not answer.
     pub async fn compromised(&self, key_id: &str) -> Result<(), Problem> {
-        self.0.service.keys().retire(key_id).map_err(Problem::internal)?;
+        self.service.keys().retire(key_id).map_err(Problem::internal)?;
         self.revoke_all().await
     }
 
@@ -210,19 +230,19 @@ impl Tokens<InRequest> {
     ///
     /// 401 where nobody is authenticated; 503 while the store does not answer.
     pub async fn ticket(&self) -> Result<String, Problem> {
-        let caller = self.0.caller.clone().ok_or_else(Problem::unauthorized)?;
-        self.0.service.put_ticket(caller).await
+        let caller = self.caller.clone().ok_or_else(Problem::unauthorized)?;
+        self.service.put_ticket(caller).await
     }
 
     fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, Problem> {
         let is_own = |caller: &&Caller| {
             caller.foreign_issuer().is_none() && caller.identity.subject == identity.subject
         };
-        let caller = self.0.caller.as_ref().filter(is_own);
+        let caller = self.caller.as_ref().filter(is_own);
         let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());
         let authenticated = caller.and_then(|caller| caller.authenticated);
-        let issued = self.0.service.issue_time(&identity.subject);
-        self.0.service.issue(
+        let issued = self.service.issue_time(&identity.subject);
+        self.service.issue(
             identity,
             issued,
             Grant { session: session.as_deref(), authenticated, ..grant },

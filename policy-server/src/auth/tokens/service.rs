@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 #[cfg(feature = "asym")]
 use super::external::{Issuers, Own};
 use super::{
-    Caller, Issued, OnStale, Settings, TokenKeys, Tokens, Verified, foreign_issuer_of,
+    Caller, Issued, OnStale, TokenKeys, TokenSettings, Verified, foreign_issuer_of,
     revocation_cache::RevocationCache, scoped,
 };
 use crate::{
@@ -78,14 +78,13 @@ impl TokenService {
     /// Checks the settings; opens nothing. `own_origin` is issuer and audience, and `store` the
     /// store, where the settings name none.
     pub(crate) fn new(
-        tokens: Tokens<Settings>,
+        settings: TokenSettings,
         own_origin: &str,
         store: Arc<dyn TokenStore>,
         clock: Clock,
         random: Random,
         revocation_bus: RevocationBus,
     ) -> Result<Self, Vec<StartProblem>> {
-        let settings = tokens.0;
         let profile = settings.profile(own_origin, MAX_LEN)?;
         let longest = settings.max_lifetime.saturating_add(settings.leeway);
         settings.keys.set_timing(clock.clone(), longest);

@@ -20,9 +20,12 @@ const LONGEST_GRACE: Duration = Duration::from_secs(60);
 /// What is known of revocations is a second old at the most while nothing is wrong.
 const LEAST_STALENESS: Duration = Duration::from_secs(2);
 
-/// The settings of the tokens of an app; see [`Tokens::hs256`].
+/// The settings of the tokens of an app, which [`App::tokens`](crate::App::tokens) takes.
+///
+/// They begin with the keys: [`Tokens::hs256`] or [`Tokens::signed_with`]. Everything else has a
+/// default.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct TokenSettings {
     pub(super) keys: TokenKeys,
     pub(super) issuer: Option<Box<str>>,
     pub(super) audience: Option<Box<str>>,
@@ -49,14 +52,8 @@ pub enum OnStale {
     Allow,
 }
 
-impl Tokens<Settings> {
-    /// The same in memory, whatever the store is.
-    #[cfg(feature = "testing")]
-    pub(crate) fn forgetful(mut self) -> Self {
-        self.0.store = None;
-        self
-    }
-
+/// What an app signs its tokens with; see [`TokenSettings`] for what else it can say of them.
+impl Tokens {
     /// Tokens that are signed by HMAC with SHA-256 (RFC 7518 3.2): a [`SecretKey`], or ids and
     /// secret keys of which the first signs.
     ///
@@ -80,7 +77,7 @@ impl Tokens<Settings> {
     /// ```
     ///
     /// [`SecretKey`]: policy_core::secret::SecretKey
-    pub fn hs256(keys: impl IntoKeys) -> Result<Self, KeyError> {
+    pub fn hs256(keys: impl IntoKeys) -> Result<TokenSettings, KeyError> {
         Ok(Self::signed_with(TokenKeys::new(keys)?))
     }
 
@@ -92,7 +89,7 @@ impl Tokens<Settings> {
     ///
     /// An id or a key that is none.
     #[cfg(feature = "asym")]
-    pub fn es256(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+    pub fn es256(id: &str, private: impl AsRef<[u8]>) -> Result<TokenSettings, KeyError> {
         Ok(Self::signed_with(TokenKeys::new(vec![Key::es256(id, private.as_ref())?])?))
     }
 
@@ -102,13 +99,19 @@ impl Tokens<Settings> {
     ///
     /// An id or a key that is none.
     #[cfg(feature = "asym")]
-    pub fn ed25519(id: &str, private: impl AsRef<[u8]>) -> Result<Self, KeyError> {
+    pub fn ed25519(id: &str, private: impl AsRef<[u8]>) -> Result<TokenSettings, KeyError> {
         Ok(Self::signed_with(TokenKeys::new(vec![Key::ed25519(id, private.as_ref())?])?))
     }
 
     /// Tokens that are signed with keys which the application holds a handle to.
-    pub fn signed_with(keys: TokenKeys) -> Self {
-        Self(Settings {
+    pub fn signed_with(keys: TokenKeys) -> TokenSettings {
+        TokenSettings::new(keys)
+    }
+}
+
+impl TokenSettings {
+    fn new(keys: TokenKeys) -> Self {
+        Self {
             keys,
             issuer: None,
             audience: None,
@@ -122,33 +125,33 @@ impl Tokens<Settings> {
             store: None,
             #[cfg(feature = "asym")]
             issuers: Vec::new(),
-        })
+        }
     }
 
     /// Accepts the tokens of somebody else as well, on every route that takes tokens.
     #[cfg(feature = "asym")]
     #[must_use]
     pub fn accept(mut self, issuer: Issuer) -> Self {
-        self.0.issuers.push(issuer);
+        self.issuers.push(issuer);
         self
     }
 
     /// The handle by which keys are changed while the app runs.
     pub fn keys(&self) -> TokenKeys {
-        self.0.keys.clone()
+        self.keys.clone()
     }
 
     /// Who issues the tokens (`iss`); the public origin of the app by default.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<Box<str>>) -> Self {
-        self.0.issuer = Some(issuer.into());
+        self.issuer = Some(issuer.into());
         self
     }
 
     /// Whom the tokens are for (`aud`); the public origin of the app by default.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<Box<str>>) -> Self {
-        self.0.audience = Some(audience.into());
+        self.audience = Some(audience.into());
         self
     }
 
@@ -156,28 +159,28 @@ impl Tokens<Settings> {
     /// tokens at the latest then.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
-        self.0.lifetime = lifetime;
+        self.lifetime = lifetime;
         self
     }
 
     /// The longest life of a token that is accepted: an hour by default.
     #[must_use]
     pub fn max_lifetime(mut self, lifetime: Duration) -> Self {
-        self.0.max_lifetime = lifetime;
+        self.max_lifetime = lifetime;
         self
     }
 
     /// How far the clocks of servers may differ: 30 seconds by default, 300 at the most.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
-        self.0.leeway = leeway;
+        self.leeway = leeway;
         self
     }
 
     /// How long after a login its refresh tokens end: 30 days by default.
     #[must_use]
     pub fn refresh_lifetime(mut self, lifetime: Duration) -> Self {
-        self.0.refresh_lifetime = lifetime;
+        self.refresh_lifetime = lifetime;
         self
     }
 
@@ -186,21 +189,21 @@ impl Tokens<Settings> {
     /// stay logged in by it; later uses end the whole family (RFC 9700 4.14.2).
     #[must_use]
     pub fn refresh_grace(mut self, grace: Duration) -> Self {
-        self.0.refresh_grace = grace;
+        self.refresh_grace = grace;
         self
     }
 
     /// How long revocations are relied on while the store does not answer: 5 seconds by default.
     #[must_use]
     pub fn max_staleness(mut self, staleness: Duration) -> Self {
-        self.0.max_staleness = staleness;
+        self.max_staleness = staleness;
         self
     }
 
     /// What becomes of tokens after that: [`OnStale::Deny`] by default.
     #[must_use]
     pub fn on_stale(mut self, on_stale: OnStale) -> Self {
-        self.0.on_stale = on_stale;
+        self.on_stale = on_stale;
         self
     }
 
@@ -208,19 +211,22 @@ impl Tokens<Settings> {
     /// A store that is given here is the one that tests get, too.
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
-        self.0.store = Some(Arc::new(store));
+        self.store = Some(Arc::new(store));
         self
     }
-}
 
-impl Tokens<Settings> {
+    /// The same in memory, whatever the store is.
+    #[cfg(feature = "testing")]
+    pub(crate) fn forgetful(mut self) -> Self {
+        self.store = None;
+        self
+    }
+
     /// Everything that is wrong with them under this origin.
     pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
-        self.0.profile(own_origin, MAX_LEN).err().unwrap_or_default()
+        self.profile(own_origin, MAX_LEN).err().unwrap_or_default()
     }
-}
 
-impl Settings {
     /// What tokens have to look like.
     pub(super) fn profile(
         &self,

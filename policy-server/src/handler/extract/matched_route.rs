@@ -35,7 +35,7 @@ pub struct MatchedRoute {
 }
 
 impl MatchedRoute {
-    /// The path as the attribute writes it, behind the prefix of its scope.
+    /// The path as the attribute writes it, behind the prefix of its group.
     pub fn path(&self) -> &str {
         &self.path
     }

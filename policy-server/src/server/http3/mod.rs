@@ -30,7 +30,7 @@ use tokio_rustls::rustls::{
 };
 
 use super::Serving;
-use crate::app::settings::Settings;
+use crate::app::settings::ServerSettings;
 use connection::Handshake;
 
 /// The protocol as ALPN has it (RFC 9114 3.1).
@@ -71,7 +71,7 @@ impl Http3 {
     pub(super) fn bind(
         address: SocketAddr,
         mut tls: ServerConfig,
-        settings: &Settings,
+        settings: &ServerSettings,
     ) -> io::Result<Self> {
         // All or nothing in QUIC (RFC 9001 4.6.1); streams bound it. What must not be sent twice
         // is refused by a gate.
@@ -139,7 +139,7 @@ fn ask_back(incoming: Incoming) {
     }
 }
 
-fn transport(settings: &Settings) -> TransportConfig {
+fn transport(settings: &ServerSettings) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(REQUESTS.into())

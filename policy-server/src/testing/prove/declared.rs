@@ -49,7 +49,7 @@ pub(super) struct Declaration {
     pub(super) effective: Arc<str>,
 }
 
-/// A `#[cors]`, or what a scope or the app says in its place.
+/// A `#[cors]`, or what a group or the app says in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sharing {
     /// Origins and patterns; `*` for everybody.
@@ -62,7 +62,7 @@ pub(super) struct Sharing {
     pub(super) expose: Vec<String>,
     /// The risks that it states.
     pub(super) dangers: Vec<&'static str>,
-    /// Who says it: `#[cors]`, `scope /admin` or `App::cors`.
+    /// Who says it: `#[cors]`, `group /admin` or `App::cors`.
     pub(super) said_by: String,
 }
 
@@ -74,10 +74,10 @@ impl Declared {
         for route in &app.routes {
             reader.handler(&route.description, "", None, &mut routes);
         }
-        for (prefix, scope) in &app.scopes {
-            for route in &scope.routes {
-                let scope = Some((prefix.as_str(), &scope.defaults));
-                reader.handler(&route.description, prefix, scope, &mut routes);
+        for (prefix, group) in &app.groups {
+            for route in &group.routes {
+                let group = Some((prefix.as_str(), &group.defaults));
+                reader.handler(&route.description, prefix, group, &mut routes);
             }
         }
         for (prefix, mount) in &app.mounts {
@@ -118,10 +118,10 @@ impl<'a> Reader<'a> {
     fn sharing(
         &self,
         route: &Facet<CorsSource>,
-        scope: Option<(&str, &Defaults)>,
+        group: Option<(&str, &Defaults)>,
     ) -> Option<Arc<Sharing>> {
-        let scope = scope.map(|(prefix, defaults)| (format!("scope {prefix}"), &defaults.cors));
-        let levels = [Some(("#[cors]".to_owned(), route)), scope];
+        let group = group.map(|(prefix, defaults)| (format!("group {prefix}"), &defaults.cors));
+        let levels = [Some(("#[cors]".to_owned(), route)), group];
         let app = ("App::cors".to_owned(), &self.app.cors);
         for (said_by, facet) in levels.into_iter().flatten().chain([app]) {
             match facet {
@@ -173,14 +173,14 @@ impl<'a> Reader<'a> {
         &self,
         description: &Description,
         prefix: &str,
-        scope: Option<(&str, &Defaults)>,
+        group: Option<(&str, &Defaults)>,
         routes: &mut Vec<Declaration>,
     ) {
         let RoutePolicy { cors, auth, csrf, .. } = description.policy;
-        let sharing = self.sharing(&cors.map(CorsSource::Policy), scope);
-        let scope = scope.map(|(_, defaults)| defaults);
+        let sharing = self.sharing(&cors.map(CorsSource::Policy), group);
+        let group = group.map(|(_, defaults)| defaults);
         let effective: Arc<str> = format!(
-            "{:?} {:?} {:?} {} {} {scope:?}",
+            "{:?} {:?} {:?} {} {} {group:?}",
             sharing.as_deref().map(Sharing::text),
             description.policy,
             description.scheme.map(|id| id()),
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         routes: &mut Vec<Declaration>,
     ) {
         let sharing = self.sharing(&Facet::Inherit, Some((prefix, defaults))).map(|sharing| {
-            let said_by = sharing.said_by.replace("scope ", "mount ");
+            let said_by = sharing.said_by.replace("group ", "mount ");
             Arc::new(Sharing { said_by, ..Sharing::clone(&sharing) })
         });
         let effective: Arc<str> =

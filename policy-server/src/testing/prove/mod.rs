@@ -214,8 +214,8 @@ fn prepared(app: AppParts) -> (Declared, AppService) {
 
 fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
-    app.sessions = app.sessions.map(crate::auth::session::Sessions::forgetful);
-    app.tokens = app.tokens.map(crate::auth::tokens::Tokens::forgetful);
+    app.sessions = app.sessions.map(crate::auth::session::SessionSettings::forgetful);
+    app.tokens = app.tokens.map(crate::auth::tokens::TokenSettings::forgetful);
     let mut plan = crate::build::compile(app)?;
     plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
     plan.in_memory()
@@ -226,9 +226,9 @@ fn without_rates(mut app: AppParts) -> AppParts {
     let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
     no_rate(&mut app.defaults);
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
-    for (_, scope) in &mut app.scopes {
-        no_rate(&mut scope.defaults);
-        scope.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
+    for (_, group) in &mut app.groups {
+        no_rate(&mut group.defaults);
+        group.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
     }
     app.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
     app

@@ -135,7 +135,7 @@ fn a_second_commit_finds_nothing_to_do() {
 
 #[test]
 fn settings_that_contradict_are_named_all_at_once() {
-    let rules = |sessions: Sessions<Settings>, own: &OwnOrigin| -> Vec<Rule> {
+    let rules = |sessions: SessionSettings, own: &OwnOrigin| -> Vec<Rule> {
         sessions.violations(own).into_iter().map(|(rule, _)| rule).collect()
     };
     let own = public();

@@ -19,7 +19,8 @@ use policy_core::{
 use tokio::sync::broadcast;
 
 use super::{
-    CommitError, Committed, RequestSession, Session, SessionService, Sessions, Settings, days,
+    CommitError, Committed, RequestSession, Session, SessionService, SessionSettings, Sessions,
+    days,
 };
 use crate::{
     auth::revocation_events::{RevocationBus, RevocationEvent},
@@ -65,7 +66,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 
 impl World {
     /// With these settings, which need not be ones that an app would start with.
-    fn new(settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>) -> Self {
+    fn new(settings: impl FnOnce(SessionSettings) -> SessionSettings) -> Self {
         Self::on(FaultyStore::default(), Clock::at(START), random(), settings)
     }
 
@@ -73,7 +74,7 @@ impl World {
         store: FaultyStore,
         clock: Clock,
         random: Random,
-        settings: impl FnOnce(Sessions<Settings>) -> Sessions<Settings>,
+        settings: impl FnOnce(SessionSettings) -> SessionSettings,
     ) -> Self {
         let settings = settings(Sessions::store(store.clone()));
         let revocation_bus = RevocationBus::default();

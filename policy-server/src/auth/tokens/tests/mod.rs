@@ -26,7 +26,7 @@ use policy_core::{
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use super::{Caller, Issued, Settings, TokenService, Tokens};
+use super::{Caller, Issued, TokenService, TokenSettings, Tokens};
 use crate::{
     Clock, Problem, Random,
     auth::revocation_events::{RevocationBus, RevocationEvent},
@@ -68,7 +68,7 @@ struct Instance {
 }
 
 impl Instance {
-    fn new(tokens: Tokens<Settings>, store: impl TokenStore, clock: &Clock) -> Self {
+    fn new(tokens: TokenSettings, store: impl TokenStore, clock: &Clock) -> Self {
         let revocation_bus = RevocationBus::default();
         let (random, news) = (Random::system(), revocation_bus.clone());
         let store = Arc::new(store);
@@ -102,7 +102,7 @@ impl Instance {
     }
 }
 
-fn settings() -> Tokens<Settings> {
+fn settings() -> TokenSettings {
     Tokens::hs256(SecretKey::drawn([1; 32])).unwrap()
 }
 
