@@ -224,43 +224,13 @@ const COUNTED: usize = 65_536;
 
 #[cfg(test)]
 mod tests {
-    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
-
-    struct Keys;
-
-    impl Scheme for Keys {
-        const AMBIENT: bool = false;
-
-        async fn authenticate(
-            &self,
-            request: &mut SchemeRequest<'_>,
-        ) -> Result<Option<Identity>, AuthError> {
-            Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
-        }
-    }
+    use crate::prelude::*;
 
     const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
 
     #[get("/public")]
     #[auth(public)]
     async fn public() {}
-
-    #[get("/account")]
-    #[auth(session, optional)]
-    async fn account() {}
-
-    #[get("/greeting")]
-    #[auth(public)]
-    async fn greeting(_: Session) {}
-
-    #[get("/keys")]
-    #[auth(scheme = Keys, optional)]
-    async fn keys() {}
-
-    #[get("/search")]
-    #[post("/search")]
-    #[auth(public)]
-    async fn search() {}
 
     #[get("/own")]
     #[cache(no_store)]
@@ -272,27 +242,6 @@ mod tests {
     #[headers(csp = "script-src 'nonce'")]
     #[auth(public)]
     async fn page() {}
-
-    #[tokio::test]
-    async fn a_default_for_caches_is_for_what_everybody_may_read() {
-        let app = App::new(()).sessions(Sessions::memory()).scheme(Keys).cache(KEPT);
-        let routes = routes![public, account, greeting, keys, search, own];
-        let client = app.routes(routes).test();
-        for (path, control) in [
-            ("/public", Some("public, max-age=60")),
-            ("/account", Some("private, no-cache")),
-            ("/greeting", Some("private, no-cache")),
-            // This request needs no caller, but a later one may carry a key.
-            ("/keys", None),
-            // One policy applies to both methods, and POST cannot have this one.
-            ("/search", None),
-            ("/own", Some("no-store")),
-            ("/nowhere", Some("no-store")),
-        ] {
-            let response = client.get(path).send().await;
-            assert_eq!(response.header("cache-control"), control, "{path}");
-        }
-    }
 
     #[tokio::test]
     async fn the_nearest_level_decides_about_each_facet_by_itself() {

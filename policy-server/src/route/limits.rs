@@ -149,10 +149,9 @@ mod tests {
     use std::convert::Infallible;
 
     use futures_util::{FutureExt, stream};
-    use http::Method;
 
     use super::*;
-    use crate::{AuthError, Scheme, SchemeRequest, prelude::*, testing::TestClient};
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
 
     struct Anybody;
 
@@ -166,26 +165,6 @@ mod tests {
             Ok(Some(Identity::new("ada")))
         }
     }
-
-    fn client() -> (TestClient, Clock) {
-        let clock = Clock::at(1_800_000_000);
-        let routes = routes![once, also_once, alone, alone_and_known, large];
-        let limits = Limits::NONE.body(8).rate(Rate::per_minute(20));
-        let app = App::new(()).clock(clock.clone()).scheme(Anybody).limits(limits);
-        (app.routes(routes).test(), clock)
-    }
-
-    #[get("/once")]
-    #[post("/once")]
-    #[cors(origins = ["https://app.example"], expose = ["retry-after", "ratelimit"])]
-    #[limit(rate = "1/min")]
-    #[auth(public)]
-    async fn once() {}
-
-    #[get("/also-once")]
-    #[limit(rate = "1/min")]
-    #[auth(public)]
-    async fn also_once() {}
 
     #[get("/alone/{how}")]
     #[limit(concurrency = 1)]
@@ -205,66 +184,9 @@ mod tests {
         alone(how).await
     }
 
-    #[post("/large")]
-    #[limit(body = "16 B")]
-    #[auth(public)]
-    async fn large(body: String) -> String {
-        body
-    }
-
-    #[tokio::test]
-    async fn whoever_comes_too_often_is_told_when_to_come_again() {
-        let (client, clock) = client();
-        let ask = || client.get("/once").origin("https://app.example").send();
-        let first = ask().await;
-        assert_eq!(first.status(), 200);
-        assert_eq!(first.header("ratelimit"), Some("\"default\";r=0;t=60"));
-        let second = ask().await;
-        assert_eq!(second.status(), 429);
-        assert_eq!(second.header("retry-after"), Some("60"));
-        assert_eq!(second.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
-        assert_eq!(second.header("access-control-allow-origin"), Some("https://app.example"));
-        assert_eq!(client.get("/also-once").send().await.status(), 200);
-        clock.advance(Duration::from_secs(59));
-        assert_eq!(ask().await.status(), 429);
-        clock.advance(Duration::from_secs(1));
-        assert_eq!(ask().await.status(), 200);
-    }
-
-    #[tokio::test]
-    async fn preflights_are_not_counted() {
-        let (client, _) = client();
-        for status in [204, 204, 204] {
-            let preflight = client.options("/once").origin("https://app.example");
-            let preflight = preflight.header("access-control-request-method", "POST");
-            assert_eq!(preflight.send().await.status(), status);
-        }
-        assert_eq!(client.get("/once").send().await.status(), 200);
-    }
-
-    #[tokio::test]
-    async fn a_limit_of_the_app_counts_all_its_routes_together() {
-        let (client, _) = client();
-        for (left, path) in [(19, "/alone/done"), (18, "/large")] {
-            let method = if path == "/large" { Method::POST } else { Method::GET };
-            let response = client.request(method, path).send().await;
-            assert_eq!(
-                response.header("ratelimit").unwrap().split(';').nth(1),
-                Some(&*format!("r={left}"))
-            );
-        }
-    }
-
-    #[tokio::test]
-    async fn the_nearest_limit_of_a_body_holds() {
-        let (client, _) = client();
-        assert_eq!(client.post("/large").body("0123456789abcdef").send().await.status(), 200);
-        assert_eq!(client.post("/large").body("0123456789abcdefg").send().await.status(), 413);
-    }
-
     #[tokio::test]
     async fn a_place_is_given_back_however_a_request_ends() {
-        let (client, _) = client();
+        let client = App::new(()).scheme(Anybody).routes(routes![alone, alone_and_known]).test();
         for path in ["/alone", "/alone-and-known"] {
             let ask = |how: &str| client.get(&format!("{path}/{how}")).send();
             let mut waiting = Box::pin(ask("waits"));

@@ -2,6 +2,7 @@
 
 use axum::response::Html;
 use policy_core::secret::SecretKey;
+use policy_server::{AuthError, Scheme, SchemeRequest};
 
 use super::*;
 
@@ -435,13 +436,35 @@ async fn form(csrf: CsrfToken) -> String {
     csrf.field()
 }
 
+/// A key of an application's own.
+struct Keys;
+
+impl Scheme for Keys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(request.headers().get("x-key").map(|_| Identity::new("ada")))
+    }
+}
+
+/// Nobody is known by a request without a key, but the next one may have one.
+#[get("/default/keys")]
+#[auth(scheme = Keys, optional)]
+async fn by_key() -> &'static str {
+    "key"
+}
+
 #[tokio::test]
 async fn a_default_is_taken_over_by_what_everybody_may_read() {
     const APP: CachePolicy = CachePolicy::public().max_age(7).build();
     const GROUP: CachePolicy = CachePolicy::private().max_age(8).build();
-    let all = || routes![default, own, none, posted, both, for_one, argument, form];
+    let all = || routes![default, own, none, posted, both, for_one, by_key, argument, form];
     let client = App::new(())
         .sessions(Sessions::memory())
+        .scheme(Keys)
         .cache(APP)
         .routes(all())
         .group("/group", Group::new().cache(GROUP).routes(all()))
@@ -465,6 +488,7 @@ async fn a_default_is_taken_over_by_what_everybody_may_read() {
             (Method::GET, "/default/both", ""),
             (Method::POST, "/default/both", ""),
             (Method::GET, "/default/session", "no-cache private"),
+            (Method::GET, "/default/keys", ""),
             (Method::GET, "/default/argument", "no-cache private"),
             (Method::GET, "/default/form", "no-cache private"),
         ] {

@@ -332,6 +332,8 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
         assert!((1..=60).contains(&wait), "{wait}");
         refused = wait;
     }
+    // What another route counts is another limit, if it has the same rate.
+    assert_eq!(ask(&server, "PUT /rated", &[]).await.status, 200);
     // To come a second too early is too early, and what was refused did not count.
     clock.advance(Duration::from_secs(refused - 1));
     assert_eq!(ask(&server, "GET /rated", &[]).await.status, 429);
@@ -400,8 +402,11 @@ async fn preflights_and_what_no_route_serves_are_not_counted() {
 #[tokio::test]
 async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
     let server = Running::start(rates(&Clock::at(START))).await;
-    for path in ["/one", "/two", "/one", "/two"] {
-        assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, 200, "{path}");
+    for (path, left) in [("/one", 3), ("/two", 2), ("/one", 1), ("/two", 0)] {
+        let answer = ask(&server, &format!("GET {path}"), &[]).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let said = answer.header("ratelimit").unwrap();
+        assert!(said.starts_with(&format!("\"default\";r={left};")), "{path}: {said}");
     }
     for path in ["/one", "/two"] {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, 429, "{path}");
@@ -417,13 +422,14 @@ async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
 #[tokio::test]
 async fn a_refusal_is_kept_by_nobody_and_is_no_304() {
     let server = Running::start(rates(&Clock::at(START))).await;
-    assert_eq!(
-        ask(&server, "GET /cached", &[]).await.header("cache-control"),
-        Some("public, max-age=60")
-    );
+    let first = ask(&server, "GET /cached", &[]).await;
+    assert_eq!(first.header("cache-control"), Some("public, max-age=60"));
+    assert_eq!(first.header("ratelimit"), Some("\"default\";r=0;t=60"));
     for fields in [&[][..], &["if-none-match: *"], &["if-none-match: \"1\""]] {
         let answer = ask(&server, "GET /cached", fields).await;
         assert_eq!((answer.status, answer.header("cache-control")), (429, Some("no-store")));
+        assert_eq!(answer.header("retry-after"), Some("60"));
+        assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
     }
 }
 

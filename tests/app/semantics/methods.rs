@@ -62,6 +62,9 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
             }
             let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
             assert_eq!(answer.status, 405, "{method} {path}: {answer:?}");
+            if method != "HEAD" {
+                assert_eq!(code(&answer).1, "route.method-not-allowed", "{method} {path}");
+            }
             assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
             assert_eq!(answer.sharing(), SHARED, "{method} {path}");
         }
@@ -69,6 +72,7 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
         for method in ["get", "Get", "GETT", "QUERY", "M-SEARCH", "BREW", "!#$%&'*+.^_`|~", "x"] {
             let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
             assert_eq!(code(&answer), (501, "route.method-unknown".to_owned()), "{method} {path}");
+            assert_eq!(answer.header("allow"), None, "{method} {path}");
             assert_eq!(answer.sharing(), SHARED, "{method} {path}");
         }
     }
@@ -96,6 +100,9 @@ async fn options_says_what_there_is_and_changes_nothing() {
         for fields in [&[][..], &[PAGE], &[EVIL], &["content-length: 0"]] {
             let answer = ask(&server, &format!("OPTIONS {path}"), fields).await;
             assert_eq!((answer.status, answer.header("allow")), (204, Some(allow)), "{path}");
+            assert_eq!(answer.header("content-length"), None, "{path}");
+            let shared = if fields == [PAGE] { &SHARED[..] } else { &[] };
+            assert_eq!(answer.sharing(), shared, "{path}");
         }
     }
     // A handler of one's own answers in its place.
@@ -227,6 +234,10 @@ async fn lies_about_nothing() -> ([(&'static str, &'static str); 1], &'static st
     ([("content-length", "5")], "12345")
 }
 
+#[post("/posted")]
+#[auth(public)]
+async fn posted() {}
+
 /// RFC 9110 9.3.2, but for the fields that 9112 6.1 lets a server leave out, and the date.
 #[tokio::test]
 async fn head_is_answered_as_get_header_for_header() {
@@ -245,6 +256,7 @@ async fn head_is_answered_as_get_header_for_header() {
         panics,
         isolated,
         lies_about_nothing,
+        posted,
     ]);
     let server = Running::start(app).await;
     let paths = [
@@ -264,6 +276,7 @@ async fn head_is_answered_as_get_header_for_header() {
         "/panics",
         "/isolated",
         "/length",
+        "/posted",
         "/nowhere",
         "/json/",
         "/%",
@@ -299,7 +312,15 @@ async fn head_is_answered_as_get_header_for_header() {
             kinds.insert(of_get.status);
         }
     }
-    assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 406, 412, 500]);
+    assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 405, 406, 412, 500]);
+    // Bytes of a body would be read as the head of the next answer.
+    let mut connection = server.connect().await;
+    for path in ["/json", "/stream", "/endless", "/nothing", "/panics"] {
+        connection.send(request(&format!("HEAD {path}"), &[])).await;
+        connection.head().await;
+        connection.send(request("GET /json", &[])).await;
+        assert_eq!(connection.answer().await.text(), "[1,2,3]", "{path}");
+    }
 }
 
 /// Nobody gets a tunnel, or a mirror that shows what a proxy has added (RFC 9110 9.3.6, 9.3.8).

@@ -56,6 +56,13 @@ async fn nonce(nonce: CspNonce) -> (ETag, Html<String>) {
     (ETag::version(1), Html(format!("<script nonce=\"{nonce}\"></script>")))
 }
 
+#[get("/own-nonce")]
+#[headers(csp = "script-src 'self' 'nonce'")]
+#[auth(public)]
+async fn own_nonce(nonce: CspNonce) -> Html<String> {
+    Html(nonce.to_string())
+}
+
 /// Takes a nonce that its policy does not have.
 #[get("/no-nonce")]
 #[auth(public)]
@@ -104,6 +111,7 @@ fn app() -> App<()> {
         bare,
         written,
         nonce,
+        own_nonce,
         no_nonce,
         nonce_problem,
         tagged
@@ -189,12 +197,15 @@ async fn each_page_has_a_nonce_of_its_own() {
     for _ in 0..20 {
         let answer = ask(&server, "GET /nonce", &[]).await;
         let nonce = answer.text().split('"').nth(1).unwrap().to_owned();
-        assert!(nonce.len() >= 22, "{nonce}");
+        assert_eq!(nonce.len(), 22, "{nonce}");
         let policy = answer.header("content-security-policy").unwrap();
         assert_eq!(policy.matches("'nonce-").count(), 2, "{policy}");
         assert_eq!(policy.matches(&format!("'nonce-{nonce}'")).count(), 2, "{policy}");
         assert!(seen.insert(nonce));
     }
+    let answer = ask(&server, "GET /own-nonce", &[]).await;
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.contains(&format!("'nonce-{}'", answer.text())), "{policy}");
     // A page that is kept keeps its policy: a 304 with another nonce would break it.
     for field in ["if-none-match: \"1\"", "if-none-match: *"] {
         let answer = ask(&server, "GET /nonce", &[field]).await;

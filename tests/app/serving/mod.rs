@@ -6,7 +6,6 @@ mod answers;
 mod connections;
 mod http2;
 mod logs;
-mod methods;
 mod shutdown;
 mod timeouts;
 mod websockets;
