@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn of_scopes_put_their_prefix_before_every_path() {
+async fn groups_put_their_prefix_before_every_path() {
     let group = || Group::new().routes(routes![root, plain, matched]);
     let client =
         App::new(()).routes(routes![root]).group("/api", group()).group("/api/v2", group()).test();
@@ -22,7 +22,7 @@ async fn of_scopes_put_their_prefix_before_every_path() {
 }
 
 #[tokio::test]
-async fn with_a_fallback_answer_what_no_route_takes() {
+async fn apps_with_a_fallback_answer_what_no_route_takes() {
     let fallback =
         async |request: Request| (StatusCode::NOT_FOUND, format!("no {}", request.uri().path()));
     let client = App::new(()).cors(APP).routes(routes![plain]).fallback(fallback).test();
@@ -43,7 +43,7 @@ fn marked(name: &'static str) -> MapResponseLayer<impl Fn(Response) -> Response 
 }
 
 #[tokio::test]
-async fn with_layers_are_wrapped_from_the_first_to_the_last() {
+async fn apps_with_layers_are_wrapped_from_the_first_to_the_last() {
     let app = App::new(()).cors(APP).routes(routes![plain, matched]);
     let client = app.layer(marked("inner")).layer(marked("outer")).test();
     for path in ["/plain", "/nowhere", "/%"] {
@@ -55,7 +55,7 @@ async fn with_layers_are_wrapped_from_the_first_to_the_last() {
 }
 
 #[tokio::test]
-async fn with_layers_know_the_client_and_the_host_too() {
+async fn apps_with_layers_know_the_client_and_the_host_too() {
     #[get("/peer")]
     #[auth(public)]
     async fn peer(PeerAddr(address): PeerAddr) -> String {
@@ -73,7 +73,7 @@ async fn with_layers_know_the_client_and_the_host_too() {
 }
 
 #[tokio::test]
-async fn with_a_layer_that_panics_serve_on() {
+async fn apps_with_a_layer_that_panics_serve_on() {
     let broken = MapResponseLayer::new(|response: Response| {
         assert_ne!(response.status(), 404, "a panic on purpose");
         response
@@ -85,7 +85,7 @@ async fn with_a_layer_that_panics_serve_on() {
 }
 
 #[tokio::test]
-async fn are_services_inside_of_axum() {
+async fn apps_are_services_inside_of_axum() {
     let inner = || App::new(()).cors(APP).routes(routes![root, plain]).into_service();
     let router = Router::new()
         .route("/axum", routing::get(async || "axum"))

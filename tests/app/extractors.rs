@@ -69,7 +69,7 @@ mod path_parameters {
     }
 
     #[tokio::test]
-    async fn they_are_typed_arguments() {
+    async fn parameters_are_typed_arguments() {
         let client = client(routes![order, name, file]);
         for (path, text) in [
             ("/orders/7", "7"),
@@ -85,7 +85,7 @@ mod path_parameters {
     }
 
     #[tokio::test]
-    async fn one_that_does_not_parse_is_named() {
+    async fn a_parameter_that_does_not_parse_is_named() {
         let client = client(routes![order, name, file]);
         for (path, name) in
             [("/orders/seven", "id"), ("/orders/-1", "id"), ("/files/xy/a", "owner")]

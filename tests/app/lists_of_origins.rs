@@ -32,7 +32,7 @@ async fn granted(client: &TestClient, origin: &str) -> bool {
 }
 
 #[tokio::test]
-async fn are_replaced_while_the_server_runs() {
+async fn lists_of_origins_are_replaced_while_the_server_runs() {
     let partners = SharedOrigins::new();
     let app = App::new(()).routes(routes![prices]).shared_origins("partners", &partners);
     let server = Running::start(app).await;
@@ -77,7 +77,7 @@ async fn are_replaced_while_the_server_runs() {
 
 /// Every request sees one list or the other: one of both origins is granted, never neither.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn are_replaced_at_once() {
+async fn lists_of_origins_are_replaced_at_once() {
     let partners = SharedOrigins::new();
     let both = ["https://a.partner.example", "https://always.partner.example"];
     partners.replace(&both).unwrap();
@@ -101,7 +101,7 @@ async fn are_replaced_at_once() {
 }
 
 #[tokio::test]
-async fn come_from_a_file() {
+async fn lists_of_origins_come_from_a_file() {
     let file = File::new("good", "[origins]\npartners = [\"https://a.partner.example\"]\n");
     let client = App::new(()).routes(routes![prices]).config_file(&file.0).test();
     assert!(granted(&client, "https://a.partner.example").await);
@@ -109,7 +109,7 @@ async fn come_from_a_file() {
 }
 
 #[test]
-fn of_a_bad_file_are_refused() {
+fn lists_of_origins_of_a_bad_file_are_refused() {
     const UNREADABLE: &str = "app.config-file";
     for (name, text, code) in [
         ("table", "[origin]\npartners = []\n", UNREADABLE),
@@ -136,15 +136,15 @@ fn of_a_bad_file_are_refused() {
 }
 
 #[test]
-fn of_a_missing_file_are_refused() {
+fn lists_of_origins_of_a_missing_file_are_refused() {
     let app = App::new(()).routes(routes![prices]).config_file("tests/no-such-file.toml");
     let error = app.build().expect_err("no file").to_string();
     assert!(error.contains("- App::config_file: `tests/no-such-file.toml`: "), "{error}");
 }
 
 #[tokio::test]
-async fn come_from_the_environment() {
-    const NAME: &str = "lists_of_origins::come_from_the_environment";
+async fn lists_of_origins_come_from_the_environment() {
+    const NAME: &str = "lists_of_origins::lists_of_origins_come_from_the_environment";
     const VARIABLE: &str = "POLICY_TEST_PARTNERS";
     let app = || App::new(()).routes(routes![prices]).origins_from_env("partners", VARIABLE);
     match process::role().as_deref() {

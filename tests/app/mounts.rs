@@ -13,7 +13,7 @@ fn echo() -> Mount {
 }
 
 #[tokio::test]
-async fn get_every_path_below_their_prefix_as_it_was_sent() {
+async fn mounts_get_every_path_below_their_prefix_as_it_was_sent() {
     let client = App::new(()).routes(routes![plain]).mount("/echo", echo()).test();
     for path in ["/echo", "/echo/", "/echo/a", "/echo/a/b%2Fc?d=e", "/echo//a"] {
         assert_eq!(client.get(path).send().await.text(), format!("GET {path}"));
@@ -27,7 +27,7 @@ async fn get_every_path_below_their_prefix_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn serve_the_methods_that_they_say() {
+async fn mounts_serve_the_methods_that_they_say() {
     let client = App::new(())
         .mount("/read", echo())
         .mount("/write", echo().methods([Method::PUT, Method::DELETE]))
@@ -45,7 +45,7 @@ async fn serve_the_methods_that_they_say() {
 }
 
 #[tokio::test]
-async fn have_the_policy_of_the_app_or_their_own() {
+async fn mounts_have_the_policy_of_the_app_or_their_own() {
     let client = App::new(())
         .cors(APP)
         .mount("/inherits", echo())
@@ -66,7 +66,7 @@ async fn have_the_policy_of_the_app_or_their_own() {
 }
 
 #[tokio::test]
-async fn may_be_a_router_of_axum() {
+async fn mounts_may_be_a_router_of_axum() {
     let router = Router::new().route(
         "/old/lamps/{id}",
         routing::get(async |axum::extract::Path(id): axum::extract::Path<u32>| id.to_string()),
@@ -78,7 +78,7 @@ async fn may_be_a_router_of_axum() {
 }
 
 #[tokio::test]
-async fn leave_routes_below_them_to_their_handlers() {
+async fn mounts_leave_routes_below_them_to_their_handlers() {
     let group = Group::new().routes(routes![plain, matched]);
     let client = App::new(()).mount("/echo", echo()).group("/echo", group).test();
     assert_eq!(client.get("/echo/plain").send().await.text(), "plain");

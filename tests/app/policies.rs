@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn of_the_nearest_level_hold_alone() {
+async fn policies_of_the_nearest_level_hold_alone() {
     let open = Group::new().cors(EVERYBODY).routes(routes![plain, own, closed]);
     let client = App::new(())
         .cors(APP)
@@ -36,7 +36,7 @@ async fn of_the_nearest_level_hold_alone() {
 }
 
 #[tokio::test]
-async fn without_any_nobody_reads() {
+async fn without_a_policy_nobody_reads() {
     let client = App::new(()).routes(routes![plain]).test();
     for path in ["/plain", "/nowhere"] {
         assert_eq!(readers(&client, path).await, [""; 0], "{path}");
@@ -55,7 +55,7 @@ fn varies(response: &TestResponse) -> bool {
 }
 
 #[tokio::test]
-async fn come_from_configurations_too() {
+async fn policies_come_from_configurations_too() {
     let config = CorsConfig {
         origins: vec!["https://app.example".to_owned()],
         credentials: true,
@@ -67,7 +67,7 @@ async fn come_from_configurations_too() {
 }
 
 #[tokio::test]
-async fn are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
+async fn policies_are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
     let app = || App::new(()).routes(routes![plain, own]);
     for (client, path, vary) in [
         (app().cors(APP).test(), "/plain", true),

@@ -43,7 +43,7 @@ async fn own_options() -> &'static str {
 }
 
 #[tokio::test]
-async fn have_exactly_these_headers() {
+async fn preflights_have_exactly_these_headers() {
     let server = Running::start(App::new(()).routes(routes![
         order,
         change,
@@ -135,7 +135,7 @@ async fn have_exactly_these_headers() {
 }
 
 #[tokio::test]
-async fn go_by_the_route_of_the_method_that_they_ask_about() {
+async fn preflights_go_by_the_route_of_the_method_that_they_ask_about() {
     let client = App::new(()).routes(routes![order, change, remove]).test();
     for (method, origin, status) in [
         ("GET", "https://admin.example", 403),
@@ -151,7 +151,7 @@ async fn go_by_the_route_of_the_method_that_they_ask_about() {
 }
 
 #[tokio::test]
-async fn do_not_reach_a_handler_of_options() {
+async fn preflights_do_not_reach_a_handler_of_options() {
     let client = App::new(()).routes(routes![own_options]).test();
     let ordinary = client.options("/options").origin("https://route.example").send().await;
     assert_eq!(ordinary.text(), "my own");

@@ -51,7 +51,7 @@ fn codes(error: &Error) -> Vec<&'static str> {
 }
 
 #[test]
-fn are_refused_with_every_problem_at_once() {
+fn starts_are_refused_with_every_problem_at_once() {
     let default =
         CorsConfig { origins: vec!["https://App.example".to_owned()], ..CorsConfig::default() };
     let error = App::new(())
@@ -97,7 +97,7 @@ async fn hidden() {}
 async fn reports() {}
 
 #[test]
-fn are_refused_where_a_default_shares_what_only_a_session_opens() {
+fn starts_are_refused_where_a_default_shares_what_only_a_session_opens() {
     const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
     const CLOSED: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).credentials().build();
     let refused = |app: App<()>| match app.build() {
@@ -112,7 +112,7 @@ fn are_refused_where_a_default_shares_what_only_a_session_opens() {
 }
 
 #[test]
-fn name_one_problem_as_one() {
+fn refusals_to_start_name_one_problem_as_one() {
     let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
     assert_eq!(codes(&error), ["route.conflict"]);
     assert!(error.to_string().starts_with("the app does not start: 1 problem\n- "), "{error}");
@@ -122,7 +122,7 @@ fn name_one_problem_as_one() {
 }
 
 #[test]
-fn report_every_bad_entry_of_a_list() {
+fn starts_report_every_bad_entry_of_a_list() {
     let list = ["https://a.shop.example", "https://b.shop.example/", "https://evil.example"];
     let app = App::new(()).routes(routes![shops]).origins("shops", list);
     let error = app.build().expect_err("two bad entries");
@@ -132,14 +132,14 @@ fn report_every_bad_entry_of_a_list() {
 }
 
 #[test]
-fn name_the_list_that_has_a_bad_entry() {
+fn refusals_to_start_name_the_list_that_has_a_bad_entry() {
     let app = App::new(()).routes(routes![shops]);
     let error = app.origins("shops", ["https://b.shop.example/"]).build().expect_err("a bad entry");
     assert!(error.to_string().contains("`shops`"), "{error}");
 }
 
 #[test]
-fn do_not_call_a_list_unused_that_a_route_names() {
+fn starts_do_not_call_a_list_unused_that_a_route_names() {
     let app = App::new(()).routes(routes![shops]).origins("shops", ["https://evil.example"]);
     let error = app.build().expect_err("an origin outside of the bound");
     assert_eq!(codes(&error), ["cors.origin-outside-bound"], "{error}");
@@ -152,7 +152,7 @@ fn empty() -> Mount {
 }
 
 #[test]
-fn refuse_routes_that_take_the_same_requests() {
+fn starts_refuse_routes_that_take_the_same_requests() {
     let group = || Group::new().routes(routes![plain]);
     for (what, app) in [
         ("twice", App::new(()).routes(routes![plain, plain])),
@@ -169,14 +169,14 @@ fn refuse_routes_that_take_the_same_requests() {
 }
 
 #[test]
-fn name_both_routes_of_a_conflict() {
+fn refusals_to_start_name_both_routes_of_a_conflict() {
     let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
     let text = text(&error);
     assert!(text.contains("app::starts::user") && text.contains("app::starts::named"), "{text}");
 }
 
 #[test]
-fn report_a_bad_prefix_once() {
+fn starts_report_a_bad_prefix_once() {
     for prefix in ["api", "/api/", "/{id}", "/a//b", "/", "", "/a?b", "/a b", "/..", "/{*rest}"] {
         let grouped = App::new(()).group(prefix, Group::new().routes(routes![plain, root]));
         let mounted = App::new(()).mount(prefix, empty());
@@ -189,7 +189,7 @@ fn report_a_bad_prefix_once() {
 }
 
 #[test]
-fn need_a_public_origin_in_its_one_form() {
+fn starts_need_a_public_origin_in_its_one_form() {
     for origin in [
         "http://api.example",
         "https://api.example/",
@@ -214,7 +214,7 @@ fn need_a_public_origin_in_its_one_form() {
 }
 
 #[tokio::test]
-async fn without_a_public_origin_are_for_this_machine() {
+async fn apps_without_a_public_origin_are_for_this_machine() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let error = App::new(()).routes(routes![plain]).bind(address).await.expect_err("refused");
         if codes(&error) == ["app.listen"] {

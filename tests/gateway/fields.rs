@@ -15,7 +15,7 @@ fn get(path: &str, fields: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn say_who_the_client_is_in_the_way_that_is_believed() {
+async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
     let all = [
         "forwarded: for=192.0.2.1;proto=https",
         "x-forwarded-for: 198.51.100.9, 192.0.2.2, 10.0.0.1",
@@ -45,7 +45,7 @@ async fn say_who_the_client_is_in_the_way_that_is_believed() {
 }
 
 #[tokio::test]
-async fn have_each_of_their_clients_counted_alone() {
+async fn proxies_have_each_of_their_clients_counted_alone() {
     let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
     let ask = async |from, client: &str| {
         let fields = [&*format!("x-forwarded-for: {client}"), "x-forwarded-proto: https"];
@@ -61,7 +61,7 @@ async fn have_each_of_their_clients_counted_alone() {
 }
 
 #[tokio::test]
-async fn pass_on_nothing_that_came_without_https() {
+async fn proxies_pass_on_nothing_that_came_without_https() {
     let server = Running::start(deployed(Proxies::new(PROXIES).forwarded())).await;
     for (field, status) in [
         ("forwarded: for=192.0.2.1;proto=http", 421),
@@ -81,7 +81,7 @@ async fn pass_on_nothing_that_came_without_https() {
 
 /// RFC 6797 7.2: over plain HTTP nobody would believe it.
 #[tokio::test]
-async fn say_whether_browsers_are_to_stay_with_https() {
+async fn proxies_say_whether_browsers_are_to_stay_with_https() {
     let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
     for (from, field, is_told) in [
         (PROXY, "x-forwarded-proto: https", true),
@@ -95,7 +95,7 @@ async fn say_whether_browsers_are_to_stay_with_https() {
 
 /// Secrets travel over https: it is spoken here, or by proxies that say so of each request.
 #[tokio::test]
-async fn let_an_app_with_credentials_listen_without_tls() {
+async fn proxies_let_an_app_with_credentials_listen_without_tls() {
     let with_tokens = |proxies: Option<Proxies>| {
         let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
         let app = app().public_origin("https://api.example").tokens(tokens);
@@ -117,7 +117,7 @@ async fn let_an_app_with_credentials_listen_without_tls() {
 }
 
 #[tokio::test]
-async fn say_which_host_was_asked_where_that_is_believed() {
+async fn proxies_say_which_host_was_asked_where_that_is_believed() {
     let inside =
         |field: &str| request("GET /client", &[field]).replace("localhost", "app.internal");
     let proxies = || Proxies::new(PROXIES);
@@ -141,7 +141,7 @@ async fn say_which_host_was_asked_where_that_is_believed() {
 /// DNS rebinding and a forgotten proxy: in development forwarded fields are believed only where
 /// loopback itself is said to be a proxy.
 #[tokio::test]
-async fn on_loopback_serve_development_only_if_they_are_named() {
+async fn proxies_on_loopback_serve_development_only_if_they_are_named() {
     let named =
         Running::start(app().behind(Proxies::new(["127.0.0.1"]).x_forwarded_with_host())).await;
     let other = Running::start(app().behind(Proxies::new(["10.0.0.0/8"]).x_forwarded())).await;
@@ -160,7 +160,7 @@ async fn on_loopback_serve_development_only_if_they_are_named() {
 }
 
 #[tokio::test]
-async fn are_not_imitated_for_layers_either() {
+async fn proxies_are_not_imitated_for_layers_either() {
     use axum::middleware::{Next, map_request};
 
     let _: Option<Next> = None;

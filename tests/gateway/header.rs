@@ -12,7 +12,7 @@ async fn start() -> Running {
 }
 
 #[tokio::test]
-async fn say_who_the_client_is_before_its_first_byte() {
+async fn proxies_say_who_the_client_is_before_its_first_byte() {
     let server = start().await;
     let get = request("GET /client", &[]);
     for (header, client) in [(V1, "192.0.2.1"), (V2, "192.0.2.1"), (LOCAL, "127.0.0.1")] {
@@ -34,7 +34,7 @@ async fn say_who_the_client_is_before_its_first_byte() {
 }
 
 #[tokio::test]
-async fn speak_http2_behind_it_as_well() {
+async fn proxies_speak_http2_behind_the_header_as_well() {
     let server = start().await;
     let mut stream = soon(TcpStream::connect(server.address)).await.expect("a server");
     soon(tokio::io::AsyncWriteExt::write_all(&mut stream, V2)).await.expect("a server");
@@ -49,7 +49,7 @@ async fn speak_http2_behind_it_as_well() {
 }
 
 #[tokio::test]
-async fn are_closed_where_they_do_not() {
+async fn connections_of_proxies_without_the_header_are_closed() {
     let server = start().await;
     let get = request("GET /client", &[]);
     for bytes in [
@@ -74,7 +74,7 @@ async fn are_closed_where_they_do_not() {
 }
 
 #[tokio::test]
-async fn are_the_only_ones_whose_header_is_read() {
+async fn proxies_are_the_only_ones_whose_header_is_read() {
     let server = start().await;
     let get = request("GET /client", &["x-forwarded-for: 192.0.2.9"]);
     let mut connection = connect_from(STRANGER, &server).await;

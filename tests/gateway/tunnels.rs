@@ -55,7 +55,7 @@ async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connec
 }
 
 #[tokio::test]
-async fn pass_on_bytes_both_ways_and_each_end_by_itself() {
+async fn tunnels_pass_on_bytes_both_ways_and_each_end_by_itself() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target))).await;
     let mut connection = opened(&server, target, &[]).await;
@@ -75,7 +75,7 @@ async fn pass_on_bytes_both_ways_and_each_end_by_itself() {
 
 /// What is sent behind the head, before the answer, is for the target.
 #[tokio::test]
-async fn lose_nothing_that_was_sent_early() {
+async fn tunnels_lose_nothing_that_was_sent_early() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target))).await;
     let mut connection = server.connect().await;
@@ -86,7 +86,7 @@ async fn lose_nothing_that_was_sent_early() {
 }
 
 #[tokio::test]
-async fn are_streams_of_http2_too() {
+async fn tunnels_are_streams_of_http2_too() {
     let time = StoppedTime::begin();
     let (target, _serving) = target().await;
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
@@ -115,7 +115,7 @@ async fn are_streams_of_http2_too() {
 }
 
 #[tokio::test]
-async fn lead_to_nothing_else() {
+async fn tunnels_lead_to_nothing_else() {
     let (target, _serving) = target().await;
     let port = target.port();
     let closed_port = Port::reserve();
@@ -149,7 +149,7 @@ async fn lead_to_nothing_else() {
 
 /// A name that is listed may turn inside at any time: what it resolves to is looked at.
 #[tokio::test]
-async fn do_not_turn_inside_with_the_name_of_their_target() {
+async fn tunnels_do_not_turn_inside_with_the_name_of_their_target() {
     let (target, _serving) = target().await;
     let localhost = format!("localhost:{}", target.port());
     let tunnel = || Tunnel::to([&*localhost]).public();
@@ -163,7 +163,7 @@ async fn do_not_turn_inside_with_the_name_of_their_target() {
 }
 
 #[tokio::test]
-async fn have_limits() {
+async fn tunnels_have_limits() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target).at_once(1))).await;
     let first = opened(&server, target, &[]).await;
@@ -198,7 +198,7 @@ async fn have_limits() {
 }
 
 #[tokio::test]
-async fn end_with_the_server() {
+async fn tunnels_end_with_the_server() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target))).await;
     let mut connection = opened(&server, target, &[]).await;
@@ -228,7 +228,7 @@ impl Scheme for Basic {
 }
 
 #[tokio::test]
-async fn ask_for_credentials_as_a_proxy_does() {
+async fn tunnels_ask_for_credentials_as_a_proxy_does() {
     let (target, _serving) = target().await;
     let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
     let server = Running::start(app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))).await;
@@ -260,7 +260,7 @@ async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
 }
 
 #[tokio::test]
-async fn end_with_the_token_that_opened_them() {
+async fn tunnels_end_with_the_token_that_opened_them() {
     let (target, _serving) = target().await;
     let clock = Clock::at(1_800_000_000);
     let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
@@ -293,7 +293,7 @@ async fn end_with_the_token_that_opened_them() {
 }
 
 #[tokio::test]
-async fn do_not_start_where_they_could_not_be_used() {
+async fn tunnels_do_not_start_where_they_could_not_be_used() {
     for (tunnel, codes) in [
         (
             Tunnel::to(["db.example:5432"]).auth(AuthRequirement::token()),
@@ -321,7 +321,7 @@ async fn do_not_start_where_they_could_not_be_used() {
 
 /// What proxies add is for whoever asks, so it is no secret to anybody, but nothing else is told.
 #[tokio::test]
-async fn and_trace_is_another_thing() {
+async fn trace_is_another_thing_than_a_tunnel() {
     let server = Running::start(app().trace()).await;
     let fields = ["x-seen: 1", "authorization: Bearer abc", "cookie: a=b"];
     let answer = server.answer(request("TRACE /any", &fields)).await;

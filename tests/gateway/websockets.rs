@@ -131,7 +131,7 @@ async fn problem(mut socket: Socket) -> String {
 }
 
 #[tokio::test]
-async fn open_on_the_route_that_serves_get() {
+async fn websockets_open_on_the_route_that_serves_get() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().settings(settings)).await;
@@ -158,7 +158,7 @@ async fn open_on_the_route_that_serves_get() {
 
 /// RFC 6455 10.2; the same check as over HTTP/1.1.
 #[tokio::test]
-async fn do_not_open_for_other_origins_protocols_or_routes() {
+async fn websockets_do_not_open_for_other_origins_protocols_or_routes() {
     let server = Running::start(app()).await;
     let mut client = handshake(&server).await;
     for (path, protocol, fields, status, code) in [
@@ -191,7 +191,7 @@ async fn do_not_open_for_other_origins_protocols_or_routes() {
 }
 
 #[tokio::test]
-async fn end_with_their_token_and_leave_the_connection() {
+async fn websockets_end_with_their_token_and_leave_the_connection() {
     let clock = Clock::at(1_800_000_000);
     let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
@@ -216,7 +216,7 @@ async fn end_with_their_token_and_leave_the_connection() {
 }
 
 #[tokio::test]
-async fn end_with_the_server_at_once() {
+async fn websockets_end_with_the_server_at_once() {
     let server = Running::start(app()).await;
     let mut client = handshake(&server).await;
     let mut socket = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
@@ -227,7 +227,7 @@ async fn end_with_the_server_at_once() {
 
 /// A client that takes nothing is not listened to without end.
 #[tokio::test]
-async fn hold_no_more_than_their_windows() {
+async fn websockets_hold_no_more_than_their_windows() {
     let server = Running::start(app()).await;
     let mut client = handshake(&server).await;
     let mut greedy = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;

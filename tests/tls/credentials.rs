@@ -9,7 +9,7 @@ fn with_sessions() -> App<()> {
 }
 
 #[tokio::test]
-async fn do_not_start_over_plain_http_that_others_can_reach() {
+async fn credentials_do_not_start_over_plain_http_that_others_can_reach() {
     let error = with_sessions().bind("0.0.0.0:0").await.expect_err("refused");
     let text = error.to_string();
     let Error::Start(problems) = error else { panic!("{text}") };
@@ -22,7 +22,7 @@ async fn do_not_start_over_plain_http_that_others_can_reach() {
 }
 
 #[tokio::test]
-async fn start_over_tls_behind_proxies_on_loopback_and_where_there_are_none() {
+async fn credentials_start_over_tls_behind_proxies_on_loopback_and_where_there_are_none() {
     let (authority, folder) = (Authority::new(), folder("credentials"));
     let (certificate, key) = authority.issue(&["api.example"]).write(&folder);
     let tls = Tls::files(certificate, key);
@@ -35,7 +35,7 @@ async fn start_over_tls_behind_proxies_on_loopback_and_where_there_are_none() {
 
 /// A page of a server in development has an origin of `https` when it came over TLS.
 #[tokio::test]
-async fn of_a_page_over_tls_are_its_own_in_development() {
+async fn credentials_of_a_page_over_tls_are_its_own_in_development() {
     #[post("/counted")]
     #[auth(public)]
     async fn counted(session: Session) -> Result<String, Problem> {

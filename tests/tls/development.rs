@@ -18,7 +18,7 @@ async fn served(folder: &Path, app: App<()>, name: &str) -> CertificateDer<'stat
 }
 
 #[tokio::test]
-async fn are_made_once_and_kept() {
+async fn development_certificates_are_made_once_and_kept() {
     let folder = folder("development").join("below");
     let first = served(&folder, app(), "localhost").await;
     for name in ["127.0.0.1", "::1", "localhost"] {
@@ -37,7 +37,7 @@ async fn are_made_once_and_kept() {
 }
 
 #[tokio::test]
-async fn are_for_the_public_origin_too() {
+async fn development_certificates_are_for_the_public_origin_too() {
     let folder = folder("development-names");
     let first = served(&folder, app(), "localhost").await;
     let public = || app().public_origin("https://api.example:8443");
@@ -52,7 +52,7 @@ async fn are_for_the_public_origin_too() {
 
 /// Whatever is wrong with what is in the folder, it is made anew, by an authority of its own.
 #[tokio::test]
-async fn are_made_anew_where_they_will_not_do() {
+async fn development_certificates_are_made_anew_where_they_will_not_do() {
     let folder = folder("development-anew");
     let mut last = served(&folder, app(), "localhost").await;
     let tester = Authority::new();
@@ -81,7 +81,7 @@ async fn are_made_anew_where_they_will_not_do() {
 }
 
 #[tokio::test]
-async fn need_a_folder_to_be_kept_in() {
+async fn development_certificates_need_a_folder_to_be_kept_in() {
     let file = folder("development-folder").join("file");
     fs::write(&file, "").expect("a file");
     let error = app().tls(Tls::development(file.join("below"))).bind("127.0.0.1:0").await;
@@ -91,7 +91,7 @@ async fn need_a_folder_to_be_kept_in() {
 
 #[tokio::test]
 #[ignore = "needs curl"]
-async fn are_trusted_by_curl_with_their_authority() {
+async fn development_certificates_are_trusted_by_curl_with_their_authority() {
     let folder = folder("development-curl");
     let server = Secure::start(app().tls(Tls::development(&folder))).await;
     let trusted = folder.join("authority.pem");

@@ -9,7 +9,7 @@ const GET: &str = "GET /hello HTTP/1.1\r\nhost: localhost\r\nconnection: close\r
 
 /// RFC 7301 3.2: the server chooses, and who asks for nothing that it speaks is told so.
 #[tokio::test]
-async fn agree_on_a_protocol() {
+async fn handshakes_agree_on_a_protocol() {
     let (tls, authority) = identity("protocols");
     let server = Secure::start(app().tls(tls)).await;
     for (offered, agreed) in [
@@ -50,7 +50,7 @@ async fn over_http2(stream: client::Stream) -> String {
 }
 
 #[tokio::test]
-async fn are_of_tls_1_2_and_1_3_and_sessions_are_resumed() {
+async fn handshakes_are_of_tls_1_2_and_1_3_and_sessions_are_resumed() {
     let (tls, authority) = identity("versions");
     let server = Secure::start(app().tls(tls)).await;
     for (version, number) in
@@ -86,7 +86,7 @@ fn hello(minor: u8) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn of_older_versions_are_refused() {
+async fn handshakes_of_older_versions_are_refused() {
     let (tls, authority) = identity("older");
     let server = Secure::start(app().tls(tls)).await;
     for minor in [0, 1, 2] {
@@ -108,7 +108,7 @@ async fn assert_serving(server: &Secure, authority: &Authority) {
 }
 
 #[tokio::test]
-async fn of_plain_http_are_closed() {
+async fn handshakes_of_plain_http_are_closed() {
     let (tls, authority) = identity("plain");
     let server = Secure::start(app().tls(tls)).await;
     for bytes in [request("GET /hello", &[]), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned()] {
@@ -124,7 +124,7 @@ async fn of_plain_http_are_closed() {
 }
 
 #[tokio::test]
-async fn that_take_too_long_are_cut() {
+async fn handshakes_that_take_too_long_are_cut() {
     let time = StoppedTime::begin();
     let limit = Duration::from_millis(300);
     let (tls, authority) = identity("slow");
@@ -150,7 +150,7 @@ async fn that_take_too_long_are_cut() {
 }
 
 #[tokio::test]
-async fn count_as_connections() {
+async fn handshakes_count_as_connections() {
     let time = StoppedTime::begin();
     let (tls, authority) = identity("counted");
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
@@ -165,11 +165,11 @@ async fn count_as_connections() {
 
 /// As many as a small attacker has, in a process with descriptors for both ends.
 #[test]
-fn that_never_end_do_not_keep_others_from_being_served() {
+fn handshakes_that_never_end_do_not_keep_others_from_being_served() {
     const HALF_OPEN: usize = 1000;
 
     if role().is_none() {
-        let test = "handshakes::that_never_end_do_not_keep_others_from_being_served";
+        let test = "handshakes::handshakes_that_never_end_do_not_keep_others_from_being_served";
         return succeeds(&mut again(test, "both"));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -192,7 +192,7 @@ fn that_never_end_do_not_keep_others_from_being_served() {
 
 #[tokio::test]
 #[ignore = "needs curl"]
-async fn with_curl_over_both_versions_of_http() {
+async fn handshakes_with_curl_over_both_versions_of_http() {
     let (tls, authority) = identity("curl");
     let trusted = folder("curl-authority").join("authority.pem");
     fs::write(&trusted, authority.pem()).expect("a file");
@@ -214,7 +214,7 @@ async fn with_curl_over_both_versions_of_http() {
 }
 
 #[tokio::test]
-async fn are_not_waited_for_at_the_end() {
+async fn handshakes_are_not_waited_for_at_the_end() {
     let (tls, _authority) = identity("end");
     let server = app().tls(tls).bind("127.0.0.1:0").await.expect("an app that starts");
     let (address, (stop, stopping)) = (server.local_addr(), tokio::sync::oneshot::channel::<()>());

@@ -12,13 +12,13 @@ async fn over_tls(test: &str, host: &str, app: App<()>) -> String {
 }
 
 #[tokio::test]
-async fn goes_out_over_tls_with_a_public_origin() {
+async fn hsts_goes_out_over_tls_with_a_public_origin() {
     let answer = over_tls("hsts", "api.example", app().public_origin("https://api.example")).await;
     assert!(answer.contains(FIELD), "{answer}");
 }
 
 #[tokio::test]
-async fn never_goes_out_over_plain_http() {
+async fn hsts_never_goes_out_over_plain_http() {
     let server = http::Running::start(app().public_origin("https://api.example")).await;
     for path in ["/hello", "/nowhere"] {
         let asked = format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n");
@@ -30,7 +30,7 @@ async fn never_goes_out_over_plain_http() {
 
 /// It would hold for every port of the machine.
 #[tokio::test]
-async fn never_goes_out_for_loopback() {
+async fn hsts_never_goes_out_for_loopback() {
     for app in [app(), app().public_origin("https://localhost")] {
         let answer = over_tls("hsts-loopback", "localhost", app).await;
         assert!(answer.ends_with("hello"), "{answer}");

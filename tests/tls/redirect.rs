@@ -29,7 +29,7 @@ fn asked(what: &str, host: &str, fields: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn keeps_method_path_and_query() {
+async fn the_redirect_keeps_method_path_and_query() {
     let server = public("redirect", ServerSettings::default()).await;
     let mut connection = Connection::open(server.redirect()).await;
     for (what, host) in [
@@ -51,7 +51,7 @@ async fn keeps_method_path_and_query() {
 
 /// What a browser would take for a failure, or what would send its secrets plainly first.
 #[tokio::test]
-async fn does_not_lead_preflights_and_upgrades_anywhere() {
+async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
     let server = public("redirect-refuses", ServerSettings::default()).await;
     let preflight = ["origin: https://a.example", "access-control-request-method: PUT"];
     let socket = ["connection: upgrade", "upgrade: websocket", "origin: https://a.example"];
@@ -67,7 +67,7 @@ async fn does_not_lead_preflights_and_upgrades_anywhere() {
 }
 
 #[tokio::test]
-async fn in_development_leads_to_this_machine_alone() {
+async fn the_redirect_in_development_leads_to_this_machine_alone() {
     let (tls, _authority) = identity("redirect-development");
     let server = Secure::start(app().tls(tls.redirect_http("127.0.0.1:0"))).await;
     let found = answer(server.redirect(), &asked("GET /hello", "127.0.0.1:1", &[])).await;
@@ -82,7 +82,7 @@ async fn in_development_leads_to_this_machine_alone() {
 }
 
 #[tokio::test]
-async fn has_the_limits_of_connections() {
+async fn the_redirect_has_the_limits_of_connections() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(200));
     let settings = settings.idle_timeout(Duration::from_millis(400)).max_connections(1);
@@ -151,7 +151,7 @@ fn target() -> impl Strategy<Value = String> {
 
 /// The WHATWG parser, which browsers have, says where an answer leads.
 #[test]
-fn leads_to_the_public_origin_whatever_is_asked() {
+fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let server = runtime.block_on(public("redirect-law", ServerSettings::default()));

@@ -29,7 +29,7 @@ async fn ask_on(client: Client, address: SocketAddr, enough: Arc<AtomicBool>) ->
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn takes_new_files_without_a_failed_request() {
+async fn the_reload_takes_new_files_without_a_failed_request() {
     let (authority, folder) = (Authority::new(), folder("reload"));
     let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
     let tls = Tls::files(certificate, key).reload_every(Duration::from_millis(20));
@@ -117,8 +117,9 @@ fn told(process: &mut ServerProcess) -> String {
 }
 
 #[test]
-fn happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong() {
-    let test = "reload::happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong";
+fn the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong() {
+    let test =
+        "reload::the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong";
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls/reload-signal");
     let files = || Tls::files(folder.join("cert.pem"), folder.join("key.pem"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

@@ -13,7 +13,7 @@ async fn refused(tls: Tls) -> (Vec<&'static str>, String) {
 }
 
 #[tokio::test]
-async fn files_that_do_not_suit() {
+async fn files_that_do_not_suit_are_refused() {
     let (authority, folder) = (Authority::new(), folder("starts"));
     let good = authority.issue(&["localhost"]);
     let other = authority.issue(&["localhost"]);
@@ -55,7 +55,7 @@ async fn files_that_do_not_suit() {
 }
 
 #[tokio::test]
-async fn everything_at_once() {
+async fn everything_wrong_is_told_at_once() {
     let folder = folder("starts-at-once");
     let taken = Secure::start(app()).await.address.to_string();
     // A server that is gone leaves its address to others.

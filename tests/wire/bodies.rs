@@ -10,7 +10,7 @@ fn with(head: String, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn that_say_they_are_over_the_limit_are_not_waited_for() {
+async fn bodies_that_say_they_are_over_the_limit_are_not_waited_for() {
     for length in ["2097153", "10000000000", "9223372036854775807"] {
         let field = format!("content-length: {length}");
         let answer = tried(request("POST /upload", &[ORIGIN, &field])).await;
@@ -20,7 +20,7 @@ async fn that_say_they_are_over_the_limit_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn over_the_limit_are_not_asked_for() {
+async fn bodies_over_the_limit_are_not_asked_for() {
     let fields = [ORIGIN, "content-length: 2097153", "expect: 100-continue"];
     assert_eq!(tried(request("POST /upload", &fields)).await.status, 413);
     let server = Running::start(app()).await;
@@ -32,7 +32,7 @@ async fn over_the_limit_are_not_asked_for() {
 }
 
 #[tokio::test]
-async fn that_are_sent_all_the_same_do_not_keep_the_client_from_the_answer() {
+async fn bodies_that_are_sent_all_the_same_do_not_keep_the_client_from_the_answer() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let body = "x".repeat(3_000_000);
@@ -45,7 +45,7 @@ async fn that_are_sent_all_the_same_do_not_keep_the_client_from_the_answer() {
 }
 
 #[tokio::test]
-async fn of_no_valid_length_are_no_requests() {
+async fn bodies_of_no_valid_length_are_no_requests() {
     for length in ["99999999999999999999999", "-1", "+5", "5x", "0x5", "", "5, 6", "5 5", "5.0"] {
         let head = request("POST /upload", &[&format!("content-length: {length}")]);
         assert_eq!(tried(with(head, "hello")).await.status, 400, "{length}");
@@ -56,14 +56,14 @@ async fn of_no_valid_length_are_no_requests() {
 
 /// RFC 9112 6.3, 5: a recipient may take several lengths that are one.
 #[tokio::test]
-async fn of_one_length_said_twice_are_read() {
+async fn bodies_of_one_length_said_twice_are_read() {
     let head = request("POST /upload", &["content-length: 5", "content-length: 5"]);
     assert_eq!(tried(with(head, "hello")).await.text(), "hello");
 }
 
 /// RFC 9112 6.1: the connection is closed, since what follows is anybody's guess.
 #[tokio::test]
-async fn with_a_length_and_chunks_end_the_connection() {
+async fn bodies_with_a_length_and_chunks_end_the_connection() {
     for fields in [["content-length: 4", CHUNKED], [CHUNKED, "content-length: 4"]] {
         let server = Running::start(app()).await;
         let mut connection = server.connect().await;
@@ -78,7 +78,7 @@ async fn with_a_length_and_chunks_end_the_connection() {
 }
 
 #[tokio::test]
-async fn of_another_coding_than_chunked_are_no_requests() {
+async fn bodies_of_another_coding_than_chunked_are_no_requests() {
     for field in [
         "transfer-encoding: identity",
         "transfer-encoding: chunked, identity",
@@ -94,7 +94,7 @@ async fn of_another_coding_than_chunked_are_no_requests() {
 }
 
 #[tokio::test]
-async fn in_chunks_may_have_trailers() {
+async fn bodies_in_chunks_may_have_trailers() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let body = "3;a=b\r\nhel\r\n2\r\nlo\r\n0\r\nx-sum: 1\r\norigin: https://shop.example\r\n\r\n";
@@ -107,7 +107,7 @@ async fn in_chunks_may_have_trailers() {
 }
 
 #[tokio::test]
-async fn with_endless_trailers_or_chunk_extensions_are_given_up() {
+async fn bodies_with_endless_trailers_or_chunk_extensions_are_given_up() {
     let trailers = format!("0\r\n{}", "x-sum: 1\r\n".repeat(20_000));
     let extension = format!("5;{}", "x".repeat(200_000));
     for body in [trailers, extension] {
@@ -122,7 +122,7 @@ async fn with_endless_trailers_or_chunk_extensions_are_given_up() {
 }
 
 #[tokio::test]
-async fn in_chunks_are_cut_at_the_limit() {
+async fn bodies_in_chunks_are_cut_at_the_limit() {
     let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
     for (path, chunk) in [("POST /upload", "x"), ("POST /orders", " ")] {
         let mut connection = server.connect().await;
@@ -144,7 +144,7 @@ async fn in_chunks_are_cut_at_the_limit() {
 }
 
 #[tokio::test]
-async fn without_an_end_are_not_kept() {
+async fn bodies_without_an_end_are_not_kept() {
     let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
     let mut connection = server.connect().await;
     connection.send(request("POST /upload", &[CHUNKED])).await;
@@ -159,7 +159,7 @@ async fn without_an_end_are_not_kept() {
 }
 
 #[tokio::test]
-async fn in_chunks_of_no_valid_size_are_refused() {
+async fn bodies_in_chunks_of_no_valid_size_are_refused() {
     for body in [
         "zz\r\nhello\r\n",
         "-1\r\nx\r\n",
@@ -182,7 +182,7 @@ async fn in_chunks_of_no_valid_size_are_refused() {
 }
 
 #[tokio::test]
-async fn that_break_off_are_incomplete() {
+async fn bodies_that_break_off_are_incomplete() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let fields = ["content-length: 50", "content-type: application/json"];

@@ -54,7 +54,7 @@ async fn stream(State(events): State<Events>) -> Response {
 }
 
 #[tokio::test]
-async fn take_their_handler_with_them() {
+async fn clients_that_go_away_take_their_handler_with_them() {
     let (events, mut seen) = mpsc::unbounded_channel();
     let server =
         Running::start(App::new(Events(events)).routes(routes![hello, wait, read, stream])).await;

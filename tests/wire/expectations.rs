@@ -5,7 +5,7 @@ use super::*;
 const EXPECT: &str = "expect: 100-continue";
 
 #[tokio::test]
-async fn are_met_when_a_handler_asks_for_the_body() {
+async fn expectations_are_met_when_a_handler_asks_for_the_body() {
     let server = Running::start(app()).await;
     for fields in [[EXPECT, "content-length: 5"], ["expect: 100-Continue", "content-length: 5"]] {
         let mut connection = server.connect().await;
@@ -22,7 +22,7 @@ async fn are_met_when_a_handler_asks_for_the_body() {
 }
 
 #[tokio::test]
-async fn are_not_met_where_nobody_asks_for_the_body() {
+async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
     let server = Running::start(app()).await;
     for (line, status) in [
         ("GET /hello", 200),
@@ -40,7 +40,7 @@ async fn are_not_met_where_nobody_asks_for_the_body() {
 }
 
 #[tokio::test]
-async fn that_nobody_knows_are_refused() {
+async fn expectations_that_nobody_knows_are_refused() {
     for expected in ["miracles", "100-continue, miracles", "100-continue=1", ""] {
         let answer = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
         assert_eq!(answer.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");
@@ -51,7 +51,7 @@ async fn that_nobody_knows_are_refused() {
 
 /// A client of HTTP/1.0 does not know the answer.
 #[tokio::test]
-async fn of_http_1_0_are_passed_over() {
+async fn expectations_of_http_1_0_are_passed_over() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let head = "POST /upload HTTP/1.0\r\nhost: localhost\r\ncontent-length: 5\r\n";

@@ -18,7 +18,7 @@ async fn statuses(connection: &mut http::Connection) -> (Vec<u16>, String) {
 }
 
 #[tokio::test]
-async fn is_never_anybodys_guess() {
+async fn framing_is_never_anybodys_guess() {
     let server = Running::start(app()).await;
     for case in corpus::all() {
         let mut connection = server.connect().await;
@@ -45,7 +45,7 @@ async fn is_never_anybodys_guess() {
 
 /// Whoever sent it is told, and does not wait for an answer to what follows.
 #[tokio::test]
-async fn is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
+async fn framing_is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
     let server = Running::start(app()).await;
     for case in corpus::all() {
         // A body that breaks off is told to its handler, when the head of the answer may be out.
@@ -61,7 +61,7 @@ async fn is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
 }
 
 #[tokio::test]
-async fn keeps_the_order_of_many_requests_at_once() {
+async fn framing_keeps_the_order_of_many_requests_at_once() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let mut bytes = String::new();

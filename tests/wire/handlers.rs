@@ -94,7 +94,7 @@ fn app() -> App<()> {
 }
 
 #[tokio::test]
-async fn that_panic_are_answered_for() {
+async fn handlers_that_panic_are_answered_for() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let paths = ["/text", "/formatted", "/any", "/extractor", "/response", "/parameter/7"];
@@ -112,7 +112,7 @@ async fn that_panic_are_answered_for() {
 }
 
 #[tokio::test]
-async fn whose_stream_panics_break_their_answer_off() {
+async fn handlers_whose_stream_panics_break_their_answer_off() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /stream", &[ORIGIN])).await;
@@ -122,7 +122,7 @@ async fn whose_stream_panics_break_their_answer_off() {
 }
 
 #[tokio::test]
-async fn outside_of_routes_may_panic_too() {
+async fn handlers_outside_of_routes_may_panic_too() {
     let mount = Mount::new(tower::service_fn(|_request: policy_server::Request| {
         assert!(_request.uri().path().is_empty(), "a panic on purpose, in a service");
         std::future::ready(Ok::<_, std::convert::Infallible>(Response::new(Body::empty())))
@@ -141,7 +141,7 @@ async fn outside_of_routes_may_panic_too() {
 }
 
 #[tokio::test]
-async fn that_never_return_are_answered_for() {
+async fn handlers_that_never_return_are_answered_for() {
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(100)))).await;
     let mut connection = server.connect().await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn that_are_no_http_are_answered_with_400_or_not_at_all() {
+async fn heads_that_are_no_http_are_answered_with_400_or_not_at_all() {
     let server = Running::start(app()).await;
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"[..],
@@ -27,7 +27,7 @@ async fn that_are_no_http_are_answered_with_400_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn of_too_many_fields_are_not_read() {
+async fn heads_of_too_many_fields_are_not_read() {
     let fields: Vec<_> = (0..200).map(|n| format!("x-{n}: 1")).collect();
     let fields: Vec<_> = fields.iter().map(String::as_str).collect();
     assert_eq!(tried(request("GET /hello", &fields)).await.status, 431);

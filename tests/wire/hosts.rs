@@ -7,7 +7,7 @@ async fn asked(app: App<()>, fields: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn are_named_exactly_once() {
+async fn hosts_are_named_exactly_once() {
     for (fields, code) in [
         ("", "wire.host-missing"),
         ("host: localhost\r\nhost: localhost\r\n", "wire.host-repeated"),
@@ -31,7 +31,7 @@ async fn are_named_exactly_once() {
 
 /// RFC 9110 7.4, and against DNS rebinding.
 #[tokio::test]
-async fn are_loopback_hosts_in_development() {
+async fn hosts_are_loopback_hosts_in_development() {
     for host in ["localhost", "LocalHost:81", "127.0.0.1", "[::1]:8080", "shop.localhost"] {
         assert_eq!(asked(app(), &format!("host: {host}\r\n")).await.status, 200, "{host}");
     }
@@ -43,7 +43,7 @@ async fn are_loopback_hosts_in_development() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_are_none_in_development() {
+async fn hosts_behind_a_proxy_are_none_in_development() {
     for field in [
         "forwarded: for=192.0.2.1",
         "x-forwarded-for: 192.0.2.1",
@@ -60,7 +60,7 @@ async fn behind_a_proxy_are_none_in_development() {
 }
 
 #[tokio::test]
-async fn are_the_public_origin_in_a_deployment() {
+async fn hosts_are_the_public_origin_in_a_deployment() {
     let server = Running::start(app().public_origin("https://api.example")).await;
     for (host, status) in [
         ("api.example", 200),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn two_of_them_grant_nothing() {
+async fn two_origins_grant_nothing() {
     for other in [ORIGIN, "origin: https://evil.example", "origin: null"] {
         let answer = tried(request("GET /hello", &[ORIGIN, other])).await;
         assert_eq!((answer.status, answer.text()), (200, "hello"));
@@ -13,7 +13,7 @@ async fn two_of_them_grant_nothing() {
 }
 
 #[tokio::test]
-async fn two_of_them_make_a_refused_preflight() {
+async fn two_origins_make_a_refused_preflight() {
     let answer = tried(preflight(&[ORIGIN, ORIGIN])).await;
     assert_eq!(answer.problem(), (403, "cors.preflight-origin-repeated".to_owned()));
     assert_eq!(answer.sharing(), [""; 0]);
@@ -21,7 +21,7 @@ async fn two_of_them_make_a_refused_preflight() {
 }
 
 #[tokio::test]
-async fn one_that_is_no_text_is_an_origin_that_nobody_granted() {
+async fn an_origin_that_is_no_text_is_one_that_nobody_granted() {
     for value in [&b"https://shop.example\xff"[..], b"\xff", b"https://sh\xc3\xb6p.example", b""] {
         let field = [b"\r\norigin: ", value, b"\r\n\r\n"].concat();
         let with_origin = |text: String| [text.trim_end().as_bytes(), &field].concat();

@@ -3,14 +3,14 @@
 use super::*;
 
 #[tokio::test]
-async fn are_long_as_long_as_the_head_has_room() {
+async fn paths_are_long_as_long_as_the_head_has_room() {
     let long = "x".repeat(60_000);
     let answer = tried(request(&format!("GET /names/{long}"), &[])).await;
     assert_eq!((answer.status, answer.text()), (200, &*long));
 }
 
 #[tokio::test]
-async fn of_100_000_bytes_are_too_long() {
+async fn paths_of_100_000_bytes_are_too_long() {
     let bytes = request(&format!("GET /{}", "x".repeat(100_000)), &[]);
     let answer = tried(&bytes).await;
     assert!(matches!(answer.status, 414 | 431), "{answer:?}");
@@ -21,7 +21,7 @@ async fn of_100_000_bytes_are_too_long() {
 }
 
 #[tokio::test]
-async fn are_decoded_once_and_after_they_were_matched() {
+async fn paths_are_decoded_once_and_after_they_were_matched() {
     for (path, text) in [
         ("/names/a%2fb", "a/b"),
         ("/names/a%2Fb", "a/b"),
@@ -39,7 +39,7 @@ async fn are_decoded_once_and_after_they_were_matched() {
 }
 
 #[tokio::test]
-async fn that_are_not_percent_encoded_text_are_refused() {
+async fn paths_that_are_not_percent_encoded_text_are_refused() {
     for path in [
         "/names/%00",
         "/names/a%00b",
@@ -59,7 +59,7 @@ async fn that_are_not_percent_encoded_text_are_refused() {
 }
 
 #[tokio::test]
-async fn with_dot_segments_are_refused() {
+async fn paths_with_dot_segments_are_refused() {
     for path in [
         "/files/../secret",
         "/files/./a",
@@ -78,7 +78,7 @@ async fn with_dot_segments_are_refused() {
 }
 
 #[tokio::test]
-async fn with_bytes_that_no_path_has_are_no_requests() {
+async fn paths_with_bytes_that_no_path_has_are_no_requests() {
     for path in [&b"/names/a\0b"[..], b"/names/a\x7fb", b"/names/a\x01b"] {
         let bytes = [b"GET ", path, b" HTTP/1.1\r\nhost: localhost\r\n\r\n"].concat();
         assert_eq!(tried(bytes).await.line, "HTTP/1.1 400 Bad Request");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn have_one_answer_however_many_commas_they_ask_for() {
+async fn preflights_have_one_answer_however_many_commas_they_ask_for() {
     let plain = tried(preflight(&[ORIGIN])).await;
     assert_eq!(
         plain.lines(),
@@ -22,7 +22,7 @@ async fn have_one_answer_however_many_commas_they_ask_for() {
 }
 
 #[tokio::test]
-async fn with_more_commas_than_a_head_has_bytes_are_not_read() {
+async fn preflights_with_more_commas_than_a_head_has_bytes_are_not_read() {
     let commas = |count| format!("access-control-request-headers: {}", ",".repeat(count));
     // The limit is looked at between reads, so a head slightly over it may still get in.
     let answer = tried(preflight(&[ORIGIN, &commas(64 << 10)])).await;
@@ -32,7 +32,7 @@ async fn with_more_commas_than_a_head_has_bytes_are_not_read() {
 }
 
 #[tokio::test]
-async fn ask_for_exactly_one_method() {
+async fn preflights_ask_for_exactly_one_method() {
     for fields in [
         &["access-control-request-method: GET", "access-control-request-method: PUT"][..],
         &["access-control-request-method:"],

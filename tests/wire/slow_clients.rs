@@ -27,7 +27,7 @@ async fn drip(time: &StoppedTime, connection: &mut http::Connection, byte: u8) -
 }
 
 #[tokio::test]
-async fn do_not_hold_a_connection_by_their_head() {
+async fn slow_clients_do_not_hold_a_connection_by_their_head() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     for begun in ["", "G", "GET /hello HTTP/1.1\r\nhost: localhost\r\nx: ", "P", "PRI"] {
@@ -40,7 +40,7 @@ async fn do_not_hold_a_connection_by_their_head() {
 }
 
 #[tokio::test]
-async fn do_not_hold_a_connection_by_their_second_head() {
+async fn slow_clients_do_not_hold_a_connection_by_their_second_head() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
@@ -52,7 +52,7 @@ async fn do_not_hold_a_connection_by_their_second_head() {
 }
 
 #[tokio::test]
-async fn that_say_nothing_are_let_go() {
+async fn slow_clients_that_say_nothing_are_let_go() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
@@ -64,7 +64,7 @@ async fn that_say_nothing_are_let_go() {
 }
 
 #[tokio::test]
-async fn do_not_hold_a_handler_by_their_body() {
+async fn slow_clients_do_not_hold_a_handler_by_their_body() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     for path in ["POST /orders", "POST /upload"] {
@@ -84,7 +84,7 @@ async fn do_not_hold_a_handler_by_their_body() {
 
 /// HTTP/2 has no head to wait for before its preface, but it is no way around the limits.
 #[tokio::test]
-async fn do_not_hold_a_connection_of_http_2() {
+async fn slow_clients_do_not_hold_a_connection_of_http_2() {
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(300));
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(settings)).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn have_version_status_and_reason_phrase() {
+async fn status_lines_have_version_status_and_reason_phrase() {
     for (bytes, line) in [
         (request("GET /hello", &[]), "HTTP/1.1 200 OK"),
         (request("GET /nowhere", &[]), "HTTP/1.1 404 Not Found"),
@@ -22,7 +22,7 @@ async fn have_version_status_and_reason_phrase() {
 }
 
 #[tokio::test]
-async fn are_followed_by_lower_case_headers_and_the_body() {
+async fn status_lines_are_followed_by_lower_case_headers_and_the_body() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /hello", &[ORIGIN, "connection: close"])).await;

@@ -7,7 +7,7 @@ fn raw(line: &str, fields: &str) -> String {
 }
 
 #[tokio::test]
-async fn in_absolute_form_are_served_for_the_own_host() {
+async fn targets_in_absolute_form_are_served_for_the_own_host() {
     for (line, host) in [
         ("GET http://localhost/hello", "host: localhost\r\n"),
         ("GET http://LOCALHOST/hello", "host: localhost\r\n"),
@@ -19,7 +19,7 @@ async fn in_absolute_form_are_served_for_the_own_host() {
 }
 
 #[tokio::test]
-async fn in_absolute_form_for_another_host_are_refused() {
+async fn targets_in_absolute_form_for_another_host_are_refused() {
     for (line, host, status, code) in [
         ("GET http://a.example/hello", "a.example", 421, "origin.host-not-loopback"),
         ("GET http://a.example/hello", "localhost", 400, "wire.host-malformed"),
@@ -33,13 +33,13 @@ async fn in_absolute_form_for_another_host_are_refused() {
 
 /// RFC 9112 3.2: 400 to any HTTP/1.1 request without Host.
 #[tokio::test]
-async fn in_absolute_form_need_a_host_all_the_same() {
+async fn targets_in_absolute_form_need_a_host_all_the_same() {
     let answer = tried(raw("GET http://localhost/hello", "")).await;
     assert_eq!(answer.problem(), (400, "wire.host-missing".to_owned()));
 }
 
 #[tokio::test]
-async fn in_asterisk_form_are_for_options() {
+async fn targets_in_asterisk_form_are_for_options() {
     let answer = tried(request("OPTIONS *", &[])).await;
     assert_eq!((answer.status, answer.body), (204, vec![]));
     let answer = tried(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
@@ -56,7 +56,7 @@ async fn in_asterisk_form_are_for_options() {
 /// RFC 9112 3.2: a target has none. The parser cuts it off, so that no gate sees it, and neither
 /// does a handler: what stands in it changes nothing.
 #[tokio::test]
-async fn with_a_fragment_are_served_without_it() {
+async fn targets_with_a_fragment_are_served_without_it() {
     for (target, body) in [
         ("/names/lamp#x", "lamp"),
         ("/names/lamp#/../../hello", "lamp"),
@@ -72,7 +72,7 @@ async fn with_a_fragment_are_served_without_it() {
 }
 
 #[tokio::test]
-async fn in_authority_form_are_refused() {
+async fn targets_in_authority_form_are_refused() {
     for line in ["CONNECT localhost:80", "CONNECT a.example:443", "GET localhost:80"] {
         let answer = tried(raw(line, "host: localhost\r\n")).await;
         assert_eq!(answer.status, 400, "{line}");

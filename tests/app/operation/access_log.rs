@@ -27,7 +27,7 @@ fn assert_parts(line: &str, parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn says_what_became_of_a_request() {
+async fn the_access_log_says_what_became_of_a_request() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app().access_log().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
@@ -55,7 +55,7 @@ async fn says_what_became_of_a_request() {
 }
 
 #[tokio::test]
-async fn knows_the_other_protocol() {
+async fn the_access_log_knows_the_other_protocol() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app().access_log()).await;
     let client = connect_h2(&server).await;
@@ -65,7 +65,7 @@ async fn knows_the_other_protocol() {
 }
 
 #[tokio::test]
-async fn tells_a_client_that_went_away_from_one_that_was_answered() {
+async fn the_access_log_tells_a_client_that_went_away_from_one_that_was_answered() {
     let (log, _guard) = Log::of(TARGET);
     let gate = gate();
     let server = Running::start(app_with(&gate).access_log()).await;
@@ -91,7 +91,7 @@ async fn tells_a_client_that_went_away_from_one_that_was_answered() {
 }
 
 #[tokio::test]
-async fn is_silent_unless_said() {
+async fn the_access_log_is_silent_unless_said() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app()).await;
     assert_eq!(server.answer(get("/hello")).await.status, 200);

@@ -37,7 +37,7 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
 }
 
 #[tokio::test]
-async fn their_end_finishes_what_is_in_flight() {
+async fn the_end_of_the_cores_finishes_what_is_in_flight() {
     let gate = gate();
     let server = Running::start(app_with(&gate).settings(per_core())).await;
     let address = server.address;

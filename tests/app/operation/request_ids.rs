@@ -11,7 +11,7 @@ fn assert_drawn(id: Option<&str>) {
 }
 
 #[tokio::test]
-async fn every_answer_has_one() {
+async fn every_answer_has_a_request_id() {
     let server = Running::start(app().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
     for (bytes, status) in [
@@ -39,7 +39,7 @@ async fn every_answer_has_one() {
 }
 
 #[tokio::test]
-async fn what_a_stranger_sends_is_replaced() {
+async fn the_request_id_of_a_stranger_is_replaced() {
     let server = Running::start(app().request_ids()).await;
     let forged = request("GET /id", &["x-request-id: 0123456789abcdef"]);
     let answer = server.answer(forged).await;
@@ -48,7 +48,7 @@ async fn what_a_stranger_sends_is_replaced() {
 }
 
 #[tokio::test]
-async fn there_is_none_unless_said() {
+async fn there_is_no_request_id_unless_said() {
     let server = Running::start(app()).await;
     assert_eq!(server.answer(get("/hello")).await.header("x-request-id"), None);
     let answer = server.answer(get("/id")).await;
@@ -57,7 +57,7 @@ async fn there_is_none_unless_said() {
 
 /// The app's proxy names the request, and for whom it asks.
 #[tokio::test]
-async fn a_proxy_of_the_apps_brings_its_own() {
+async fn a_proxy_of_the_apps_brings_its_own_request_id() {
     let (log, _guard) = Log::of("policy::access");
     let proxies = Proxies::new(["127.0.0.0/8"]).x_forwarded();
     let app = app().public_origin("https://api.example").behind(proxies);

@@ -62,7 +62,7 @@ fn unzipped(body: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn adds_to_vary_and_leaves_the_policy() {
+async fn compression_adds_to_vary_and_leaves_the_policy() {
     let server = server().await;
     let expected: BTreeSet<_> = ["accept-encoding", "origin", "x-region"].map(str::to_owned).into();
     for fields in [&[PAGE, GZIP][..], &[PAGE]] {
@@ -98,7 +98,7 @@ async fn adds_to_vary_and_leaves_the_policy() {
 }
 
 #[tokio::test]
-async fn leaves_what_has_no_body_and_what_is_a_part() {
+async fn compression_leaves_what_has_no_body_and_what_is_a_part() {
     let server = server().await;
     let answer = ask(&server, "GET /long", &[PAGE, GZIP, "if-none-match: \"1\""]).await;
     assert_eq!((answer.status, answer.header("content-encoding")), (304, None));

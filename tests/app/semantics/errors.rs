@@ -157,7 +157,7 @@ const CASES: [(&str, &str, &str, u16, &str); 16] = [
 ];
 
 #[tokio::test]
-async fn each_is_sent_in_three_forms_that_say_the_same() {
+async fn each_error_is_sent_in_three_forms_that_say_the_same() {
     let server = Running::start(app()).await;
     for (line, field, body, status, code) in CASES {
         for (accept, media_type) in [

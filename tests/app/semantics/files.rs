@@ -38,7 +38,7 @@ async fn server(folder: &Folder) -> Running {
 }
 
 #[tokio::test]
-async fn have_the_policies_of_their_mount() {
+async fn files_have_the_policies_of_their_mount() {
     let folder = Folder::new("policies");
     let server = server(&folder).await;
     for method in ["GET", "HEAD"] {
@@ -82,7 +82,7 @@ async fn have_the_policies_of_their_mount() {
 const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
 #[tokio::test]
-async fn are_revalidated_and_cut_by_what_the_request_says() {
+async fn files_are_revalidated_and_cut_by_what_the_request_says() {
     let folder = Folder::new("conditions");
     let server = server(&folder).await;
     let line = "GET /files/digits.txt";

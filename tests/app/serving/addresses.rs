@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn have_port_80_by_default() {
+async fn addresses_have_port_80_by_default() {
     // Who may not listen there, or finds somebody else there, is told.
     match app().bind("127.0.0.1").await {
         Ok(server) => assert_eq!(server.local_addr().port(), 80),
@@ -15,7 +15,7 @@ async fn have_port_80_by_default() {
 }
 
 #[tokio::test]
-async fn that_are_taken_or_none_are_named_in_the_error() {
+async fn addresses_that_are_taken_or_none_are_named_in_the_error() {
     let server = Running::start(app()).await;
     let taken = server.address.to_string();
     for address in [&*taken, "127.0.0.1:99999", "[::1", "", "no such host:80", "192.0.2.1:0"] {
@@ -25,7 +25,7 @@ async fn that_are_taken_or_none_are_named_in_the_error() {
 }
 
 #[tokio::test]
-async fn of_version_6_are_served_too() {
+async fn addresses_of_version_6_are_served_too() {
     // Not every machine has the protocol.
     let Ok(server) = app().bind("[::1]:0").await else { return };
     let address = server.local_addr();

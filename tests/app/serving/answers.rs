@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn of_every_class_carry_the_policy() {
+async fn responses_of_every_class_carry_the_policy() {
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
             .await;
@@ -53,7 +53,7 @@ async fn of_every_class_carry_the_policy() {
 }
 
 #[tokio::test]
-async fn of_a_fallback_are_limited_as_those_of_routes() {
+async fn responses_of_a_fallback_are_limited_as_those_of_routes() {
     let fallback = async |request: policy_server::Request| match request.uri().path() {
         "/never" => pending().await,
         "/panic" => panic!("a panic on purpose"),
@@ -75,7 +75,7 @@ async fn of_a_fallback_are_limited_as_those_of_routes() {
 }
 
 #[tokio::test]
-async fn to_nobody_and_to_others_vary_all_the_same() {
+async fn responses_to_nobody_and_to_others_vary_all_the_same() {
     let server = Running::start(app()).await;
     for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
         for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
@@ -89,7 +89,7 @@ async fn to_nobody_and_to_others_vary_all_the_same() {
 }
 
 #[tokio::test]
-async fn that_stream_carry_the_policy_from_their_first_byte() {
+async fn responses_that_stream_carry_the_policy_from_their_first_byte() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
     let mut connection = server.connect().await;
@@ -104,7 +104,7 @@ async fn that_stream_carry_the_policy_from_their_first_byte() {
 }
 
 #[tokio::test]
-async fn of_unknown_paths_have_the_policy_of_the_app() {
+async fn responses_of_unknown_paths_have_the_policy_of_the_app() {
     #[get("/other")]
     #[cors(origins = ["https://other.example"])]
     #[auth(public)]

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn serve_one_request_after_the_other() {
+async fn connections_serve_one_request_after_the_other() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     for _ in 0..3 {
@@ -14,7 +14,7 @@ async fn serve_one_request_after_the_other() {
 }
 
 #[tokio::test]
-async fn end_when_the_client_says_so() {
+async fn connections_end_when_the_client_says_so() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /hello", &["connection: close"])).await;
@@ -24,7 +24,7 @@ async fn end_when_the_client_says_so() {
 }
 
 #[tokio::test]
-async fn end_after_one_request_if_the_app_says_so() {
+async fn connections_end_after_one_request_if_the_app_says_so() {
     let app = app().settings(ServerSettings::default().one_request_per_connection());
     let server = Running::start(app).await;
     for path in ["/hello", "/stream", "/nowhere"] {
@@ -37,7 +37,7 @@ async fn end_after_one_request_if_the_app_says_so() {
 }
 
 #[tokio::test]
-async fn of_http_1_0_end_after_one_request() {
+async fn connections_of_http_1_0_end_after_one_request() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send("GET /hello HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
@@ -47,7 +47,7 @@ async fn of_http_1_0_end_after_one_request() {
 }
 
 #[tokio::test]
-async fn of_http_1_0_stay_if_the_client_says_so() {
+async fn connections_of_http_1_0_stay_if_the_client_says_so() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     for _ in 0..2 {
@@ -59,7 +59,7 @@ async fn of_http_1_0_stay_if_the_client_says_so() {
 }
 
 #[tokio::test]
-async fn of_http_1_0_get_streams_up_to_their_end() {
+async fn connections_of_http_1_0_get_streams_up_to_their_end() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send("GET /stream HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
@@ -70,7 +70,7 @@ async fn of_http_1_0_get_streams_up_to_their_end() {
 
 /// RFC 9112 9.3.2: answers come in the order of the requests.
 #[tokio::test]
-async fn take_requests_before_earlier_ones_are_answered() {
+async fn connections_take_requests_before_earlier_ones_are_answered() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
     let mut connection = server.connect().await;
@@ -94,7 +94,7 @@ async fn take_requests_before_earlier_ones_are_answered() {
 }
 
 #[tokio::test]
-async fn know_the_address_of_the_client() {
+async fn connections_know_the_address_of_the_client() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(get("/peer")).await;
@@ -103,7 +103,7 @@ async fn know_the_address_of_the_client() {
 }
 
 #[tokio::test]
-async fn over_the_limit_wait_for_their_turn() {
+async fn connections_over_the_limit_wait_for_their_turn() {
     let server = Running::start(app().settings(ServerSettings::default().max_connections(2))).await;
     let mut first = server.connect().await;
     let mut second = server.connect().await;
@@ -122,7 +122,7 @@ async fn over_the_limit_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn have_a_limit_for_their_heads() {
+async fn connections_have_a_limit_for_their_heads() {
     let server =
         Running::start(app().settings(ServerSettings::default().header_limit(8 * 1024))).await;
     let answer =

@@ -57,7 +57,7 @@ fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn is_served_with_prior_knowledge() {
+async fn http2_is_served_with_prior_knowledge() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     let of_get = answer(&mut client, get("/hello"), "").await;
@@ -76,7 +76,7 @@ async fn is_served_with_prior_knowledge() {
 }
 
 #[tokio::test]
-async fn has_preflights() {
+async fn http2_has_preflights() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     let method = ("access-control-request-method", "DELETE");
@@ -91,7 +91,7 @@ async fn has_preflights() {
 }
 
 #[tokio::test]
-async fn carries_the_policy_on_answers_of_every_class() {
+async fn http2_carries_the_policy_on_answers_of_every_class() {
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
             .await;
@@ -122,7 +122,7 @@ async fn carries_the_policy_on_answers_of_every_class() {
 }
 
 #[tokio::test]
-async fn has_many_requests_at_once() {
+async fn http2_has_many_requests_at_once() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
     let (mut client, _connection) = connect(&server).await;
@@ -137,7 +137,7 @@ async fn has_many_requests_at_once() {
 }
 
 #[tokio::test]
-async fn names_its_host_as_every_request() {
+async fn http2_names_its_host_as_every_request() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     for (uri, host, status, code) in [
@@ -158,7 +158,7 @@ async fn names_its_host_as_every_request() {
 }
 
 #[tokio::test]
-async fn has_the_limit_for_heads_too() {
+async fn http2_has_the_limit_for_heads_too() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     let long = "x".repeat(70_000);
@@ -168,7 +168,7 @@ async fn has_the_limit_for_heads_too() {
 }
 
 #[tokio::test]
-async fn drops_the_handler_of_a_stream_that_is_reset() {
+async fn http2_drops_the_handler_of_a_stream_that_is_reset() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
     let (mut client, _connection) = connect(&server).await;

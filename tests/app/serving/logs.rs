@@ -5,7 +5,7 @@ use policy_tests::log::Log;
 use super::*;
 
 #[tokio::test]
-async fn name_refused_requests_escaped() {
+async fn logs_name_refused_requests_escaped() {
     let (log, _guard) = Log::of("policy_server");
     let server = Running::start(app()).await;
     let request =
@@ -27,7 +27,7 @@ async fn name_refused_requests_escaped() {
 }
 
 #[tokio::test]
-async fn of_refused_requests_are_no_flood() {
+async fn logs_of_refused_requests_are_no_flood() {
     let (log, _guard) = Log::of("policy_server");
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
@@ -40,7 +40,7 @@ async fn of_refused_requests_are_no_flood() {
 }
 
 #[tokio::test]
-async fn name_panics_and_timeouts() {
+async fn logs_name_panics_and_timeouts() {
     let (log, _guard) = Log::of("policy_server");
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
@@ -55,7 +55,7 @@ async fn name_panics_and_timeouts() {
 }
 
 #[tokio::test]
-async fn have_a_span_for_every_request_with_its_outcome() {
+async fn logs_have_a_span_for_every_request_with_its_outcome() {
     let (log, _guard) = Log::of("policy_server");
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
@@ -82,7 +82,7 @@ async fn have_a_span_for_every_request_with_its_outcome() {
 }
 
 #[tokio::test]
-async fn name_the_beginning_and_the_end_of_a_server() {
+async fn logs_name_the_beginning_and_the_end_of_a_server() {
     let (log, _guard) = Log::of("policy_server");
     let millis = Duration::from_millis;
     let settings = ServerSettings::default().drain(millis(10)).shutdown_timeout(millis(50));
@@ -103,7 +103,7 @@ async fn name_the_beginning_and_the_end_of_a_server() {
 }
 
 #[test]
-fn name_what_handlers_do_wrong() {
+fn logs_name_what_handlers_do_wrong() {
     let (log, _guard) = Log::of("policy_server");
     let no_json = std::collections::BTreeMap::from([((1, 2), 3)]);
     let _ = Problem::internal(io::Error::other("a\nforged line"));

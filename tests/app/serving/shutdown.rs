@@ -6,7 +6,7 @@ use policy_tests::process::{ServerProcess, again, role};
 use super::*;
 
 #[tokio::test]
-async fn finishes_what_was_begun_and_begins_nothing() {
+async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
     let gate = gate();
     // A head that was begun is waited for no longer than always.
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
@@ -41,7 +41,7 @@ async fn finishes_what_was_begun_and_begins_nothing() {
 }
 
 #[tokio::test]
-async fn cuts_what_does_not_end_in_time() {
+async fn the_shutdown_cuts_what_does_not_end_in_time() {
     let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
     let mut waiting = server.connect().await;
@@ -55,13 +55,13 @@ async fn cuts_what_does_not_end_in_time() {
 }
 
 #[tokio::test]
-async fn of_an_idle_server_takes_no_time() {
+async fn the_shutdown_of_an_idle_server_takes_no_time() {
     let server = Running::start(app()).await;
     soon(server.stop()).await.unwrap();
 }
 
 #[tokio::test]
-async fn finishes_streams_of_http_2() {
+async fn the_shutdown_finishes_streams_of_http_2() {
     let gate = gate();
     let server = Running::start(app_with(&gate)).await;
     let (mut client, connection) = http2::connect(&server).await;
@@ -78,7 +78,7 @@ async fn finishes_streams_of_http_2() {
 }
 
 #[tokio::test]
-async fn begins_with_sigterm() {
+async fn the_shutdown_begins_with_sigterm() {
     #[get("/slow")]
     #[auth(public)]
     async fn slow() -> &'static str {
@@ -89,8 +89,10 @@ async fn begins_with_sigterm() {
     if role().is_some() {
         return App::new(()).routes(routes![hello, slow]).serve("127.0.0.1:0").await.unwrap();
     }
-    let process =
-        ServerProcess::start(&mut again("serving::shutdown::begins_with_sigterm", "server"));
+    let process = ServerProcess::start(&mut again(
+        "serving::shutdown::the_shutdown_begins_with_sigterm",
+        "server",
+    ));
     let mut idle = Connection::open(process.address).await;
     assert_hello(&mut idle).await;
     let mut busy = Connection::open(process.address).await;
@@ -124,7 +126,7 @@ async fn ends_at_once(test: &str) {
 
 /// However soon it comes.
 #[tokio::test(flavor = "multi_thread")]
-async fn is_seen_by_every_server_of_the_process() {
+async fn sigterm_is_seen_by_every_server_of_the_process() {
     const STARTS: usize = 10;
 
     if role().is_some() {
@@ -133,16 +135,17 @@ async fn is_seen_by_every_server_of_the_process() {
         return;
     }
     for _ in 0..STARTS {
-        ends_at_once("serving::shutdown::is_seen_by_every_server_of_the_process").await;
+        ends_at_once("serving::shutdown::sigterm_is_seen_by_every_server_of_the_process").await;
     }
 }
 
 #[tokio::test]
-async fn is_seen_by_a_server_that_starts_after_the_signal() {
+async fn sigterm_is_seen_by_a_server_that_starts_after_the_signal() {
     if role().is_some() {
         let (first, second) = two_servers().await;
         first.run().await.unwrap();
         return second.run().await.unwrap();
     }
-    ends_at_once("serving::shutdown::is_seen_by_a_server_that_starts_after_the_signal").await;
+    ends_at_once("serving::shutdown::sigterm_is_seen_by_a_server_that_starts_after_the_signal")
+        .await;
 }

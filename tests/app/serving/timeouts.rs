@@ -16,7 +16,7 @@ fn idle_after(timeout: Duration) -> ServerSettings {
 const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
-async fn close_a_connection_that_nobody_uses() {
+async fn timeouts_close_a_connection_that_nobody_uses() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
@@ -25,7 +25,7 @@ async fn close_a_connection_that_nobody_uses() {
 }
 
 #[tokio::test]
-async fn do_not_close_a_connection_whose_handler_is_at_work() {
+async fn timeouts_do_not_close_a_connection_whose_handler_is_at_work() {
     let (time, gate) = (StoppedTime::begin(), gate());
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
@@ -38,7 +38,7 @@ async fn do_not_close_a_connection_whose_handler_is_at_work() {
 }
 
 #[tokio::test]
-async fn do_not_close_a_stream_that_has_nothing_to_say() {
+async fn timeouts_do_not_close_a_stream_that_has_nothing_to_say() {
     let (time, gate) = (StoppedTime::begin(), gate());
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
@@ -70,7 +70,7 @@ async fn read_slowly(time: &StoppedTime, connection: &mut Connection, length: us
 }
 
 #[tokio::test]
-async fn do_not_cut_an_answer_that_is_taken_slowly() {
+async fn timeouts_do_not_cut_an_answer_that_is_taken_slowly() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(Duration::from_secs(1)))).await;
     let mut connection = narrow(&server).await;
@@ -82,7 +82,7 @@ async fn do_not_cut_an_answer_that_is_taken_slowly() {
 
 /// The next request waits in the socket meanwhile; its head is not late.
 #[tokio::test]
-async fn do_not_cut_an_answer_for_the_next_request() {
+async fn timeouts_do_not_cut_an_answer_for_the_next_request() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app().settings(settings)).await;
@@ -95,7 +95,7 @@ async fn do_not_cut_an_answer_for_the_next_request() {
 }
 
 #[tokio::test]
-async fn close_a_connection_whose_client_stops_reading() {
+async fn timeouts_close_a_connection_whose_client_stops_reading() {
     let time = StoppedTime::begin();
     for path in ["/large", "/large-stream"] {
         let settings = idle_after(SHORT).max_connections(1);
@@ -112,7 +112,7 @@ async fn close_a_connection_whose_client_stops_reading() {
 
 /// A client of HTTP/2 stops the server by its windows, not by the socket.
 #[tokio::test]
-async fn close_a_connection_whose_client_opens_no_window() {
+async fn timeouts_close_a_connection_whose_client_opens_no_window() {
     let time = StoppedTime::begin();
     for path in ["/large", "/large-stream"] {
         for window in [0, 65_535] {
@@ -152,7 +152,7 @@ impl http_body::Body for Relayed {
 }
 
 #[tokio::test]
-async fn do_not_close_a_connection_whose_answer_comes_slowly() {
+async fn timeouts_do_not_close_a_connection_whose_answer_comes_slowly() {
     let (time, gate) = (StoppedTime::begin(), gate());
     let held = Arc::clone(&gate);
     let relay = Mount::new(tower::service_fn(move |_request: policy_server::Request| {
@@ -175,7 +175,7 @@ async fn do_not_close_a_connection_whose_answer_comes_slowly() {
 }
 
 #[tokio::test]
-async fn close_a_connection_of_http_2_that_nobody_uses() {
+async fn timeouts_close_a_connection_of_http_2_that_nobody_uses() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;

@@ -76,7 +76,7 @@ async fn assert_refused(server: &Running, bytes: String) {
 }
 
 #[tokio::test]
-async fn open_for_origins_that_may_read_the_route_and_for_its_own() {
+async fn websockets_open_for_origins_that_may_read_the_route_and_for_its_own() {
     let server = Running::start(app()).await;
     for (path, fields) in [
         ("/shop", &[][..]),
@@ -92,7 +92,7 @@ async fn open_for_origins_that_may_read_the_route_and_for_its_own() {
 
 /// RFC 6455 10.2; a browser asks for no permission.
 #[tokio::test]
-async fn do_not_open_for_other_origins() {
+async fn websockets_do_not_open_for_other_origins() {
     let server = Running::start(app()).await;
     for (path, fields) in [
         ("/shop", &["origin: https://evil.example"][..]),
@@ -107,7 +107,7 @@ async fn do_not_open_for_other_origins() {
 }
 
 #[tokio::test]
-async fn open_for_the_public_origin() {
+async fn websockets_open_for_the_public_origin() {
     let server = Running::start(app().public_origin("https://api.example")).await;
     let own = opening("api.example", "/own", &["origin: https://api.example"]);
     assert_echo(&mut opened(&server, own).await).await;
@@ -116,7 +116,7 @@ async fn open_for_the_public_origin() {
 }
 
 #[tokio::test]
-async fn of_a_fallback_open_for_nobody_else_either() {
+async fn websockets_of_a_fallback_open_for_nobody_else_either() {
     use axum_core::extract::FromRequestParts;
 
     let app = app().fallback(async |request: policy_server::Request| {
@@ -133,7 +133,7 @@ async fn of_a_fallback_open_for_nobody_else_either() {
 }
 
 #[tokio::test]
-async fn may_be_quiet_for_longer_than_a_connection() {
+async fn websockets_may_be_quiet_for_longer_than_a_connection() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
@@ -143,7 +143,7 @@ async fn may_be_quiet_for_longer_than_a_connection() {
 }
 
 #[tokio::test]
-async fn count_as_connections() {
+async fn websockets_count_as_connections() {
     let server = Running::start(app().settings(ServerSettings::default().max_connections(1))).await;
     let mut first = opened(&server, opening("localhost", "/shop", &[])).await;
     let mut second = server.connect().await;
@@ -155,14 +155,14 @@ async fn count_as_connections() {
 }
 
 #[tokio::test]
-async fn open_where_connections_have_one_request() {
+async fn websockets_open_where_connections_have_one_request() {
     let app = app().settings(ServerSettings::default().one_request_per_connection());
     let server = Running::start(app).await;
     assert_echo(&mut opened(&server, opening("localhost", "/shop", &[ORIGIN])).await).await;
 }
 
 #[tokio::test]
-async fn do_not_hold_up_the_end_of_the_server() {
+async fn websockets_do_not_hold_up_the_end_of_the_server() {
     let server = Running::start(app()).await;
     let mut connection = opened(&server, opening("localhost", "/shop", &[])).await;
     assert_echo(&mut connection).await;

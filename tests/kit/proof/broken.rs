@@ -76,7 +76,7 @@ fn with_fields(edit: fn(&mut HeaderMap)) -> App<()> {
 }
 
 #[test]
-fn a_layer_that_shares_everything_with_everybody() {
+fn a_layer_that_shares_everything_with_everybody_is_found() {
     let app = with_fields(|headers| {
         headers.insert("access-control-allow-origin", HeaderValue::from_static("*"));
         headers.insert("access-control-allow-credentials", HeaderValue::from_static("true"));
@@ -89,13 +89,13 @@ fn a_layer_that_shares_everything_with_everybody() {
 }
 
 #[test]
-fn a_layer_that_strips_vary() {
+fn a_layer_that_strips_vary_is_found() {
     let app = with_fields(|headers| drop(headers.remove("vary")));
     breaks(app, &[Law::VarySoundness], "no_vary.txt");
 }
 
 #[test]
-fn a_layer_that_answers_by_itself() {
+fn a_layer_that_answers_by_itself_is_found() {
     let app = app().layer(tower::layer::layer_fn(|_inner| {
         tower::service_fn(async |_: Request| {
             Ok::<_, Infallible>(StatusCode::SERVICE_UNAVAILABLE.into_response())
@@ -109,7 +109,7 @@ fn a_layer_that_answers_by_itself() {
 }
 
 #[test]
-fn a_layer_that_says_yes_to_every_preflight() {
+fn a_layer_that_says_yes_to_every_preflight_is_found() {
     let app = with_fields(|headers| {
         if headers.contains_key("access-control-allow-methods") {
             headers.insert("access-control-allow-methods", HeaderValue::from_static("PUT, DELETE"));
@@ -119,7 +119,7 @@ fn a_layer_that_says_yes_to_every_preflight() {
 }
 
 #[test]
-fn a_layer_that_calls_every_page_its_own() {
+fn a_layer_that_calls_every_page_its_own_is_found() {
     let app = app().layer(MapRequestLayer::new(|mut request: Request| {
         if request.method() != Method::GET {
             let own = HeaderValue::from_static("https://api.shop.example");

@@ -5,7 +5,7 @@ use std::{process::Stdio, time::Instant};
 use super::*;
 use crate::attack::{http::request, process::succeeds};
 
-const NAME: &str = "attack::crowd::of_idle_and_busy_connections_is_served";
+const NAME: &str = "attack::crowd::a_crowd_of_idle_and_busy_connections_is_served";
 
 /// How many are idle, and how many are busy: a tenth of them where nobody asked for more.
 fn crowd() -> (usize, usize) {
@@ -13,7 +13,7 @@ fn crowd() -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn of_idle_and_busy_connections_is_served() {
+async fn a_crowd_of_idle_and_busy_connections_is_served() {
     let _machine = crate::alone().await;
     match role().as_deref() {
         // Its figures are of interest.

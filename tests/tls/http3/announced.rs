@@ -33,7 +33,7 @@ async fn announced(server: &Server, alpn: &[u8], path: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn clients_over_tls() {
+async fn http3_is_announced_to_clients_over_tls() {
     let server = Server::start(app()).await;
     let want = format!("h3=\":{}\"; ma=86400", server.address().port());
     for alpn in [&b"h2"[..], b"http/1.1"] {
@@ -56,7 +56,7 @@ async fn the_port_is_that_of_the_public_origin() {
 }
 
 #[tokio::test]
-async fn nobody_where_it_is_not_served_or_over_plain_http() {
+async fn http3_is_announced_to_nobody_where_it_is_not_served_or_over_plain_http() {
     let plain = Running::start(app()).await;
     let answer = plain.answer(sockets::request("GET /hello", &[])).await;
     assert_eq!(answer.header("alt-svc"), None);

@@ -28,7 +28,7 @@ async fn a_client_may_change_its_address() {
 }
 
 #[tokio::test]
-async fn there_are_no_more_than_allowed() {
+async fn there_are_no_more_connections_than_allowed() {
     let server = Server::start(app().settings(ServerSettings::default().max_connections(2))).await;
     let mut first = server.connect().await;
     let second = server.connect().await;
@@ -48,7 +48,7 @@ async fn there_are_no_more_than_allowed() {
 }
 
 #[tokio::test]
-async fn one_that_does_nothing_is_closed() {
+async fn a_connection_that_does_nothing_is_closed() {
     let settings = ServerSettings::default()
         .header_timeout(Duration::from_secs(2))
         .idle_timeout(Duration::from_secs(3));

@@ -129,7 +129,7 @@ pub(crate) fn all() -> Vec<Flood> {
 }
 
 #[tokio::test]
-async fn end_their_own_connection_while_others_are_served() {
+async fn floods_end_their_own_connection_while_others_are_served() {
     let server = Running::start(app()).await;
     for flood in all() {
         let others = async {
@@ -143,7 +143,7 @@ async fn end_their_own_connection_while_others_are_served() {
 
 /// What a busy client sends of the same is no flood.
 #[tokio::test]
-async fn are_not_what_goes_with_requests() {
+async fn floods_are_not_what_goes_with_requests() {
     let server = Running::start(app()).await;
     let mut raw = Raw::open(server.address).await;
     for stream in streams(100) {

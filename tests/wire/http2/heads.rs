@@ -20,7 +20,7 @@ async fn asked(fields: &[(&str, &str)]) -> Result<(u16, String), u32> {
 
 /// RFC 9113 8.1.1: a malformed request is a stream error.
 #[tokio::test]
-async fn that_are_malformed_are_reset() {
+async fn heads_that_are_malformed_are_reset() {
     assert_eq!(asked(&with(&[])).await, Ok((200, "hello".to_owned())));
     for field in [
         ("connection", "close"),
@@ -63,7 +63,7 @@ async fn that_are_malformed_are_reset() {
 }
 
 #[tokio::test]
-async fn that_are_ambiguous_are_refused() {
+async fn heads_that_are_ambiguous_are_refused() {
     let of = |authority| {
         [(":method", "GET"), (":scheme", "http"), (":path", "/hello"), (":authority", authority)]
     };
@@ -100,7 +100,7 @@ async fn that_are_ambiguous_are_refused() {
 
 /// RFC 9113 8.2.3: they are one field, cut for the compression.
 #[tokio::test]
-async fn have_one_line_of_cookies_for_their_handler() {
+async fn heads_have_one_line_of_cookies_for_their_handler() {
     let lines = [("cookie", "a=1"), ("cookie", "b=2; c=3"), ("cookie", "d=4")];
     let fields = [&pseudo("GET", "/cookies"), &lines[..]].concat();
     assert_eq!(asked(&fields).await, Ok((200, "a=1; b=2; c=3; d=4".to_owned())));
@@ -108,14 +108,14 @@ async fn have_one_line_of_cookies_for_their_handler() {
 
 /// RFC 9113 8.3.1: a target has no fragment; what a client sends of one nobody sees.
 #[tokio::test]
-async fn have_no_fragment_for_their_handler() {
+async fn heads_have_no_fragment_for_their_handler() {
     let answer = asked(&pseudo("GET", "/path?q#/../secret")).await;
     assert!(answer == Ok((200, "/path?q".to_owned())) || answer == Err(PROTOCOL_ERROR));
 }
 
 /// RFC 9113 8.1.1.
 #[tokio::test]
-async fn are_held_to_their_length() {
+async fn heads_are_held_to_their_length() {
     let server = Running::start(app()).await;
     let fields = [&pseudo("POST", "/upload"), &[("content-length", "5")][..]].concat();
     for (body, answer) in [
@@ -131,7 +131,7 @@ async fn are_held_to_their_length() {
 
 /// RFC 9113 5.1.1.
 #[tokio::test]
-async fn on_streams_that_are_none_end_the_connection() {
+async fn heads_on_streams_that_are_none_end_the_connection() {
     let server = Running::start(app()).await;
     for bytes in [
         get(0, "/hello"),

@@ -9,7 +9,7 @@ use crate::http2::{
     process::{ServerProcess, again, role},
 };
 
-const NAME: &str = "http2::memory::comes_back_after_each_flood_and_is_bounded_within";
+const NAME: &str = "http2::memory::memory_comes_back_after_each_flood_and_is_bounded_within";
 
 /// The most rounds of all floods, one of which has to leave nothing behind.
 const ROUNDS: usize = 6;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 6;
 const UNREAD: usize = 32 << 20;
 
 #[tokio::test]
-async fn comes_back_after_each_flood_and_is_bounded_within() {
+async fn memory_comes_back_after_each_flood_and_is_bounded_within() {
     if role().is_none() {
         be_client(&mut again(NAME, "server")).await;
     } else {

@@ -28,7 +28,7 @@ async fn until_closed(time: &StoppedTime, raw: &mut Raw, bytes: &[u8]) {
 }
 
 #[tokio::test]
-async fn are_announced_with_the_other_limits() {
+async fn windows_are_announced_with_the_other_limits() {
     let server = Running::start(app()).await;
     let mut raw = Raw::open(server.address).await;
     let first = raw.frame().await.expect("SETTINGS");
@@ -48,7 +48,7 @@ async fn are_announced_with_the_other_limits() {
 }
 
 #[tokio::test]
-async fn that_never_open_do_not_hold_a_connection() {
+async fn windows_that_never_open_do_not_hold_a_connection() {
     let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
@@ -62,7 +62,7 @@ async fn that_never_open_do_not_hold_a_connection() {
 }
 
 #[tokio::test]
-async fn that_open_by_the_byte_do_not_hold_a_connection() {
+async fn windows_that_open_by_the_byte_do_not_hold_a_connection() {
     let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
@@ -72,7 +72,7 @@ async fn that_open_by_the_byte_do_not_hold_a_connection() {
 }
 
 #[tokio::test]
-async fn of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
+async fn windows_of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
     let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open(server.address).await;
@@ -81,7 +81,7 @@ async fn of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
 }
 
 #[tokio::test]
-async fn that_open_slowly_are_waited_for() {
+async fn windows_that_open_slowly_are_waited_for() {
     let (time, idle) = (StoppedTime::begin(), IDLE);
     let server = Running::start(app().settings(ServerSettings::default().idle_timeout(idle))).await;
     let mut raw = Raw::open_with(server.address, &[(4, 0)]).await;
@@ -103,7 +103,7 @@ async fn that_open_slowly_are_waited_for() {
 
 /// RFC 9113 6.9.1 and 6.5.2.
 #[tokio::test]
-async fn have_an_end() {
+async fn windows_have_an_end() {
     let server = Running::start(app()).await;
     let most = frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]);
     for bytes in [most, frame(SETTINGS, 0, 0, &setting(4, 1 << 31))] {
