@@ -86,10 +86,10 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
     const OTHER: &str = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA";
     let mut seen = [0; 4];
     for case in section("session_cookie_pick", 11) {
-        let world = World::new(all()).await;
-        let (ada, eve) = (world.login("ada").await, world.login("eve").await);
-        let before = world.store.calls();
-        let mut request = world.client.get("/me");
+        let scenario = Scenario::new(all()).await;
+        let (ada, eve) = (scenario.login("ada").await, scenario.login("eve").await);
+        let before = scenario.store.calls();
+        let mut request = scenario.client.get("/me");
         for line in case["headers"].as_array().unwrap() {
             let line = line.as_str().unwrap();
             // Only whole ids: what is no id stays as it is.
@@ -101,7 +101,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
             request = request.header("cookie", line);
         }
         let answer = request.send().await;
-        let asked = world.store.calls() - before;
+        let asked = scenario.store.calls() - before;
         match case["expect"].as_str().unwrap() {
             "candidate" => {
                 assert_eq!((&*answer.text(), asked), ("ada", 1), "{case}");
@@ -126,8 +126,8 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
 /// Another host of the same site plants a session beside the victim's (cookie tossing).
 #[tokio::test]
 async fn a_planted_cookie_is_not_taken_in_place_of_another() {
-    let world = World::new(all()).await;
-    let (ada, mallory) = (world.login("ada").await, world.login("mallory").await);
+    let scenario = Scenario::new(all()).await;
+    let (ada, mallory) = (scenario.login("ada").await, scenario.login("mallory").await);
     let planted = format!("{}; {}", mallory.cookie, ada.cookie);
     for lines in [vec![planted], vec![ada.cookie.clone(), mallory.cookie.clone()]] {
         let with = |mut request: TestRequest| {
@@ -136,11 +136,11 @@ async fn a_planted_cookie_is_not_taken_in_place_of_another() {
             }
             request
         };
-        assert_eq!(with(world.client.get("/me")).send().await.status(), 401);
-        let change = with(world.client.post("/set/a/1")).origin(OWN);
+        assert_eq!(with(scenario.client.get("/me")).send().await.status(), 401);
+        let change = with(scenario.client.post("/set/a/1")).origin(OWN);
         assert_eq!(change.header("x-csrf-token", &ada.csrf).send().await.status(), 401);
         // A login makes an end of it.
-        let login = with(world.client.post("/login/ada")).origin(OWN).send().await;
+        let login = with(scenario.client.post("/login/ada")).origin(OWN).send().await;
         assert!(set_cookie(&login).is_some());
     }
     assert_eq!((ada.who().await.is_some(), mallory.who().await.is_some()), (true, true));
@@ -148,19 +148,19 @@ async fn a_planted_cookie_is_not_taken_in_place_of_another() {
 
 #[tokio::test]
 async fn cookies_without_end_are_an_error_that_changes_nothing() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let long = format!("a={}; {}", "x".repeat(20_000), ada.cookie);
     let many = format!("{}{}", "a=b; ".repeat(100), ada.cookie);
-    let before = world.store.calls();
+    let before = scenario.store.calls();
     for line in [&long, &many] {
-        let get = |path: &str| world.client.get(path).header("cookie", line);
+        let get = |path: &str| scenario.client.get(path).header("cookie", line);
         for path in ["/me", "/either", "/csrf"] {
             let answer = get(path).send().await;
             assert_problem(&answer, 400, "cookie.request-too-large");
             assert!(leaves_cookie(&answer));
         }
-        let post = world.client.post("/login/ada").origin(OWN).header("cookie", line);
+        let post = scenario.client.post("/login/ada").origin(OWN).header("cookie", line);
         assert_problem(&post.send().await, 400, "cookie.request-too-large");
         // Nobody looks at them where a token decides.
         for path in ["/token", "/either"] {
@@ -168,7 +168,7 @@ async fn cookies_without_end_are_an_error_that_changes_nothing() {
             assert_eq!(answer.text(), "user-1");
         }
     }
-    assert_eq!(world.store.calls(), before);
+    assert_eq!(scenario.store.calls(), before);
 }
 
 #[tokio::test]
@@ -236,8 +236,8 @@ async fn crumbs_of_cookies_over_http_2_are_one_field() {
 
 #[tokio::test]
 async fn no_field_and_no_parameter_changes_the_method() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     for name in ["x-http-method-override", "x-http-method", "x-method-override"] {
         let answer = ada.get("/thing?_method=DELETE").header(name, "DELETE").send().await;
         assert_eq!(answer.text(), "thing");
@@ -247,19 +247,19 @@ async fn no_field_and_no_parameter_changes_the_method() {
         let change = ada.bare("/set/a/1").origin(OWN).header(name, "GET").send().await;
         assert_problem(&change, 403, "csrf.token");
     }
-    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(scenario.shared.calls(), 0);
 }
 
 #[tokio::test]
 async fn head_asks_for_the_same_credential_and_tells_no_more() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    let head = world.client.head("/me").send().await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    let head = scenario.client.head("/me").send().await;
     assert_eq!((head.status().as_u16(), head.bytes().len()), (401, 0));
-    let stale = world.client.head("/me").header("cookie", "__Host-sid=x").send().await;
+    let stale = scenario.client.head("/me").header("cookie", "__Host-sid=x").send().await;
     assert!(removes_cookie(&stale));
     let get = ada.get("/me").send().await;
-    let head = world.client.head("/me").header("cookie", &ada.cookie).send().await;
+    let head = scenario.client.head("/me").header("cookie", &ada.cookie).send().await;
     assert_eq!((head.status(), head.bytes().len()), (get.status(), 0));
     let kept = |answer: &TestResponse| {
         let mut headers = answer.headers().clone();
@@ -271,59 +271,60 @@ async fn head_asks_for_the_same_credential_and_tells_no_more() {
 
 #[tokio::test]
 async fn an_own_answer_to_options_is_behind_the_gate_and_preflights_are_not() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    let own = world.client.options("/options");
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    let own = scenario.client.options("/options");
     assert_problem(&own.send().await, 401, "auth.credentials-missing");
-    let own = world.client.options("/options").header("cookie", &ada.cookie).send().await;
+    let own = scenario.client.options("/options").header("cookie", &ada.cookie).send().await;
     assert_eq!(own.text(), "own");
     let preflight = |origin: &str| {
-        let request = world.client.options("/options").origin(origin);
+        let request = scenario.client.options("/options").origin(origin);
         request.header("access-control-request-method", "OPTIONS").header("cookie", &ada.cookie)
     };
     assert_eq!(preflight(SPA).send().await.status(), 204);
     assert_eq!(preflight(EVIL).send().await.status(), 403);
     // Without a method it is none.
-    let plain = world.client.options("/options").origin(SPA).send().await;
+    let plain = scenario.client.options("/options").origin(SPA).send().await;
     assert_problem(&plain, 401, "auth.credentials-missing");
     // Where there is no handler nothing is asked.
-    let automatic = world.client.options("/me").send().await;
+    let automatic = scenario.client.options("/me").send().await;
     assert_eq!(
         (automatic.status().as_u16(), automatic.header("allow")),
         (204, Some("GET, HEAD, OPTIONS"))
     );
-    assert_eq!(world.shared.calls(), 1);
+    assert_eq!(scenario.shared.calls(), 1);
 }
 
 #[tokio::test]
 async fn parameters_are_read_behind_the_gate() {
-    let world = World::new(all()).await;
-    let answer = world.client.get("/items/x").send().await;
+    let scenario = Scenario::new(all()).await;
+    let answer = scenario.client.get("/items/x").send().await;
     assert_problem(&answer, 401, "auth.credentials-missing");
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     assert_problem(&ada.get("/items/x").send().await, 400, "request.parameter-invalid");
 }
 
 #[tokio::test]
 async fn a_scheme_that_panics_lets_nobody_in() {
-    let world = World::with(routes![panics], |app| app.scheme(Panics)).await;
-    assert_problem(&world.client.get("/panics").send().await, 500, "handler.failed");
-    assert_eq!(world.shared.calls(), 0);
+    let scenario = Scenario::with(routes![panics], |app| app.scheme(Panics)).await;
+    assert_problem(&scenario.client.get("/panics").send().await, 500, "handler.failed");
+    assert_eq!(scenario.shared.calls(), 0);
 }
 
 /// A store that hangs: the request ends in time, and the user is still logged in.
 #[tokio::test]
 async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
-    let world =
-        World::with(all(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
-    let ada = world.login("ada").await;
-    world.store.hold();
+    let scenario =
+        Scenario::with(all(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(50))))
+            .await;
+    let ada = scenario.login("ada").await;
+    scenario.store.hold();
     let answer = ada.get("/me").send().await;
     assert_problem(&answer, 503, "handler.timed-out");
     assert!(leaves_cookie(&answer));
-    world.store.release();
+    scenario.store.release();
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    assert_eq!(world.shared.calls(), 1);
+    assert_eq!(scenario.shared.calls(), 1);
 }
 
 /// What stands beside the routes: a service below a prefix, the fallback, a layer.
@@ -334,7 +335,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
         let planted = ("set-cookie", "__Host-sid=planted; Path=/; Secure");
         Ok::<_, std::convert::Infallible>(([planted], cookie.to_string()).into_response())
     });
-    let world = World::with(all(), |app| {
+    let scenario = Scenario::with(all(), |app| {
         app.mount("/files", Mount::new(service))
             .fallback(async |_request| ([("set-cookie", "__Host-sid=planted; Path=/")], "fallback"))
             .layer(tower::util::MapRequestLayer::new(|mut request: policy_server::Request| {
@@ -343,7 +344,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
             }))
     })
     .await;
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
     for path in ["/files", "/files/", "/files/me", "/files/../me", "/FILES/me"] {
         let answer = ada.get(path).send().await;
@@ -351,13 +352,13 @@ async fn services_and_layers_open_no_way_around_a_gate() {
         assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
     }
     for path in ["/nowhere", "/me/", "//me", "/ME", "/me/x"] {
-        let answer = world.client.get(path).send().await;
+        let answer = scenario.client.get(path).send().await;
         assert_eq!(answer.text(), "fallback", "{path}");
         assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
     }
-    assert_eq!(world.client.get("/me").send().await.status(), 401);
+    assert_eq!(scenario.client.get("/me").send().await.status(), 401);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    assert_eq!(world.client.get("/%6de").send().await.text(), "fallback");
+    assert_eq!(scenario.client.get("/%6de").send().await.text(), "fallback");
     assert!(!log.of_code("session.cookie-of-handler").is_empty(), "{:?}", log.with("code="));
 }
 
@@ -366,9 +367,9 @@ async fn services_and_layers_open_no_way_around_a_gate() {
 async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
     for policy in [LimitPolicy::EvictOldest, LimitPolicy::Deny] {
         let limited = |app: App<All>| app.sessions(Sessions::memory().limit_per_user(5, policy));
-        let world = World::with(all(), limited).await;
+        let scenario = Scenario::with(all(), limited).await;
         let logins: Vec<_> = (0..2000)
-            .map(|_| tokio::spawn(world.client.post("/login/ada").origin(OWN).send()))
+            .map(|_| tokio::spawn(scenario.client.post("/login/ada").origin(OWN).send()))
             .collect();
         let mut cookies = Vec::new();
         for login in logins {
@@ -382,10 +383,10 @@ async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
         assert_eq!(cookies.len(), allowed);
         let mut living = 0;
         for cookie in cookies {
-            let answer = world.client.get("/me").header("cookie", cookie).send().await;
+            let answer = scenario.client.get("/me").header("cookie", cookie).send().await;
             living += usize::from(answer.status() == 200);
         }
-        let listed = world.client.post("/count").origin(OWN).send().await.text();
+        let listed = scenario.client.post("/count").origin(OWN).send().await.text();
         assert_eq!((living, &*listed), (5, "5"), "{policy:?}");
     }
 }
@@ -421,8 +422,8 @@ async fn without_a_public_origin_sessions_are_for_this_machine() {
 
 #[tokio::test]
 async fn an_answer_tells_nothing_of_the_credential() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let secret = ada.cookie.replace("__Host-sid=", "");
     for request in [
         ada.get("/me"),
@@ -437,7 +438,7 @@ async fn an_answer_tells_nothing_of_the_credential() {
     }
     let methods = [Method::TRACE, Method::CONNECT];
     for method in methods {
-        let request = world.client.request(method, "/me").header("cookie", &ada.cookie);
+        let request = scenario.client.request(method, "/me").header("cookie", &ada.cookie);
         let answer = request.send().await;
         assert!(!answer.text().contains(&secret));
         assert!(!answer.status().is_success());

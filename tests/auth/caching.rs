@@ -94,7 +94,7 @@ async fn legacy(headers: HeaderMap) -> HeaderMap {
     asked_for(&headers)
 }
 
-async fn world() -> World {
+async fn scenario() -> Scenario {
     let routes = routes![
         session,
         not_modified,
@@ -107,7 +107,7 @@ async fn world() -> World {
         issue,
         legacy,
     ];
-    World::with(routes, |app| app.scheme(Legacy)).await
+    Scenario::with(routes, |app| app.scheme(Legacy)).await
 }
 
 fn control(answer: &TestResponse) -> String {
@@ -121,25 +121,25 @@ fn varies_by_cookie(answer: &TestResponse) -> bool {
 /// `caching`, as far as a server decides it: what a macro refuses comes from a handler here.
 #[tokio::test]
 async fn every_case_is_cached_as_it_says() {
-    let world = world().await;
+    let scenario = scenario().await;
     for case in section("caching", 10) {
         let (input, expect) = (&case["input"], &case["expect"]);
-        let ada = world.login("ada").await;
+        let ada = scenario.login("ada").await;
         let declared = input["declared"].as_str().map(|value| format!("cache-control: {value}"));
         let answered = |request: TestRequest| match &declared {
             Some(declared) => request.header("x-answer", declared).send(),
             None => request.send(),
         };
-        let by_token = world.client.get("/token").header("authorization", bearer(&good_token()));
+        let by_token = scenario.client.get("/token").header("authorization", bearer(&good_token()));
         let stale = format!("__Host-sid={}", "A".repeat(43));
         let answer = match case["id"].as_str().unwrap() {
             "CAC-002" | "CAC-003" => answered(ada.get("/session")).await,
             "CAC-004" => answered(ada.post("/login/ada")).await,
-            "CAC-006" => answered(world.client.get("/optional").header("cookie", stale)).await,
+            "CAC-006" => answered(scenario.client.get("/optional").header("cookie", stale)).await,
             "CAC-007" | "CAC-008" => answered(by_token).await,
-            "CAC-009" => answered(world.client.get("/session")).await,
+            "CAC-009" => answered(scenario.client.get("/session")).await,
             "CAC-010" => answered(ada.bare("/set/a/1").origin(EVIL)).await,
-            "CAC-011" => answered(world.client.post("/issue")).await,
+            "CAC-011" => answered(scenario.client.post("/issue")).await,
             "CAC-012" => answered(ada.post("/logout")).await,
             other => panic!("{other}"),
         };
@@ -162,8 +162,8 @@ async fn every_case_is_cached_as_it_says() {
 
 #[tokio::test]
 async fn a_handler_may_be_stricter_and_never_laxer() {
-    let world = world().await;
-    let ada = world.login("ada").await;
+    let scenario = scenario().await;
+    let ada = scenario.login("ada").await;
     for (declared, control_of_session) in [
         ("no-store", "no-store"),
         ("private, max-age=60", "private, max-age=60"),
@@ -178,7 +178,7 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
         let asked = format!(
             "cache-control: {declared}|cdn-cache-control: max-age=60|surrogate-control: max-age=9"
         );
-        let by_token = world.client.get("/token").header("authorization", bearer(&good_token()));
+        let by_token = scenario.client.get("/token").header("authorization", bearer(&good_token()));
         for (request, expected) in [
             (ada.get("/session"), control_of_session),
             (by_token, control_of_session),
@@ -186,8 +186,8 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
             (ada.get("/optional"), control_of_session),
             (ada.get("/form"), "no-store"),
             (ada.get("/legacy"), control_of_session),
-            (world.client.post("/issue"), "no-store"),
-            (world.client.get("/public/session"), control_of_session),
+            (scenario.client.post("/issue"), "no-store"),
+            (scenario.client.get("/public/session"), control_of_session),
         ] {
             let answer = request.header("x-answer", &asked).send().await;
             assert_eq!(control(&answer), expected, "{declared} {answer:?}");
@@ -195,7 +195,7 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
             assert!(answer.header("surrogate-control").is_none(), "{answer:?}");
         }
         // Where nobody is asked, a handler says what it likes.
-        let open = world.client.get("/public").header("x-answer", &asked).send().await;
+        let open = scenario.client.get("/public").header("x-answer", &asked).send().await;
         assert_eq!(open.headers()["cache-control"], declared.as_bytes());
         assert_eq!(open.header("cdn-cache-control"), Some("max-age=60"));
         assert!(open.header("vary").is_none());
@@ -204,10 +204,10 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
 
 #[tokio::test]
 async fn what_depends_on_a_session_says_so_whoever_asks() {
-    let world = world().await;
-    let ada = world.login("ada").await;
+    let scenario = scenario().await;
+    let ada = scenario.login("ada").await;
     for path in ["/public/session", "/public/error", "/optional"] {
-        for request in [world.client.get(path), ada.get(path)] {
+        for request in [scenario.client.get(path), ada.get(path)] {
             let answer = request.send().await;
             assert_eq!(control(&answer), "private, no-cache", "{path} {answer:?}");
             assert!(varies_by_cookie(&answer), "{path} {answer:?}");
@@ -219,7 +219,7 @@ async fn what_depends_on_a_session_says_so_whoever_asks() {
         (304, "private, no-cache")
     );
     assert!(varies_by_cookie(&not_modified));
-    let head = world.client.head("/session").header("cookie", &ada.cookie).send().await;
+    let head = scenario.client.head("/session").header("cookie", &ada.cookie).send().await;
     assert_eq!(control(&head), "private, no-cache");
     // Beside what CORS and the handler say.
     let answer = ada.get("/session").origin(SPA).header("x-answer", "vary: accept").send().await;

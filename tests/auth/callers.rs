@@ -155,8 +155,8 @@ fn all() -> Vec<Route<All>> {
 
 #[tokio::test]
 async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     for path in ["/either", "/other-order"] {
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
         let token = ada.get(path).header("authorization", bearer(&good_token()));
@@ -178,63 +178,64 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
         }
     }
     // Nobody looks at the session when a token decides.
-    let before = world.store.calls();
+    let before = scenario.store.calls();
     for path in ["/either", "/token"] {
         let answer = ada.get(path).header("authorization", bearer(&good_token())).send().await;
         assert_eq!(answer.status(), 200);
         assert!(answer.header("vary").is_none() && leaves_cookie(&answer), "{answer:?}");
     }
-    assert_eq!(world.store.calls(), before);
+    assert_eq!(scenario.store.calls(), before);
 }
 
 #[tokio::test]
 async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     for field in [bearer(&good_token()), "Bearer a b".to_owned()] {
         let answer = ada.get("/me").header("authorization", &field).send().await;
         assert_eq!(answer.text(), "ada");
-        let answer = world.client.get("/me").header("authorization", &field).send().await;
+        let answer = scenario.client.get("/me").header("authorization", &field).send().await;
         assert_problem(&answer, 401, "auth.credentials-missing");
         assert!(answer.header("www-authenticate").is_none());
     }
     assert_problem(&ada.get("/token").send().await, 401, "auth.credentials-missing");
     // Neither query nor form nor cookie carries a token (RFC 6750 2.2 and 2.3).
     let token = good_token();
-    let query = world.client.get(&format!("/token?access_token={token}&ticket={token}"));
+    let query = scenario.client.get(&format!("/token?access_token={token}&ticket={token}"));
     assert_eq!(query.send().await.status(), 401);
-    let cookie = world.client.get("/token").header("cookie", format!("access_token={token}"));
+    let cookie = scenario.client.get("/token").header("cookie", format!("access_token={token}"));
     assert_eq!(cookie.send().await.status(), 401);
 }
 
 #[tokio::test]
 async fn optional_lets_nobody_in_and_no_wrong_credential() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     for path in ["/optional/session", "/optional/either"] {
-        assert_eq!(world.client.get(path).send().await.text(), "nobody");
+        assert_eq!(scenario.client.get(path).send().await.text(), "nobody");
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
         // A session that ended is none: the browser cannot help sending it.
         let stale = format!("__Host-sid={}", "A".repeat(43));
-        let answer = world.client.get(path).header("cookie", stale).send().await;
+        let answer = scenario.client.get(path).header("cookie", stale).send().await;
         assert_eq!(answer.text(), "nobody");
         assert!(removes_cookie(&answer));
     }
     let wrong = ada.get("/optional/either").header("authorization", "Bearer x").send().await;
     assert_problem(&wrong, 401, "auth.token-invalid");
-    let wrong = world.client.get("/optional/either").header("authorization", "Bearer").send().await;
+    let wrong =
+        scenario.client.get("/optional/either").header("authorization", "Bearer").send().await;
     assert_problem(&wrong, 400, "auth.authorization-malformed");
     // With a session it is an act of its user.
     let foreign = ada.bare("/optional/change").origin(EVIL).send().await;
     assert_problem(&foreign, 403, "csrf.origin");
     assert_eq!(ada.post("/optional/change").send().await.text(), "ada by Session");
-    let nobody = world.client.post("/optional/change").origin(EVIL).send().await;
+    let nobody = scenario.client.post("/optional/change").origin(EVIL).send().await;
     assert_eq!(nobody.text(), "nobody");
 }
 
 #[tokio::test]
 async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for (scopes, roles, expected) in [
         (&[][..], &[][..], [403, 403, 403]),
         (&["read"], &[], [403, 403, 403]),
@@ -246,12 +247,12 @@ async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
         (&["write", "read"], &["x", "admin"], [200, 200, 200]),
     ] {
         let rights = Rights::of(scopes, roles);
-        let login = world.client.post("/login-as").origin(OWN).json(&rights).send().await;
+        let login = scenario.client.post("/login-as").origin(OWN).json(&rights).send().await;
         let cookie = cookie_of(&login);
-        let token = world.client.post("/token-as").json(&rights).send().await.text();
+        let token = scenario.client.post("/token-as").json(&rights).send().await.text();
         for (path, status) in ["/scopes", "/roles", "/both"].into_iter().zip(expected) {
-            let by_session = world.client.get(path).header("cookie", &cookie).send().await;
-            let by_token = world.client.get(path).header("authorization", bearer(&token));
+            let by_session = scenario.client.get(path).header("cookie", &cookie).send().await;
+            let by_token = scenario.client.get(path).header("authorization", bearer(&token));
             for answer in [by_session, by_token.send().await] {
                 assert_eq!(answer.status(), status, "{path} {scopes:?} {roles:?}");
                 if status == 403 {
@@ -265,20 +266,20 @@ async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
 
 #[tokio::test]
 async fn a_fresh_login_is_less_than_its_limit_ago() {
-    let world = World::new(all()).await;
-    let mut ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let mut ada = scenario.login("ada").await;
     let token = ada.post("/tokens").send().await.text();
-    let by_token = || world.client.get("/fresh").header("authorization", bearer(&token));
+    let by_token = || scenario.client.get("/fresh").header("authorization", bearer(&token));
     // Using a session or a token makes no login younger, nor does refreshing one by the other.
-    world.advance(299);
+    scenario.advance(299);
     assert_eq!(ada.get("/fresh").send().await.status(), 200);
     assert_eq!(by_token().send().await.status(), 200);
-    world.advance(300);
+    scenario.advance(300);
     assert_eq!(ada.get("/fresh").send().await.status(), 200);
     let token = ada.post("/tokens").send().await.text();
-    let by_token = || world.client.get("/fresh").header("authorization", bearer(&token));
+    let by_token = || scenario.client.get("/fresh").header("authorization", bearer(&token));
     assert_eq!(by_token().send().await.status(), 200);
-    world.advance(1);
+    scenario.advance(1);
     assert_problem(&ada.get("/fresh").send().await, 401, "auth.login-too-old");
     let answer = by_token().send().await;
     assert_problem(&answer, 401, "auth.login-too-old");
@@ -287,7 +288,7 @@ async fn a_fresh_login_is_less_than_its_limit_ago() {
     assert!(challenge.contains("error=\"insufficient_user_authentication\""), "{challenge}");
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     // A token that says nothing of a login is not fresh.
-    let unknown = world.client.get("/fresh").header("authorization", bearer(&good_token()));
+    let unknown = scenario.client.get("/fresh").header("authorization", bearer(&good_token()));
     assert_eq!(unknown.send().await.status(), 401);
 
     let elevated = ada.post("/elevate").send().await;
@@ -297,9 +298,9 @@ async fn a_fresh_login_is_less_than_its_limit_ago() {
 
 #[tokio::test]
 async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    let open = |ticket: &str| world.client.get(&format!("/by-ticket?ticket={ticket}")).send();
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    let open = |ticket: &str| scenario.client.get(&format!("/by-ticket?ticket={ticket}")).send();
     let refused = |answer: &TestResponse| assert_problem(answer, 401, "auth.ticket-invalid");
 
     let issued = ada.post("/ticket").send().await;
@@ -310,9 +311,9 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
 
     let late = ada.post("/ticket").send().await.text();
     let in_time = ada.post("/ticket").send().await.text();
-    world.advance(29);
+    scenario.advance(29);
     assert_eq!(open(&in_time).await.status(), 200);
-    world.advance(1);
+    scenario.advance(1);
     refused(&open(&late).await);
 
     // Of many who come at once one gets in.
@@ -329,7 +330,7 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
         (format!("/by-ticket?Ticket={ticket}"), ("x-a", "b".to_owned())),
         (format!("/by-ticket?ticket={ticket}&ticket={ticket}"), ("x-a", "b".to_owned())),
     ] {
-        let answer = world.client.get(&path).header(field.0, field.1).send().await;
+        let answer = scenario.client.get(&path).header(field.0, field.1).send().await;
         assert_problem(&answer, 401, "auth.credentials-missing");
     }
     // None of that took it.
@@ -341,24 +342,25 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
     // A ticket is no session, token or refresh token.
     let ticket = ada.post("/ticket").send().await.text();
     for path in ["/token", "/either"] {
-        let answer = world.client.get(path).header("authorization", bearer(&ticket)).send().await;
+        let answer =
+            scenario.client.get(path).header("authorization", bearer(&ticket)).send().await;
         assert_problem(&answer, 401, "auth.token-invalid");
     }
 }
 
 #[tokio::test]
 async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     let with = async |token: String| {
-        let ticket = world.client.post("/ticket").header("authorization", bearer(&token));
+        let ticket = scenario.client.post("/ticket").header("authorization", bearer(&token));
         let ticket = ticket.send().await.text();
-        world.client.get(&format!("/ticket-or-token?ticket={ticket}")).send().await
+        scenario.client.get(&format!("/ticket-or-token?ticket={ticket}")).send().await
     };
     assert_eq!(with(good_token()).await.text(), "user-1 by Ticket");
-    let poor = world.client.post("/token-as").json(&Rights::of(&["write"], &[])).send().await;
+    let poor = scenario.client.post("/token-as").json(&Rights::of(&["write"], &[])).send().await;
     assert_problem(&with(poor.text()).await, 403, "auth.rights-missing");
     // A bearer token goes before a ticket, and a ticket before a session.
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();
     let path = format!("/ticket-or-token?ticket={ticket}");
     let answer = ada.get(&path).header("authorization", bearer(&good_token())).send().await;
@@ -369,12 +371,12 @@ async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
 
 #[tokio::test]
 async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
-    let world = World::with(all(), |app| {
+    let scenario = Scenario::with(all(), |app| {
         let sessions = Sessions::memory().login_page("/sign-in");
         app.sessions(sessions).routes(routes![files])
     })
     .await;
-    let navigate = |path: &str| world.client.get(path).header("sec-fetch-mode", "navigate");
+    let navigate = |path: &str| scenario.client.get(path).header("sec-fetch-mode", "navigate");
     let answer = navigate("/files/a%20b?page=2&x=%26").send().await;
     assert_eq!(answer.status(), 303);
     let next = "/sign-in?next=%2Ffiles%2Fa%2520b%3Fpage%3D2%26x%3D%2526";
@@ -387,11 +389,11 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
 
     // Scripts, forms and programs get an error.
     for request in [
-        world.client.get("/me"),
-        world.client.get("/me").header("sec-fetch-mode", "cors"),
-        world.client.get("/me").header("sec-fetch-mode", "websocket"),
-        world.client.head("/me").header("sec-fetch-mode", "no-cors"),
-        world.client.post("/logout").origin(OWN).header("sec-fetch-mode", "navigate"),
+        scenario.client.get("/me"),
+        scenario.client.get("/me").header("sec-fetch-mode", "cors"),
+        scenario.client.get("/me").header("sec-fetch-mode", "websocket"),
+        scenario.client.head("/me").header("sec-fetch-mode", "no-cors"),
+        scenario.client.post("/logout").origin(OWN).header("sec-fetch-mode", "navigate"),
         navigate("/token"),
     ] {
         let answer = request.send().await;
@@ -401,7 +403,7 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
     let wrong = navigate("/either").header("authorization", "Bearer x").send().await;
     assert_eq!(wrong.status(), 401);
     // Nobody who may not do it gets there by logging in.
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     let answer = ada.get("/scopes").header("sec-fetch-mode", "navigate").send().await;
     assert_eq!(answer.status(), 403);
 }
@@ -409,7 +411,7 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
 /// A browser takes `//host` and `/\host` for another host: such a `next` leads away from here.
 #[tokio::test]
 async fn no_login_leads_to_another_host() {
-    let world = World::with(all(), |app| {
+    let scenario = Scenario::with(all(), |app| {
         let sessions = Sessions::memory().login_page("/sign-in?from=app");
         app.sessions(sessions).routes(routes![anything])
     })
@@ -423,7 +425,7 @@ async fn no_login_leads_to_another_host() {
         "/a//evil.example",
         "https://api.example//evil.example/",
     ] {
-        let request = world.client.request(policy_server::http::Method::GET, path);
+        let request = scenario.client.request(policy_server::http::Method::GET, path);
         let answer = request.header("sec-fetch-mode", "navigate").send().await;
         let Some(location) = answer.header("location") else { continue };
         let (page, next) = location.split_once("&next=").unwrap_or((location, "%2F"));

@@ -57,12 +57,12 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         if asked["policy"] == "token" {
             continue;
         }
-        let world =
-            World::with(routes_of_cases(), |app| app.public_origin(APP).routes(routes![begin]))
+        let scenario =
+            Scenario::with(routes_of_cases(), |app| app.public_origin(APP).routes(routes![begin]))
                 .await;
-        let login = world.client.post("/login/ada").header("host", "app.example").origin(APP);
+        let login = scenario.client.post("/login/ada").header("host", "app.example").origin(APP);
         let cookie = cookie_of(&login.send().await);
-        let token = world.client.get("/csrf").header("host", "app.example");
+        let token = scenario.client.get("/csrf").header("host", "app.example");
         let token = token.header("cookie", &cookie).send().await.json::<Value>()["token"].clone();
 
         let is_bearer = asked["cookie_auth"] == false && asked["establishes_session"] != true;
@@ -76,10 +76,10 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         let method: Method = asked["method"].as_str().unwrap().parse().unwrap();
         // No route serves TRACE, and OPTIONS is answered without one.
         if method == Method::TRACE {
-            assert_eq!(world.client.request(method, path).send().await.status(), 421);
+            assert_eq!(scenario.client.request(method, path).send().await.status(), 421);
             continue;
         }
-        let mut request = world.client.request(method, path);
+        let mut request = scenario.client.request(method, path);
         for (name, value) in asked["headers"].as_object().unwrap() {
             request = request.header(name, value.as_str().unwrap());
         }
@@ -124,7 +124,7 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
             }
         }
         let is_answered_by_handler = code.is_none() && asked["method"] != "OPTIONS";
-        assert_eq!(world.shared.calls(), usize::from(is_answered_by_handler), "{case}");
+        assert_eq!(scenario.shared.calls(), usize::from(is_answered_by_handler), "{case}");
     }
     assert_eq!((passed, refused), (10, 23));
 }
@@ -213,9 +213,9 @@ const URLENCODED: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
 async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of_it() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    let eve = world.login("eve").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    let eve = scenario.login("eve").await;
     let field = |name: &str| format!("content-disposition: form-data; name=\"{name}\"");
     let good = &*ada.csrf;
     let pad = |length: usize| "x".repeat(length);
@@ -263,7 +263,7 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
         ("multipart/form-data; boundary=", multipart(&[(&field("csrf_token"), good)]), false),
     ] {
         let shown = &body[..body.len().min(120)];
-        let before = world.shared.calls();
+        let before = scenario.shared.calls();
         let request = ada.bare("/change").origin(OWN).header("content-type", media_type);
         let answer = request.body(body.clone()).send().await;
         if passes {
@@ -271,14 +271,14 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
         } else {
             assert_eq!(problem(&answer).1, "csrf.token", "{media_type} {shown}");
         }
-        assert_eq!(world.shared.calls() - before, usize::from(passes), "{media_type} {shown}");
+        assert_eq!(scenario.shared.calls() - before, usize::from(passes), "{media_type} {shown}");
     }
 }
 
 #[tokio::test]
 async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let own = |path: &str| ada.bare(path).origin(OWN);
     let form = [("csrf_token", &*ada.csrf)];
     let refused = async |request: TestRequest| {
@@ -293,7 +293,7 @@ async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
     refused(own("/change").header("x-csrf-token", ada.csrf.to_lowercase())).await;
     refused(own("/change").header("x-csrf-token", &ada.csrf[..63])).await;
     refused(own("/change").header("x-csrf-token", format!(" {}=", ada.csrf))).await;
-    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(scenario.shared.calls(), 0);
     let wrong = [("csrf_token", "x")];
     let answer = own("/change").header("x-csrf-token", &ada.csrf).form(&wrong).send().await;
     assert_eq!(answer.status(), 200);
@@ -302,8 +302,8 @@ async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
 /// A body that comes in pieces, one byte at a time.
 #[tokio::test]
 async fn a_form_that_comes_byte_by_byte_is_read_too() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let body = format!("a=1&csrf_token={}&b=2", ada.csrf);
     let pieces: Vec<_> = body
         .bytes()
@@ -316,11 +316,11 @@ async fn a_form_that_comes_byte_by_byte_is_read_too() {
 
 #[tokio::test]
 async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     for path in ["/public/session", "/public/sessions"] {
         // Without a session the origin alone decides.
-        let anonymous = || world.client.post(path);
+        let anonymous = || scenario.client.post(path);
         assert_problem(&anonymous().origin(EVIL).send().await, 403, "csrf.origin");
         assert_problem(&anonymous().send().await, 403, "csrf.origin");
         // With one, the token too.
@@ -330,7 +330,7 @@ async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
         let foreign = ada.bare(path).origin(EVIL).header("x-csrf-token", &ada.csrf).send().await;
         assert_problem(&foreign, 403, "csrf.origin");
     }
-    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(scenario.shared.calls(), 0);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.post("/public/session").send().await.status(), 200);
     let form = [("csrf_token", &*ada.csrf), ("a", "b")];
@@ -343,24 +343,24 @@ async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
 /// browser sends by itself is nobody's session here.
 #[tokio::test]
 async fn a_route_of_tokens_does_not_lend_the_session_that_comes_along() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let with = |request: TestRequest| request.header("authorization", bearer(&good_token()));
     for request in
         [ada.bare("/by-token"), ada.bare("/by-token").origin(EVIL), ada.post("/by-token")]
     {
         assert_eq!(with(request).send().await.text(), "nobody");
     }
-    assert_eq!(world.shared.calls(), 3);
+    assert_eq!(scenario.shared.calls(), 3);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
 }
 
 /// A page of others can put a ticket of its own into the address that a form of it is sent to.
 #[tokio::test]
 async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    let make = world.client.post("/ticket").header("authorization", bearer(&good_token()));
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    let make = scenario.client.post("/ticket").header("authorization", bearer(&good_token()));
     let path = format!("/by-ticket?ticket={}", make.send().await.text());
     assert_eq!(ada.bare(&path).origin(EVIL).send().await.text(), "nobody");
     assert_problem(&ada.bare("/by-ticket").origin(EVIL).send().await, 403, "csrf.origin");
@@ -369,14 +369,14 @@ async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
 /// OAuth 2.0 Form Post Response Mode: the provider's page sends the browser here.
 #[tokio::test]
 async fn an_exempt_route_is_reached_from_everywhere() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     let callback = |state: &str| {
-        let request = world.client.post("/callback").origin(EVIL);
+        let request = scenario.client.post("/callback").origin(EVIL);
         request.header("sec-fetch-site", "cross-site").form(&[("state", state)])
     };
     assert_eq!(callback("other").send().await.status(), 400);
     assert!(set_cookie(&callback("other").send().await).is_none());
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     for request in [callback("expected"), callback("expected").header("cookie", &ada.cookie)] {
         assert!(set_cookie(&request.send().await).is_some());
     }
@@ -385,8 +385,8 @@ async fn an_exempt_route_is_reached_from_everywhere() {
 /// RFC 6455 10.2
 #[tokio::test]
 async fn a_websocket_does_not_use_the_session_of_another_page() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let open = || {
         let request = ada.get("/socket").header("upgrade", "websocket");
         request.header("connection", "Upgrade")
@@ -401,6 +401,6 @@ async fn a_websocket_does_not_use_the_session_of_another_page() {
     ] {
         assert_problem(&request.send().await, 403, code);
     }
-    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(scenario.shared.calls(), 0);
     assert_eq!(open().origin(OWN).send().await.status(), 200);
 }

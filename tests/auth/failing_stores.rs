@@ -43,9 +43,9 @@ fn assert_unavailable(answer: &TestResponse, code: &str) {
 
 #[tokio::test]
 async fn a_session_that_cannot_be_loaded_is_not_gone() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    world.store.fail(true);
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    scenario.store.fail(true);
     for path in ["/me", "/value/a", "/optional", "/csrf"] {
         assert_unavailable(&ada.get(path).send().await, "auth.credentials-unchecked");
     }
@@ -54,57 +54,57 @@ async fn a_session_that_cannot_be_loaded_is_not_gone() {
     }
     // Whoever has no session, or needs none, is served.
     assert_eq!(ada.get("/public").send().await.text(), "hello");
-    assert_eq!(world.client.get("/optional").send().await.text(), "nobody");
-    assert_eq!(world.client.get("/me").send().await.status(), 401);
-    world.store.fail(false);
+    assert_eq!(scenario.client.get("/optional").send().await.text(), "nobody");
+    assert_eq!(scenario.client.get("/me").send().await.status(), 401);
+    scenario.store.fail(false);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.value("a").await, Value::Null);
 }
 
 #[tokio::test]
 async fn what_cannot_be_stored_did_not_happen() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    world.store.fail_to_write();
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    scenario.store.fail_to_write();
     for path in ["/logout", "/set/a/1", "/login/ada", "/login/eve", "/revoke-others"] {
         assert_unavailable(&ada.post(path).send().await, "session.store-unavailable");
     }
-    let login = world.client.post("/login/ada").origin(OWN).send().await;
+    let login = scenario.client.post("/login/ada").origin(OWN).send().await;
     assert_unavailable(&login, "session.store-unavailable");
     // It is used, though nobody can note that.
-    world.advance(120);
+    scenario.advance(120);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    world.store.fail(false);
+    scenario.store.fail(false);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.value("a").await, Value::Null);
 }
 
 #[tokio::test]
 async fn a_store_that_fails_under_a_handler_is_told_as_well() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let list = tokio::spawn(ada.get("/list").send());
-    world.shared.waiting.pass().await;
-    world.store.fail(true);
-    world.shared.gate.open();
+    scenario.shared.waiting.pass().await;
+    scenario.store.fail(true);
+    scenario.shared.gate.open();
     assert_unavailable(&list.await.unwrap(), "session.store-unavailable");
 }
 
 /// Fail closed: whether a token was revoked cannot be known. The store is back, and so are they.
 #[tokio::test]
 async fn tokens_are_not_taken_while_revocations_are_unknown() {
-    let world = World::with(routes![by_token], |app| app).await;
-    let get = || world.client.get("/by-token").header("authorization", bearer(&good_token()));
+    let scenario = Scenario::with(routes![by_token], |app| app).await;
+    let get = || scenario.client.get("/by-token").header("authorization", bearer(&good_token()));
     assert_eq!(get().send().await.status(), 200);
-    world.store.fail(true);
-    world.advance(5);
+    scenario.store.fail(true);
+    scenario.advance(5);
     assert_eq!(get().send().await.status(), 200);
-    world.advance(1);
+    scenario.advance(1);
     assert_unavailable(&get().send().await, "auth.credentials-unchecked");
     // What is wrong with the token itself is known.
-    let wrong = world.client.get("/by-token").header("authorization", "Bearer a.b.c");
+    let wrong = scenario.client.get("/by-token").header("authorization", "Bearer a.b.c");
     assert_problem(&wrong.send().await, 401, "auth.token-invalid");
-    world.store.fail(false);
+    scenario.store.fail(false);
     assert_eq!(get().send().await.status(), 200);
 }
 
@@ -123,13 +123,13 @@ async fn ticket(tokens: Tokens) -> Result<String, Problem> {
 async fn by_ticket() {}
 
 /// Goes on in time until something is logged under this code, at this level.
-async fn until_logged(log: &Log, world: &World, level: &str, code: &str) {
+async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {
     for _ in 0..1000 {
         if let Some(line) = log.of_code(code).first() {
             assert!(line.starts_with(level), "{line}");
             return;
         }
-        world.advance(60);
+        scenario.advance(60);
         tokio::task::yield_now().await;
     }
     panic!("nothing is logged as {code}: {:?}", log.with("code="));
@@ -138,34 +138,34 @@ async fn until_logged(log: &Log, world: &World, level: &str, code: &str) {
 #[tokio::test]
 async fn what_failed_is_logged_under_its_code() {
     let (log, _guard) = Log::of("policy_server");
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    world.store.fail_to_write();
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    scenario.store.fail_to_write();
     ada.post("/set/a/1").send().await;
-    until_logged(&log, &world, "ERROR", "session.not-stored").await;
+    until_logged(&log, &scenario, "ERROR", "session.not-stored").await;
     ada.post("/revoke-others").send().await;
-    until_logged(&log, &world, "ERROR", "session.store-failed").await;
-    world.advance(120);
+    until_logged(&log, &scenario, "ERROR", "session.store-failed").await;
+    scenario.advance(120);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    until_logged(&log, &world, "WARN", "session.use-not-noted").await;
-    world.store.fail(true);
+    until_logged(&log, &scenario, "WARN", "session.use-not-noted").await;
+    scenario.store.fail(true);
     ada.get("/me").send().await;
-    until_logged(&log, &world, "ERROR", "session.not-loaded").await;
-    until_logged(&log, &world, "ERROR", "session.not-purged").await;
+    until_logged(&log, &scenario, "ERROR", "session.not-loaded").await;
+    until_logged(&log, &scenario, "ERROR", "session.not-purged").await;
 }
 
 #[tokio::test]
 async fn a_store_of_tokens_that_is_away_and_back_is_logged() {
     let (log, _guard) = Log::of("policy_server");
-    let world = World::with(routes![by_token, ticket, by_ticket], |app| app).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::with(routes![by_token, ticket, by_ticket], |app| app).await;
+    let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();
-    world.store.fail(true);
+    scenario.store.fail(true);
     let path = format!("/by-ticket?ticket={ticket}");
-    assert_unavailable(&world.client.get(&path).send().await, "auth.credentials-unchecked");
-    until_logged(&log, &world, "ERROR", "auth.ticket-unchecked").await;
+    assert_unavailable(&scenario.client.get(&path).send().await, "auth.credentials-unchecked");
+    until_logged(&log, &scenario, "ERROR", "auth.ticket-unchecked").await;
     ada.post("/ticket").send().await;
-    until_logged(&log, &world, "ERROR", "token.store-away").await;
-    world.store.fail(false);
-    until_logged(&log, &world, "INFO", "token.store-back").await;
+    until_logged(&log, &scenario, "ERROR", "token.store-away").await;
+    scenario.store.fail(false);
+    until_logged(&log, &scenario, "INFO", "token.store-back").await;
 }

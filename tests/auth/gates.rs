@@ -69,10 +69,10 @@ fn all() -> Vec<Route<All>> {
     routes![token, admin, write, revoke, cut_off, asked_session, asked_token, asked_either]
 }
 
-/// What the world looks like in which a code of `failure_mapping` is the answer.
+/// What the scenario looks like in which a code of `failure_mapping` is the answer.
 async fn failed(mode: &str, code: &str) -> TestResponse {
-    let world = World::new(all()).await;
-    let get = |path: &str| world.client.get(path).origin(SPA);
+    let scenario = Scenario::new(all()).await;
+    let get = |path: &str| scenario.client.get(path).origin(SPA);
     let with = |token: &str| get("/token").header("authorization", bearer(token));
     match (mode, code) {
         ("token", "none") => get("/token").send().await,
@@ -80,7 +80,7 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
             get("/token").header("authorization", "Bearer a b").send().await
         }
         ("token", "expired") => {
-            world.advance(10_000);
+            scenario.advance(10_000);
             with(&good_token()).send().await
         }
         ("token", "bad_signature" | "unknown_key" | "bad_audience") => {
@@ -89,7 +89,7 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
             with(case["token"].as_str().expect("a token")).send().await
         }
         ("token", "revoked") => {
-            let revoked = world.client.post("/revoke/AAAAAAAAAAAAAAAAAAAAAA").send().await;
+            let revoked = scenario.client.post("/revoke/AAAAAAAAAAAAAAAAAAAAAA").send().await;
             assert_eq!(revoked.status(), 200);
             with(&good_token()).send().await
         }
@@ -97,8 +97,8 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
             get("/admin").header("authorization", bearer(&good_token())).send().await
         }
         ("token", "store_unavailable") => {
-            world.store.fail(true);
-            world.advance(60);
+            scenario.store.fail(true);
+            scenario.advance(60);
             with(&good_token()).send().await
         }
         ("session", "none") => get("/me").send().await,
@@ -107,22 +107,22 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
             get("/me").header("cookie", cookie).send().await
         }
         ("session", "expired") => {
-            let ada = world.login("ada").await;
-            world.advance(15 * 60);
+            let ada = scenario.login("ada").await;
+            scenario.advance(15 * 60);
             ada.get("/me").origin(SPA).send().await
         }
         ("session", "revoked") => {
-            let ada = world.login("ada").await;
+            let ada = scenario.login("ada").await;
             assert_eq!(ada.post("/logout").send().await.status(), 200);
             ada.get("/me").origin(SPA).send().await
         }
         ("session", "csrf") => {
-            let ada = world.login("ada").await;
+            let ada = scenario.login("ada").await;
             ada.bare("/set/a/1").origin(SPA).send().await
         }
         ("session", "store_unavailable") => {
-            let ada = world.login("ada").await;
-            world.store.fail(true);
+            let ada = scenario.login("ada").await;
+            scenario.store.fail(true);
             ada.get("/me").origin(SPA).send().await
         }
         other => panic!("{other:?}"),
@@ -181,18 +181,18 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
             settings = settings.leeway(Duration::from_secs(leeway));
         }
         let clock = Clock::at(START - 1);
-        let world = World::on(store, clock, all(), |app| app.tokens(settings)).await;
+        let scenario = Scenario::on(store, clock, all(), |app| app.tokens(settings)).await;
         for id in config["revoked_jti"].as_array().into_iter().flatten() {
             let path = format!("/revoke/{}", id.as_str().unwrap());
-            assert_eq!(world.client.post(&path).send().await.status(), 200);
+            assert_eq!(scenario.client.post(&path).send().await.status(), 200);
         }
         for (user, cut) in config["not_before_user"].as_object().into_iter().flatten() {
             // The cut-off is the next second.
             assert_eq!(*cut, START);
             let path = format!("/cut-off/{user}");
-            assert_eq!(world.client.post(&path).send().await.status(), 200);
+            assert_eq!(scenario.client.post(&path).send().await.status(), 200);
         }
-        world.advance(1);
+        scenario.advance(1);
         let path = match config["required_scope"].as_str() {
             None => "/token",
             Some("write") => "/write",
@@ -206,7 +206,7 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
             left += 1;
             continue;
         }
-        let answer = world.client.get(path).header("authorization", field).send().await;
+        let answer = scenario.client.get(path).header("authorization", field).send().await;
         let is_token68 = {
             let front = text.trim_end_matches('=');
             let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
@@ -228,7 +228,7 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
         let challenges = answer.header_all("www-authenticate");
         let got = (answer.status().as_u16(), challenges.first().copied());
         assert_eq!(got, (status, challenge), "{case}");
-        assert_eq!(world.shared.calls(), usize::from(status == 200), "{case}");
+        assert_eq!(scenario.shared.calls(), usize::from(status == 200), "{case}");
         if challenge == Some(invalid) {
             let mut headers: Vec<_> =
                 answer.headers().iter().map(|line| format!("{line:?}")).collect();
@@ -244,8 +244,8 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
 #[tokio::test]
 async fn every_authorization_field_is_read_as_the_cases_say() {
     for case in section("authorization_header", 14) {
-        let world = World::new(all()).await;
-        let mut request = world.client.get("/token");
+        let scenario = Scenario::new(all()).await;
+        let mut request = scenario.client.get("/token");
         for line in case["headers"].as_array().unwrap() {
             request = request.header("authorization", line.as_str().unwrap());
         }
@@ -263,19 +263,19 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
             other => panic!("{other}"),
         };
         assert_eq!((answer.status().as_u16(), &*challenge), expected, "{case}");
-        assert_eq!(world.shared.calls(), 0);
+        assert_eq!(scenario.shared.calls(), 0);
     }
 }
 
 #[tokio::test]
 async fn a_preflight_asks_nobody_who_they_are() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    world.store.fail(true);
-    let before = world.store.calls();
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    scenario.store.fail(true);
+    let before = scenario.store.calls();
     for path in ["/me", "/token", "/admin"] {
         let preflight = || {
-            let request = world.client.options(path).origin(SPA);
+            let request = scenario.client.options(path).origin(SPA);
             request.header("access-control-request-method", "GET")
         };
         let plain = preflight().send().await;
@@ -291,45 +291,45 @@ async fn a_preflight_asks_nobody_who_they_are() {
             assert_eq!((answer.status(), answer.headers()), (plain.status(), plain.headers()));
         }
     }
-    assert_eq!((world.store.calls(), world.shared.calls()), (before, 0));
+    assert_eq!((scenario.store.calls(), scenario.shared.calls()), (before, 0));
 }
 
 #[tokio::test]
 async fn paths_and_methods_that_are_not_served_ask_nobody_either() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
-    world.store.fail(true);
-    let before = world.store.calls();
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    scenario.store.fail(true);
+    let before = scenario.store.calls();
     for (method, path, status, code) in [
         (Method::GET, "/nowhere", 404, "route.not-found"),
         (Method::POST, "/nowhere", 404, "route.not-found"),
         (Method::DELETE, "/me", 405, "route.method-not-allowed"),
         (Method::POST, "/token", 405, "route.method-not-allowed"),
     ] {
-        let request = world.client.request(method, path);
+        let request = scenario.client.request(method, path);
         let answer = request.header("cookie", &ada.cookie).header("authorization", "Bearer x");
         let answer = answer.send().await;
         assert_problem(&answer, status, code);
         assert!(answer.header("www-authenticate").is_none() && leaves_cookie(&answer));
     }
-    assert_eq!(world.store.calls(), before);
+    assert_eq!(scenario.store.calls(), before);
 }
 
 #[tokio::test]
 async fn no_extractor_runs_before_the_gate() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for path in ["/asked/session", "/asked/token", "/asked/either"] {
-        let answer = world.client.post(path).origin(OWN).body("a").send().await;
+        let answer = scenario.client.post(path).origin(OWN).body("a").send().await;
         assert_problem(&answer, 401, "auth.credentials-missing");
-        let answer = world.client.post(path).header("authorization", "Bearer x").send().await;
+        let answer = scenario.client.post(path).header("authorization", "Bearer x").send().await;
         assert_eq!(answer.status(), 401);
     }
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     assert_problem(&ada.bare("/asked/session").send().await, 403, "csrf.token");
-    assert_eq!(world.shared.calls(), 0);
+    assert_eq!(scenario.shared.calls(), 0);
     // It does behind it.
     assert_eq!(ada.post("/asked/session").send().await.status(), 200);
-    assert_eq!(world.shared.calls(), 1);
+    assert_eq!(scenario.shared.calls(), 1);
 }
 
 /// Whoever is refused gets to know it without sending a byte of what they announced.

@@ -54,22 +54,22 @@ fn all() -> Vec<Route<All>> {
     routes![issue, refresh, token, revoke, ticket, by_ticket, revoke_others, events]
 }
 
-async fn two() -> (World, World) {
+async fn two() -> (Scenario, Scenario) {
     let (store, clock) = (Store::default(), Clock::at(START));
     let renewing = |store: &Store| {
         let sessions = Sessions::store(store.clone()).renewal(minutes(5));
         move |app: App<All>| app.sessions(sessions)
     };
     (
-        World::on(store.clone(), clock.clone(), all(), renewing(&store)).await,
-        World::on(store.clone(), clock, all(), renewing(&store)).await,
+        Scenario::on(store.clone(), clock.clone(), all(), renewing(&store)).await,
+        Scenario::on(store.clone(), clock, all(), renewing(&store)).await,
     )
 }
 
 impl Visitor {
     /// The same browser, sent to another instance.
-    fn at(&self, world: &World) -> Self {
-        Self { client: world.client.clone(), ..self.clone() }
+    fn at(&self, scenario: &Scenario) -> Self {
+        Self { client: scenario.client.clone(), ..self.clone() }
     }
 }
 
@@ -111,7 +111,8 @@ async fn a_revoked_token_is_refused_everywhere_a_second_later() {
     let (one, two) = two().await;
     let issued: Value = one.client.post("/issue").send().await.json();
     let field = bearer(issued["access_token"].as_str().unwrap());
-    let get = |world: &World| world.client.get("/token").header("authorization", &field).send();
+    let get =
+        |scenario: &Scenario| scenario.client.get("/token").header("authorization", &field).send();
     assert_eq!(
         (get(&one).await.status(), get(&two).await.status()),
         (200.try_into().unwrap(), 200.try_into().unwrap())
@@ -125,9 +126,9 @@ async fn a_revoked_token_is_refused_everywhere_a_second_later() {
     assert_eq!(get(&two).await.status(), 401);
 
     // A refresh token goes on at the other one, to the same successor.
-    let refresh = |world: &World| {
+    let refresh = |scenario: &Scenario| {
         let token = issued["refresh_token"].as_str().unwrap().to_owned();
-        world.client.post("/refresh").body(token).send()
+        scenario.client.post("/refresh").body(token).send()
     };
     let (first, second) = tokio::join!(refresh(&one), refresh(&two));
     let (first, second): (Value, Value) = (first.json(), second.json());
@@ -142,7 +143,7 @@ async fn a_stream_ends_when_its_session_ended_at_another_instance() {
     use tower::ServiceExt;
 
     let (store, clock) = (Store::default(), Clock::at(START));
-    let other = World::on(store.clone(), clock.clone(), all(), |app| app).await;
+    let other = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
     let ada = other.login("ada").await;
     let (app, _shared) = app(&store, &clock, all());
     let service = app.open().await.unwrap();

@@ -54,9 +54,11 @@ const DEEDS: [(&str, bool, bool); 7] = [
     ("revoke-all", false, false),
 ];
 
-async fn world() -> World {
-    World::with(routes![lost], |app| app.limits(Limits::NONE.timeout(Duration::from_millis(100))))
-        .await
+async fn scenario() -> Scenario {
+    Scenario::with(routes![lost], |app| {
+        app.limits(Limits::NONE.timeout(Duration::from_millis(100)))
+    })
+    .await
 }
 
 async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
@@ -70,12 +72,12 @@ async fn assert_left(deed: &str, ada: &Visitor, other: &Visitor) {
 
 #[tokio::test]
 async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
-    let world = world().await;
+    let scenario = scenario().await;
     for (deed, ..) in DEEDS {
         for (end, status, code) in
             [("panic", 500, "handler.failed"), ("wait", 503, "handler.timed-out")]
         {
-            let (ada, other) = (world.login("ada").await, world.login("ada").await);
+            let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
             let answer = ada.post(&format!("/lost/{deed}/{end}")).send().await;
             assert_problem(&answer, status, code);
             assert!(set_cookie(&answer).is_none(), "{deed} {answer:?}");
@@ -92,11 +94,11 @@ async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
 /// The future of a request, dropped while its handler waits: the client is gone.
 #[tokio::test]
 async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
-    let world = World::new(routes![lost]).await;
+    let scenario = Scenario::new(routes![lost]).await;
     for (deed, ..) in DEEDS {
-        let (ada, other) = (world.login("ada").await, world.login("ada").await);
+        let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
         let request: JoinHandle<_> = tokio::spawn(ada.post(&format!("/lost/{deed}/wait")).send());
-        world.shared.waiting.pass().await;
+        scenario.shared.waiting.pass().await;
         request.abort();
         assert!(request.await.unwrap_err().is_cancelled());
         // What is left to do is done by a task of its own.
@@ -114,18 +116,18 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
     let mut cut = [0, 0];
     for (deed, is_down) in [("/logout", false), ("/set/a/1", true)] {
         for waits in 0.. {
-            let world = World::new(Vec::new()).await;
-            let ada = world.login("ada").await;
-            world.store.hold();
+            let scenario = Scenario::new(Vec::new()).await;
+            let ada = scenario.login("ada").await;
+            scenario.store.hold();
             let request = tokio::spawn(ada.post(deed).send());
             let mut held = 0;
             loop {
                 if request.is_finished() || held > waits {
                     break;
                 }
-                world.store.is_held().await;
+                scenario.store.is_held().await;
                 if held < waits {
-                    world.store.step();
+                    scenario.store.step();
                 }
                 held += 1;
                 for _ in 0..4 {
@@ -135,7 +137,7 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
             let is_cut = !request.is_finished();
             request.abort();
             let _ = request.await;
-            world.store.release();
+            scenario.store.release();
             for _ in 0..8 {
                 tokio::task::yield_now().await;
             }
@@ -200,17 +202,18 @@ async fn a_connection_that_breaks_undoes_no_logout() {
 /// A commit that has begun is not cut off by the time-out of the handler.
 #[tokio::test]
 async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
-    let world =
-        World::with(Vec::new(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(1))))
-            .await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::with(Vec::new(), |app| {
+        app.limits(Limits::NONE.timeout(Duration::from_millis(1)))
+    })
+    .await;
+    let ada = scenario.login("ada").await;
     let mut request: Pin<Box<dyn Future<Output = TestResponse>>> =
-        Box::pin(world.client.post("/login/eve").origin(OWN).send());
-    world.store.hold();
+        Box::pin(scenario.client.post("/login/eve").origin(OWN).send());
+    scenario.store.hold();
     let is_held = async {
-        world.store.is_held().await;
+        scenario.store.is_held().await;
         tokio::time::sleep(Duration::from_millis(20)).await;
-        world.store.release();
+        scenario.store.release();
     };
     let (answer, ()) = tokio::join!(&mut request, is_held);
     assert!(set_cookie(&answer).is_some(), "{answer:?}");

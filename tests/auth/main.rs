@@ -151,7 +151,7 @@ async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
 }
 
 /// An app that has everything, on a store that a test can hold up.
-struct World {
+struct Scenario {
     client: TestClient,
     clock: Clock,
     store: Store,
@@ -182,7 +182,7 @@ fn section(name: &str, count: usize) -> Vec<Value> {
     cases
 }
 
-impl World {
+impl Scenario {
     async fn new(routes: Vec<Route<All>>) -> Self {
         Self::with(routes, |app| app).await
     }

@@ -123,7 +123,7 @@ async fn order(me: Principal, State(shared): State<All>) -> String {
     me.subject().to_owned()
 }
 
-async fn world() -> (World, Arc<AtomicBool>) {
+async fn scenario() -> (Scenario, Arc<AtomicBool>) {
     let fails = Arc::new(AtomicBool::new(false));
     let routes = routes![prices, change_prices, maybe, hook, orders, order];
     let schemes = |app: App<All>| {
@@ -132,13 +132,13 @@ async fn world() -> (World, Arc<AtomicBool>) {
             .scheme(Basic)
             .limits(Limits::NONE.body(100_000))
     };
-    (World::with(routes, schemes).await, fails)
+    (Scenario::with(routes, schemes).await, fails)
 }
 
 #[tokio::test]
 async fn an_api_key_is_a_credential_like_any_other() {
-    let (world, fails) = world().await;
-    let get = |path: &str| world.client.get(path).origin(SPA);
+    let (scenario, fails) = scenario().await;
+    let get = |path: &str| scenario.client.get(path).origin(SPA);
     let known = get("/prices").header("x-api-key", "k-7f3a").send().await;
     assert_eq!(known.text(), "partner-7 by Own(\"ApiKeys\")");
     assert_eq!(known.header("cache-control"), Some("private, no-cache"));
@@ -163,54 +163,57 @@ async fn an_api_key_is_a_credential_like_any_other() {
         assert!(refused.header("www-authenticate").is_none(), "it has no challenge: {refused:?}");
     }
 
-    let poor = world.client.post("/prices").header("x-api-key", "k-7f3a").send().await;
+    let poor = scenario.client.post("/prices").header("x-api-key", "k-7f3a").send().await;
     assert_problem(&poor, 403, "auth.rights-missing");
     assert_eq!(get("/maybe").send().await.text(), "nobody");
     assert_eq!(get("/maybe").header("x-api-key", "k-7f3a").send().await.text(), "partner-7");
     assert_eq!(get("/maybe").header("x-api-key", "k").send().await.status(), 401);
     // Neither a session nor a token stands for it.
-    let ada = world.login("ada").await;
+    let ada = scenario.login("ada").await;
     let other = ada.get("/prices").header("authorization", bearer(&good_token())).send().await;
     assert_problem(&other, 401, "auth.credentials-missing");
 }
 
 #[tokio::test]
 async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
-    let (world, _) = world().await;
+    let (scenario, _) = scenario().await;
     let post = |body: &str, signature: &str| {
-        let request = world.client.post("/hook").header("x-signature", signature);
+        let request = scenario.client.post("/hook").header("x-signature", signature);
         // From anywhere: no browser sends it.
         request.header("origin", EVIL).body(body.to_owned()).send()
     };
     for body in ["", "{\"paid\":1}", &"x".repeat(90_000)] {
         assert_eq!(post(body, &signed(body.as_bytes())).await.text(), format!("hook sent {body}"));
     }
-    assert_eq!(world.shared.calls(), 3);
+    assert_eq!(scenario.shared.calls(), 3);
     assert_problem(&post("a", &signed(b"b")).await, 401, "auth.credential-invalid");
     assert_problem(&post("", "").await, 401, "auth.credential-invalid");
-    let none = world.client.post("/hook").body("a").send().await;
+    let none = scenario.client.post("/hook").body("a").send().await;
     assert_problem(&none, 401, "auth.credentials-missing");
     // A form is read by nobody before it.
-    let form = world.client.post("/hook").header("x-signature", signed(b"csrf_token=a&b=c"));
+    let form = scenario.client.post("/hook").header("x-signature", signed(b"csrf_token=a&b=c"));
     let form = form.form(&[("csrf_token", "a"), ("b", "c")]).send().await;
     assert_eq!(form.text(), "hook sent csrf_token=a&b=c");
     let long = "x".repeat(100_001);
     assert_problem(&post(&long, &signed(long.as_bytes())).await, 413, "request.body-too-large");
-    assert_eq!(world.shared.calls(), 4);
+    assert_eq!(scenario.shared.calls(), 4);
 }
 
 /// A browser that knows the password sends it by itself.
 #[tokio::test]
 async fn basic_is_protected_as_a_session_is() {
-    let (world, _) = world().await;
+    let (scenario, _) = scenario().await;
     let basic = "Basic YWRhOnNlY3JldA==";
-    let get = world.client.get("/orders").header("authorization", basic).send().await;
+    let get = scenario.client.get("/orders").header("authorization", basic).send().await;
     assert_eq!(get.text(), "ada");
     let control = get.header("cache-control").unwrap();
     assert_eq!(control, "private, no-cache");
     for (request, code) in [
-        (world.client.get("/orders"), "auth.credentials-missing"),
-        (world.client.get("/orders").header("authorization", "Basic x"), "auth.credential-invalid"),
+        (scenario.client.get("/orders"), "auth.credentials-missing"),
+        (
+            scenario.client.get("/orders").header("authorization", "Basic x"),
+            "auth.credential-invalid",
+        ),
     ] {
         let answer = request.send().await;
         assert_problem(&answer, 401, code);
@@ -218,7 +221,7 @@ async fn basic_is_protected_as_a_session_is() {
         assert_eq!(answer.header_all("www-authenticate"), [challenge]);
     }
 
-    let post = || world.client.post("/orders").header("authorization", basic);
+    let post = || scenario.client.post("/orders").header("authorization", basic);
     for (request, passes) in [
         (post().origin(OWN), true),
         (post().origin(SPA), true),
@@ -231,7 +234,7 @@ async fn basic_is_protected_as_a_session_is() {
         (post(), false),
         (post().header("x-csrf-token", "x"), false),
     ] {
-        let before = world.shared.calls();
+        let before = scenario.shared.calls();
         let answer = request.send().await;
         if passes {
             assert_eq!(answer.text(), "ada");
@@ -239,15 +242,15 @@ async fn basic_is_protected_as_a_session_is() {
             assert_problem(&answer, 403, "csrf.origin");
             assert!(answer.header("www-authenticate").is_none());
         }
-        assert_eq!(world.shared.calls() - before, usize::from(passes));
+        assert_eq!(scenario.shared.calls() - before, usize::from(passes));
     }
 }
 
 #[tokio::test]
 async fn a_scheme_is_not_asked_on_a_preflight() {
-    let (world, fails) = world().await;
+    let (scenario, fails) = scenario().await;
     fails.store(true, Ordering::Relaxed);
-    let preflight = world.client.options("/prices").origin(SPA).header("x-api-key", "k");
+    let preflight = scenario.client.options("/prices").origin(SPA).header("x-api-key", "k");
     let answer = preflight.header("access-control-request-method", "GET").send().await;
     assert_eq!(answer.status(), 204);
 }

@@ -52,7 +52,7 @@ fn pair(answer: &TestResponse) -> Pair {
     Pair { access: text("access_token"), refresh: text("refresh_token") }
 }
 
-impl World {
+impl Scenario {
     async fn begin(&self) -> Pair {
         pair(&self.client.post("/token").send().await)
     }
@@ -76,33 +76,33 @@ fn assert_refused(answer: &TestResponse) {
 
 #[tokio::test]
 async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
-    let world = World::new(all()).await;
-    let first = world.begin().await;
-    world.advance(200);
-    let second = pair(&world.refresh(&first.refresh).await);
-    assert_eq!(world.orders(&second.access).await, 200);
+    let scenario = Scenario::new(all()).await;
+    let first = scenario.begin().await;
+    scenario.advance(200);
+    let second = pair(&scenario.refresh(&first.refresh).await);
+    assert_eq!(scenario.orders(&second.access).await, 200);
     assert!(second.refresh != first.refresh && second.access != first.access);
     // Another tab, or a lost answer.
-    world.advance(9);
-    let again = pair(&world.refresh(&first.refresh).await);
+    scenario.advance(9);
+    let again = pair(&scenario.refresh(&first.refresh).await);
     assert_eq!(again.refresh, second.refresh);
     // Somebody who has a copy: nobody is logged in any more.
-    world.advance(2);
+    scenario.advance(2);
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
-    assert_refused(&world.refresh(&first.refresh).await);
+    assert_refused(&scenario.refresh(&first.refresh).await);
     assert_eq!(log.of_code("token.refresh-reuse").len(), 1, "{:?}", log.with("code="));
-    assert_refused(&world.refresh(&second.refresh).await);
+    assert_refused(&scenario.refresh(&second.refresh).await);
     for access in [&first.access, &second.access, &again.access] {
-        assert_eq!(world.orders(access).await, 401);
+        assert_eq!(scenario.orders(access).await, 401);
     }
-    assert_eq!(world.orders(&world.begin().await.access).await, 200);
+    assert_eq!(scenario.orders(&scenario.begin().await.access).await, 200);
 }
 
 #[tokio::test]
 async fn of_many_refreshes_at_once_none_fails_and_none_forks() {
-    let world = World::new(all()).await;
-    let first = world.begin().await;
-    let requests = (0..50).map(|_| world.refresh(&first.refresh));
+    let scenario = Scenario::new(all()).await;
+    let first = scenario.begin().await;
+    let requests = (0..50).map(|_| scenario.refresh(&first.refresh));
     let pairs: Vec<Pair> =
         futures_util::future::join_all(requests).await.iter().map(pair).collect();
     assert!(pairs.iter().all(|one| one.refresh == pairs[0].refresh));
@@ -110,73 +110,75 @@ async fn of_many_refreshes_at_once_none_fails_and_none_forks() {
 
 #[tokio::test]
 async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for path in ["/token/logout", "/token/cut-off"] {
-        let (first, other) = (world.begin().await, world.begin().await);
-        let second = pair(&world.refresh(&first.refresh).await);
+        let (first, other) = (scenario.begin().await, scenario.begin().await);
+        let second = pair(&scenario.refresh(&first.refresh).await);
         // The used one says which family is meant, too.
-        let ended = world.client.post(path).body(first.refresh.clone()).send().await;
+        let ended = scenario.client.post(path).body(first.refresh.clone()).send().await;
         assert_eq!(ended.status(), 200);
-        assert_refused(&world.refresh(&first.refresh).await);
-        assert_refused(&world.refresh(&second.refresh).await);
+        assert_refused(&scenario.refresh(&first.refresh).await);
+        assert_refused(&scenario.refresh(&second.refresh).await);
         assert_eq!(
-            (world.orders(&first.access).await, world.orders(&second.access).await),
+            (scenario.orders(&first.access).await, scenario.orders(&second.access).await),
             (401, 401)
         );
         let lives = path == "/token/logout";
-        assert_eq!(world.orders(&other.access).await == 200, lives);
-        assert_eq!(world.refresh(&other.refresh).await.status() == 200, lives);
-        world.advance(2);
+        assert_eq!(scenario.orders(&other.access).await == 200, lives);
+        assert_eq!(scenario.refresh(&other.refresh).await.status() == 200, lives);
+        scenario.advance(2);
     }
 }
 
 #[tokio::test]
 async fn whatever_is_no_refresh_token_gets_one_answer() {
-    let world = World::new(all()).await;
-    let first = world.begin().await;
+    let scenario = Scenario::new(all()).await;
+    let first = scenario.begin().await;
     let mut answers = std::collections::BTreeSet::new();
     for text in
         ["", "x", "rt_", &first.access, &format!("rt_{}", "A".repeat(43)), &"a".repeat(9000)]
     {
-        let answer = world.refresh(text).await;
+        let answer = scenario.refresh(text).await;
         assert_refused(&answer);
         answers.insert(answer.bytes().clone());
     }
     assert_eq!(answers.len(), 1);
     // A refresh token is no access token.
-    assert_eq!(world.orders(&first.refresh).await, 401);
+    assert_eq!(scenario.orders(&first.refresh).await, 401);
 }
 
 #[tokio::test]
 async fn a_refresh_makes_no_login_younger_and_the_family_ends() {
-    let world = World::new(all()).await;
-    let mut now = world.begin().await;
+    let scenario = Scenario::new(all()).await;
+    let mut now = scenario.begin().await;
     for _ in 0..11 {
-        world.advance(300);
-        now = pair(&world.refresh(&now.refresh).await);
-        assert_eq!(world.orders(&now.access).await, 200);
+        scenario.advance(300);
+        now = pair(&scenario.refresh(&now.refresh).await);
+        assert_eq!(scenario.orders(&now.access).await, 200);
     }
-    world.advance(300);
-    now = pair(&world.refresh(&now.refresh).await);
-    assert_eq!(world.orders(&now.access).await, 401);
-    world.advance(30 * 86_400 - 3601);
-    now = pair(&world.refresh(&now.refresh).await);
-    world.advance(1);
-    assert_refused(&world.refresh(&now.refresh).await);
+    scenario.advance(300);
+    now = pair(&scenario.refresh(&now.refresh).await);
+    assert_eq!(scenario.orders(&now.access).await, 401);
+    scenario.advance(30 * 86_400 - 3601);
+    now = pair(&scenario.refresh(&now.refresh).await);
+    scenario.advance(1);
+    assert_refused(&scenario.refresh(&now.refresh).await);
 }
 
 #[tokio::test]
 async fn a_store_that_does_not_answer_logs_nobody_out() {
-    let world = World::new(all()).await;
-    let first = world.begin().await;
-    world.store.fail(true);
+    let scenario = Scenario::new(all()).await;
+    let first = scenario.begin().await;
+    scenario.store.fail(true);
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
-    for answer in [world.refresh(&first.refresh).await, world.client.post("/token").send().await] {
+    for answer in
+        [scenario.refresh(&first.refresh).await, scenario.client.post("/token").send().await]
+    {
         assert_problem(&answer, 503, "token.store-unavailable");
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
     assert_eq!(log.of_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
-    world.store.fail(false);
-    assert_eq!(world.refresh(&first.refresh).await.status(), 200);
+    scenario.store.fail(false);
+    assert_eq!(scenario.refresh(&first.refresh).await.status(), 200);
 }

@@ -169,17 +169,17 @@ fn all() -> Vec<Route<All>> {
 /// Session fixation: whatever id somebody plants, a login draws another.
 #[tokio::test]
 async fn the_id_after_a_login_is_none_that_was_presented_before() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     let unknown = format!("__Host-sid={}", "A".repeat(43));
-    let anonymous = cookie_of(&world.client.post("/anonymous").origin(OWN).send().await);
-    let eve = world.login("eve").await;
-    let ada = world.login("ada").await;
+    let anonymous = cookie_of(&scenario.client.post("/anonymous").origin(OWN).send().await);
+    let eve = scenario.login("eve").await;
+    let ada = scenario.login("ada").await;
     let mut seen: BTreeSet<String> =
         [&unknown, &anonymous, &eve.cookie, &ada.cookie].map(String::clone).into();
     for presented in seen.clone() {
-        let csrf = world.client.get("/csrf").header("cookie", &presented).send().await;
+        let csrf = scenario.client.get("/csrf").header("cookie", &presented).send().await;
         let csrf = csrf.json::<Value>()["token"].as_str().unwrap_or_default().to_owned();
-        let login = world.client.post("/login/ada").origin(OWN).header("cookie", &presented);
+        let login = scenario.client.post("/login/ada").origin(OWN).header("cookie", &presented);
         let login = login.header("x-csrf-token", csrf).send().await;
         let new = cookie_of(&login);
         assert!(seen.insert(new.clone()), "{presented} gave {new}");
@@ -194,8 +194,8 @@ async fn the_id_after_a_login_is_none_that_was_presented_before() {
 
 #[tokio::test]
 async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let elevated = ada.post("/elevate").send().await;
     let new = Visitor { cookie: cookie_of(&elevated), ..ada.clone() };
     assert_ne!(new.cookie, ada.cookie);
@@ -208,10 +208,13 @@ async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
 
 #[tokio::test]
 async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_user() {
-    let world = World::new(all()).await;
-    let answer = world.client.post("/anonymous").origin(OWN).send().await;
-    let visitor =
-        Visitor { client: world.client.clone(), cookie: cookie_of(&answer), csrf: String::new() };
+    let scenario = Scenario::new(all()).await;
+    let answer = scenario.client.post("/anonymous").origin(OWN).send().await;
+    let visitor = Visitor {
+        client: scenario.client.clone(),
+        cookie: cookie_of(&answer),
+        csrf: String::new(),
+    };
     let visitor = Visitor { csrf: visitor.token().await, ..visitor };
     assert_eq!(visitor.who().await, None);
     assert_eq!(visitor.get("/cart").send().await.text(), "3");
@@ -228,26 +231,26 @@ async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_use
 /// Rights are given below 400, values stored below 500, and rights taken away in any case.
 #[tokio::test]
 async fn the_status_decides_what_is_stored() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for status in [200, 204, 302, 399, 400, 401, 403, 404, 422, 499, 500, 503, 599] {
-        let login = world.client.post(&format!("/login/ada/{status}")).origin(OWN).send().await;
+        let login = scenario.client.post(&format!("/login/ada/{status}")).origin(OWN).send().await;
         assert_eq!(login.status(), status);
         assert_eq!(set_cookie(&login).is_some(), status < 400, "{status}");
         assert!(status < 400 || leaves_cookie(&login), "{login:?}");
 
-        let ada = world.login("ada").await;
+        let ada = scenario.login("ada").await;
         assert!(leaves_cookie(&ada.post(&format!("/set-with/a/{status}")).send().await));
         assert_eq!(ada.value("a").await == 1, status < 500, "{status}");
         let elevated = ada.post(&format!("/elevate/{status}")).send().await;
         assert_eq!(set_cookie(&elevated).is_some(), status < 400, "{status}");
 
-        let ada = world.login("ada").await;
+        let ada = scenario.login("ada").await;
         let logout = ada.post(&format!("/logout/{status}")).send().await;
         assert_eq!(logout.status(), status);
         assert!(removes_cookie(&logout), "{status}");
         assert_eq!(ada.who().await, None, "{status}");
 
-        let (ada, other) = (world.login("bob").await, world.login("bob").await);
+        let (ada, other) = (scenario.login("bob").await, scenario.login("bob").await);
         let revoked = ada.post(&format!("/revoke-others/{status}")).send().await;
         assert_eq!(revoked.status(), status);
         assert_eq!((ada.who().await.as_deref(), other.who().await), (Some("bob"), None));
@@ -257,9 +260,9 @@ async fn the_status_decides_what_is_stored() {
 
 #[tokio::test]
 async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     let (ada, phone, eve) =
-        (world.login("ada").await, world.login("ada").await, world.login("eve").await);
+        (scenario.login("ada").await, scenario.login("ada").await, scenario.login("eve").await);
     let handles = async |who: &Visitor| -> Vec<String> {
         let text = who.get("/sessions").send().await.text();
         text.split(' ').map(str::to_owned).collect()
@@ -269,7 +272,7 @@ async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
     for handle in handles(&ada).await {
         assert!(!ada.cookie.contains(&handle) && !phone.cookie.contains(&handle));
         let cookie = format!("__Host-sid={handle}");
-        assert_eq!(world.client.get("/me").header("cookie", cookie).send().await.status(), 401);
+        assert_eq!(scenario.client.get("/me").header("cookie", cookie).send().await.status(), 401);
         assert_eq!(eve.post(&format!("/revoke/{handle}")).send().await.text(), "false");
     }
     assert_eq!((ada.who().await.is_some(), phone.who().await.is_some()), (true, true));
@@ -280,8 +283,8 @@ async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
     assert!(removes_cookie(&ended));
     assert_eq!(eve.who().await, None);
 
-    world.advance(60);
-    let third = world.login("ada").await;
+    scenario.advance(60);
+    let third = scenario.login("ada").await;
     let list = handles(&third).await;
     // The latest used comes first, and ends last.
     for handle in list.iter().rev() {
@@ -295,17 +298,17 @@ async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
 
 #[tokio::test]
 async fn all_sessions_of_a_user_end_at_once() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     let mut all = Vec::new();
     for _ in 0..20 {
-        all.push(world.login("ada").await);
+        all.push(scenario.login("ada").await);
     }
-    let eve = world.login("eve").await;
+    let eve = scenario.login("eve").await;
     assert_eq!(all[3].post("/revoke-others/200").send().await.text(), "19");
     for (index, one) in all.iter().enumerate() {
         assert_eq!(one.who().await.is_some(), index == 3);
     }
-    let again = world.login("ada").await;
+    let again = scenario.login("ada").await;
     let ended = again.post("/revoke-all").send().await;
     assert_eq!(ended.text(), "2");
     assert!(removes_cookie(&ended));
@@ -314,20 +317,20 @@ async fn all_sessions_of_a_user_end_at_once() {
     }
     assert_eq!(eve.who().await.as_deref(), Some("eve"));
     // Whoever logs in afterwards is in.
-    assert_eq!(world.login("ada").await.who().await.as_deref(), Some("ada"));
+    assert_eq!(scenario.login("ada").await.who().await.as_deref(), Some("ada"));
 }
 
 #[tokio::test]
 async fn writes_of_requests_at_the_same_time_merge() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let keys = ["a", "b", "c"];
     let requests = keys.map(|key| tokio::spawn(ada.post(&format!("/slow/{key}")).send()));
     for _ in &keys {
-        world.shared.waiting.pass().await;
+        scenario.shared.waiting.pass().await;
     }
     for _ in &keys {
-        world.shared.gate.open();
+        scenario.shared.gate.open();
     }
     for request in requests {
         assert_eq!(request.await.unwrap().status(), 200);
@@ -342,13 +345,13 @@ async fn writes_of_requests_at_the_same_time_merge() {
 /// of that request bring the session back, and its answer touches no cookie.
 #[tokio::test]
 async fn nothing_that_ends_later_brings_a_session_back() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for (path, status) in [("/slow/a", 200), ("/slow-elevate", 409)] {
-        let ada = world.login("ada").await;
+        let ada = scenario.login("ada").await;
         let request = tokio::spawn(ada.post(path).send());
-        world.shared.waiting.pass().await;
+        scenario.shared.waiting.pass().await;
         assert!(removes_cookie(&ada.post("/logout").send().await));
-        world.shared.gate.open();
+        scenario.shared.gate.open();
         let answer = request.await.unwrap();
         assert_eq!(answer.status(), status, "{answer:?}");
         assert!(leaves_cookie(&answer), "{answer:?}");
@@ -358,8 +361,8 @@ async fn nothing_that_ends_later_brings_a_session_back() {
 
 #[tokio::test]
 async fn many_requests_that_count_at_once_lose_nothing_or_say_so() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let requests = (0..200).map(|_| ada.post("/count").send());
     let answers = futures_util::future::join_all(requests).await;
     let stored = answers.iter().filter(|answer| answer.status() == 200).count();
@@ -373,17 +376,17 @@ async fn many_requests_that_count_at_once_lose_nothing_or_say_so() {
 
 #[tokio::test]
 async fn a_session_ends_unused_and_in_any_case() {
-    let world = World::new(all()).await;
-    let (ada, bob) = (world.login("ada").await, world.login("bob").await);
+    let scenario = Scenario::new(all()).await;
+    let (ada, bob) = (scenario.login("ada").await, scenario.login("bob").await);
     // Used every 14 minutes, up to the end of its 8 hours.
     for _ in 0..34 {
-        world.advance(14 * 60);
+        scenario.advance(14 * 60);
         assert_eq!(ada.who().await.as_deref(), Some("ada"));
     }
     assert_eq!(bob.who().await, None);
-    world.advance(4 * 60 - 1);
+    scenario.advance(4 * 60 - 1);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    world.advance(1);
+    scenario.advance(1);
     let answer = ada.get("/me").send().await;
     assert_problem(&answer, 401, "auth.credentials-missing");
     assert!(removes_cookie(&answer));
@@ -391,12 +394,12 @@ async fn a_session_ends_unused_and_in_any_case() {
 
 #[tokio::test]
 async fn a_renewal_changes_the_id_and_nothing_else() {
-    let world =
-        World::with(all(), |app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
-    let ada = world.login("ada").await;
-    world.advance(299);
+    let scenario =
+        Scenario::with(all(), |app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
+    let ada = scenario.login("ada").await;
+    scenario.advance(299);
     assert!(leaves_cookie(&ada.get("/me").send().await));
-    world.advance(1);
+    scenario.advance(1);
     // Tabs at the same time get the same one.
     let first = ada.get("/me").send().await;
     let second = ada.get("/me").send().await;
@@ -409,7 +412,7 @@ async fn a_renewal_changes_the_id_and_nothing_else() {
     assert_eq!(new.post("/set/a/1").send().await.status(), 200);
     assert_eq!(ada.post("/set/b/1").send().await.status(), 200);
     assert_eq!((new.value("a").await, new.value("b").await), (1.into(), 1.into()));
-    world.advance(10);
+    scenario.advance(10);
     assert_eq!((ada.who().await, new.who().await.as_deref()), (None, Some("ada")));
 }
 
@@ -417,70 +420,70 @@ async fn a_renewal_changes_the_id_and_nothing_else() {
 async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
     let limited =
         |policy| move |app: App<All>| app.sessions(Sessions::memory().limit_per_user(2, policy));
-    let world = World::with(all(), limited(LimitPolicy::EvictOldest)).await;
+    let scenario = Scenario::with(all(), limited(LimitPolicy::EvictOldest)).await;
     let mut visitors = Vec::new();
     for _ in 0..4 {
-        visitors.push(world.login("ada").await);
-        world.advance(1);
+        visitors.push(scenario.login("ada").await);
+        scenario.advance(1);
     }
     let alive = futures_util::future::join_all(visitors.iter().map(Visitor::who)).await;
     let alive: Vec<bool> = alive.iter().map(Option::is_some).collect();
     assert_eq!(alive, [false, false, true, true]);
 
-    let world = World::with(all(), limited(LimitPolicy::Deny)).await;
-    let (first, second) = (world.login("ada").await, world.login("ada").await);
-    let third = world.client.post("/login/ada").origin(OWN).send().await;
+    let scenario = Scenario::with(all(), limited(LimitPolicy::Deny)).await;
+    let (first, second) = (scenario.login("ada").await, scenario.login("ada").await);
+    let third = scenario.client.post("/login/ada").origin(OWN).send().await;
     assert_problem(&third, 409, "session.limit-reached");
     assert!(leaves_cookie(&third));
     // Whoever is in may log in anew, and another user is not touched by it.
     let again = first.post("/login/ada").send().await;
     assert!(set_cookie(&again).is_some(), "{again:?}");
-    assert_eq!(world.login("eve").await.who().await.as_deref(), Some("eve"));
+    assert_eq!(scenario.login("eve").await.who().await.as_deref(), Some("eve"));
     assert_eq!(second.post("/logout").send().await.status(), 200);
-    assert_eq!(world.login("ada").await.who().await.as_deref(), Some("ada"));
+    assert_eq!(scenario.login("ada").await.who().await.as_deref(), Some("ada"));
 }
 
 /// The name belongs to the sessions: a handler that copied it from somewhere would plant an id.
 #[tokio::test]
 async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
-    let world = World::new(all()).await;
-    let answer = world.client.post("/planted").origin(OWN).send().await;
+    let scenario = Scenario::new(all()).await;
+    let answer = scenario.client.post("/planted").origin(OWN).send().await;
     assert_ne!(cookie_of(&answer), format!("__Host-sid={}", "A".repeat(43)));
-    let alone = world.client.get("/planted").send().await;
+    let alone = scenario.client.get("/planted").send().await;
     assert_eq!(alone.header_all("set-cookie"), ["other=1; Path=/", "__Host-sid2=1"]);
 }
 
 #[tokio::test]
 async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
-    let world = World::new(all()).await;
-    let login = world.client.post("/remember/ada").origin(OWN).send().await;
+    let scenario = Scenario::new(all()).await;
+    let login = scenario.client.post("/remember/ada").origin(OWN).send().await;
     let line = login.header("set-cookie").unwrap();
     let (pair, attributes) = line.split_once("; ").unwrap();
     assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax");
-    let me = || world.client.get("/me").header("cookie", pair).send();
+    let me = || scenario.client.get("/me").header("cookie", pair).send();
     // Unused for less than 14 days, and 30 days in all.
     for _ in 0..2 {
-        world.advance(14 * 86_400 - 1);
+        scenario.advance(14 * 86_400 - 1);
         assert_eq!(me().await.text(), "ada");
     }
-    world.advance(2 * 86_400 + 1);
+    scenario.advance(2 * 86_400 + 1);
     assert_eq!(me().await.text(), "ada");
-    world.advance(1);
+    scenario.advance(1);
     assert!(removes_cookie(&me().await));
 }
 
 /// Both came with the same cookie, and each gets a session of its own; the one before is dead.
 #[tokio::test]
 async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let logins = ["ada", "eve"]
         .map(|user| (user, tokio::spawn(ada.post(&format!("/slow-login/{user}")).send())));
     for _ in &logins {
-        world.shared.waiting.pass().await;
+        scenario.shared.waiting.pass().await;
     }
     for _ in &logins {
-        world.shared.gate.open();
+        scenario.shared.gate.open();
     }
     let mut cookies = BTreeSet::from([ada.cookie.clone()]);
     for (user, login) in logins {
@@ -494,13 +497,13 @@ async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
 /// Another device ends the session while it asks for more rights, or writes.
 #[tokio::test]
 async fn what_another_device_ended_gets_no_more_rights() {
-    let world = World::new(all()).await;
+    let scenario = Scenario::new(all()).await;
     for (path, status) in [("/slow-elevate", 409), ("/slow/a", 200)] {
-        let (ada, phone) = (world.login("ada").await, world.login("ada").await);
+        let (ada, phone) = (scenario.login("ada").await, scenario.login("ada").await);
         let request = tokio::spawn(ada.post(path).send());
-        world.shared.waiting.pass().await;
+        scenario.shared.waiting.pass().await;
         assert_eq!(phone.post("/revoke-others/200").send().await.text(), "1");
-        world.shared.gate.open();
+        scenario.shared.gate.open();
         let answer = request.await.unwrap();
         assert_eq!(answer.status(), status);
         assert!(leaves_cookie(&answer), "{answer:?}");
@@ -518,7 +521,7 @@ async fn end_all(sessions: Sessions) -> Result<(), Problem> {
 
 #[tokio::test]
 async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
-    let world = World::new(routes![end_all]).await;
-    let answer = world.client.post("/end-all").origin(OWN).send().await;
+    let scenario = Scenario::new(routes![end_all]).await;
+    let answer = scenario.client.post("/end-all").origin(OWN).send().await;
     assert_problem(&answer, 401, "session.anonymous");
 }

@@ -42,7 +42,7 @@ fn all() -> Vec<Route<All>> {
     routes![issue, session_issue, token, revoke, cut_off, cut_off_all]
 }
 
-impl World {
+impl Scenario {
     async fn issue(&self) -> String {
         let answer = self.client.post("/issue").send().await;
         assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -57,39 +57,40 @@ impl World {
 
 #[tokio::test]
 async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
-    let world = World::new(all()).await;
-    let (one, other) = (world.issue().await, world.issue().await);
-    assert_eq!((world.status(&one).await, world.status(&other).await), (200, 200));
-    let revoked = world.client.post("/revoke").header("authorization", bearer(&one)).send().await;
+    let scenario = Scenario::new(all()).await;
+    let (one, other) = (scenario.issue().await, scenario.issue().await);
+    assert_eq!((scenario.status(&one).await, scenario.status(&other).await), (200, 200));
+    let revoked =
+        scenario.client.post("/revoke").header("authorization", bearer(&one)).send().await;
     assert_eq!(revoked.text(), "true");
-    assert_eq!((world.status(&one).await, world.status(&other).await), (401, 200));
+    assert_eq!((scenario.status(&one).await, scenario.status(&other).await), (401, 200));
     // It cannot revoke anything any more.
-    let again = world.client.post("/revoke").header("authorization", bearer(&one)).send().await;
+    let again = scenario.client.post("/revoke").header("authorization", bearer(&one)).send().await;
     assert_problem(&again, 401, "auth.token-invalid");
 
     for path in ["/cut-off/ada", "/cut-off-all"] {
-        let before = world.issue().await;
-        assert_eq!(world.client.post(path).send().await.status(), 200);
-        assert_eq!(world.status(&before).await, 401);
+        let before = scenario.issue().await;
+        assert_eq!(scenario.client.post(path).send().await.status(), 200);
+        assert_eq!(scenario.status(&before).await, 401);
         // In the same second: who logs in afterwards is in.
-        let after = world.issue().await;
-        assert_eq!(world.status(&after).await, 200);
-        world.advance(2);
-        assert_eq!((world.status(&before).await, world.status(&after).await), (401, 200));
+        let after = scenario.issue().await;
+        assert_eq!(scenario.status(&after).await, 200);
+        scenario.advance(2);
+        assert_eq!((scenario.status(&before).await, scenario.status(&after).await), (401, 200));
     }
-    assert_eq!(world.client.post("/cut-off/eve").send().await.status(), 200);
-    assert_eq!(world.status(&world.issue().await).await, 200);
+    assert_eq!(scenario.client.post("/cut-off/eve").send().await.status(), 200);
+    assert_eq!(scenario.status(&scenario.issue().await).await, 200);
 }
 
 #[tokio::test]
 async fn a_token_expires_when_it_says() {
-    let world = World::new(all()).await;
-    let token = world.issue().await;
+    let scenario = Scenario::new(all()).await;
+    let token = scenario.issue().await;
     // Five minutes, and as far as clocks may differ.
-    world.advance(300 + 29);
-    assert_eq!(world.status(&token).await, 200);
-    world.advance(1);
-    let answer = world.client.get("/token").header("authorization", bearer(&token)).send().await;
+    scenario.advance(300 + 29);
+    assert_eq!(scenario.status(&token).await, 200);
+    scenario.advance(1);
+    let answer = scenario.client.get("/token").header("authorization", bearer(&token)).send().await;
     assert_problem(&answer, 401, "auth.token-expired");
 }
 
@@ -97,17 +98,17 @@ async fn a_token_expires_when_it_says() {
 /// list of revocations ends it early).
 #[tokio::test]
 async fn a_token_outlives_the_session_that_it_was_issued_in() {
-    let world = World::new(all()).await;
-    let ada = world.login("ada").await;
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
     let token = ada.post("/session/issue").send().await.text();
     assert_eq!(ada.post("/logout").send().await.status(), 200);
-    assert_eq!(world.status(&token).await, 200);
+    assert_eq!(scenario.status(&token).await, 200);
 }
 
 #[tokio::test]
 async fn a_change_of_any_character_of_a_token_is_refused() {
-    let world = World::new(all()).await;
-    let token = world.issue().await;
+    let scenario = Scenario::new(all()).await;
+    let token = scenario.issue().await;
     let mut changed = 0;
     for (index, _) in token.char_indices() {
         for sign in ["A", "z", "-", ".", ""] {
@@ -116,26 +117,26 @@ async fn a_change_of_any_character_of_a_token_is_refused() {
             if other == token {
                 continue;
             }
-            assert_eq!(world.status(&other).await, 401, "{other}");
+            assert_eq!(scenario.status(&other).await, 401, "{other}");
             changed += 1;
         }
     }
     assert!(changed > 1000, "{changed}");
-    assert_eq!(world.status(&token).await, 200);
+    assert_eq!(scenario.status(&token).await, 200);
     for other in [format!("{token}="), format!("{token}A"), format!("{token}.a")] {
-        assert_eq!(world.status(&other).await, 401);
+        assert_eq!(scenario.status(&other).await, 401);
     }
 }
 
 #[tokio::test]
 async fn a_token_of_another_app_is_none_of_ours() {
-    let ours = World::new(all()).await;
+    let ours = Scenario::new(all()).await;
     for settings in [
         Tokens::hs256([("k1", secret(9))]).unwrap().issuer("https://auth.example").audience("api"),
         Tokens::hs256(case_keys(&["k1"])).unwrap().issuer("https://auth.example").audience("b"),
         Tokens::hs256(case_keys(&["k1"])).unwrap().issuer("https://b.example").audience("api"),
     ] {
-        let other = World::with(all(), |app| app.tokens(settings)).await;
+        let other = Scenario::with(all(), |app| app.tokens(settings)).await;
         let token = other.issue().await;
         assert_eq!((other.status(&token).await, ours.status(&token).await), (200, 401));
     }

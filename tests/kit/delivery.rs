@@ -19,7 +19,7 @@ use tokio::runtime::Builder;
 
 use crate::{
     PROFILES,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 const PAGE: &str = "https://app.shop.example/";
@@ -87,6 +87,6 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
         if let Some(response) = expected.response() {
             prop_assert_eq!(seen(found.response()), seen(response));
         }
-        Ok(Premise::met_if(matches!(expected, Outcome::Response(_))))
+        Ok(Precondition::met_if(matches!(expected, Outcome::Response(_))))
     });
 }

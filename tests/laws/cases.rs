@@ -17,7 +17,7 @@ fn every_exchange_goes_as_expected() {
                 Level::Any => crate::server::answer,
                 Level::Policy => assembly::answer,
             };
-            case.differences(&answer(&case.world(), &case.request()))
+            case.differences(&answer(&case.scenario(), &case.request()))
         })
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));

@@ -1,4 +1,4 @@
-//! Generated worlds, pages and requests: mostly sensible, often close to a boundary.
+//! Generated scenarios, pages and requests: mostly sensible, often close to a boundary.
 
 use http::{HeaderName, HeaderValue, Method, header::ORIGIN};
 use policy_core::{
@@ -15,7 +15,7 @@ use proptest::{
 use crate::{
     exchange::{Policy, Request},
     oracle::{is_serialized_origin, normalized},
-    world::{END, Ending, Group, OWN, Plan, ROUTE, World},
+    scenario::{END, Ending, Group, OWN, Plan, ROUTE, Scenario},
 };
 
 /// A policy that breaks no rule.
@@ -78,8 +78,8 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> + Clone {
     )
 }
 
-/// A world with up to three groups of methods, whose policies have much in common or nothing.
-pub(crate) fn world() -> impl Strategy<Value = World> + Clone {
+/// A scenario with up to three groups of methods, whose policies have much in common or nothing.
+pub(crate) fn scenario() -> impl Strategy<Value = Scenario> + Clone {
     let group =
         prop_oneof![3 => Just(Some(0)), 2 => Just(None), 1 => Just(Some(1)), 2 => Just(Some(2))];
     let policies = (option::weighted(0.85, policy()), option::weighted(0.5, policy()), any::<u8>());
@@ -99,7 +99,7 @@ pub(crate) fn world() -> impl Strategy<Value = World> + Clone {
             if groups.is_empty() {
                 groups.push(Group { methods: vec!["GET"], ..Group::default() });
             }
-            World { groups, default, plan }
+            Scenario { groups, default, plan }
         },
     )
 }
@@ -128,7 +128,7 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
         .prop_map(|(engine, setting)| setting.map_or(engine, |setting| engine.third_party(setting)))
 }
 
-/// A page that loads something from a world, its origin still to be chosen.
+/// A page that loads something from a scenario, its origin still to be chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     near: NearOrigin,
@@ -148,14 +148,14 @@ pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
 }
 
 impl Visitor {
-    /// The page, of an origin that knows the policies of a world.
-    pub(crate) fn page(&self, world: &World) -> Page {
+    /// The page, of an origin that knows the policies of a scenario.
+    pub(crate) fn page(&self, scenario: &Scenario) -> Page {
         let method = normalized(&self.fetch.method);
-        match world.policy(ROUTE, &method).and_then(|policy| policy.origins.first()) {
+        match scenario.policy(ROUTE, &method).and_then(|policy| policy.origins.first()) {
             Some(pattern) if self.is_expected && pattern != "*" => {
                 page_of(origins_near(pattern).next().unwrap_or_default())
             }
-            _ => self.page_near(&world.origins()),
+            _ => self.page_near(&scenario.origins()),
         }
     }
 
@@ -174,35 +174,35 @@ fn page_of(origin: Vec<u8>) -> Page {
     Page { origin, ..Page::at(url) }
 }
 
-/// A page and the world that it loads from. Its origin is often one that a policy grants.
-pub(crate) fn visit() -> impl Strategy<Value = (World, Visitor)> + Clone {
-    (world(), visitor())
+/// A page and the scenario that it loads from. Its origin is often one that a policy grants.
+pub(crate) fn visit() -> impl Strategy<Value = (Scenario, Visitor)> + Clone {
+    (scenario(), visitor())
 }
 
-/// A world and a request to it, which need not come from a browser.
-pub(crate) fn exchange() -> impl Strategy<Value = (World, Request)> + Clone {
-    (world(), request_seed()).prop_map(|(world, seed)| {
-        let request = seed.request(&world);
-        (world, request)
+/// A scenario and a request to it, which need not come from a browser.
+pub(crate) fn exchange() -> impl Strategy<Value = (Scenario, Request)> + Clone {
+    (scenario(), request_seed()).prop_map(|(scenario, seed)| {
+        let request = seed.request(&scenario);
+        (scenario, request)
     })
 }
 
-/// A world, a request, and another one that differs in the lines of one field only.
-pub(crate) fn exchange_twice() -> impl Strategy<Value = (World, Request, Request)> + Clone {
+/// A scenario, a request, and another one that differs in the lines of one field only.
+pub(crate) fn exchange_twice() -> impl Strategy<Value = (Scenario, Request, Request)> + Clone {
     let field =
         select(&["origin", "access-control-request-method", "access-control-request-headers"][..]);
-    (world(), request_seed(), request_seed(), field).prop_map(|(world, one, two, field)| {
-        let request = one.request(&world);
+    (scenario(), request_seed(), request_seed(), field).prop_map(|(scenario, one, two, field)| {
+        let request = one.request(&scenario);
         let mut altered = request.clone();
         altered.headers.remove(field);
-        for line in two.request(&world).headers.get_all(field) {
+        for line in two.request(&scenario).headers.get_all(field) {
             altered.headers.append(HeaderName::from_static(field), line.clone());
         }
-        (world, request, altered)
+        (scenario, request, altered)
     })
 }
 
-/// A request whose Origin lines need a world.
+/// A request whose Origin lines need a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestSeed {
     method: Method,
@@ -243,10 +243,10 @@ pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
 }
 
 impl RequestSeed {
-    pub(crate) fn request(&self, world: &World) -> Request {
+    pub(crate) fn request(&self, scenario: &Scenario) -> Request {
         let mut request = Request::new(self.method.clone(), self.path);
         for near in &self.origins {
-            let value = HeaderValue::from_bytes(&near.of(&world.origins()));
+            let value = HeaderValue::from_bytes(&near.of(&scenario.origins()));
             request.headers.append(ORIGIN, value.expect("a header value"));
         }
         for (name, value) in &self.others {

@@ -26,7 +26,7 @@
 //! | T11 | what is sent without asking any more was granted | `theorems::preflights::t11_` |
 //! | T12 | only a preflight is answered as one; HEAD is GET without the body | `theorems::preflights::t12_`, `http::heads::t12_` |
 //! | T13 | what is revoked is gone at once, and its preflights in time | `theorems::revocations::t13_`, `policies::t13_` |
-//! | T16 | a handler runs for whom the formula lets in, and for nobody where that is not known | `auth::formula::t16_` |
+//! | T16 | a handler runs for whom the access matrix lets in, and for nobody where that is not known | `auth::access_matrix::t16_` |
 //! | T17 | refusals do not say what is wrong with a credential | `auth::faults_of_tokens::t17_` |
 //! | T18 | cookies are kept as they are written, and in no shared cache | `auth::cookies::t18_` |
 //! | T19 | isolation refuses what CORS does not grant and nothing else, before anybody is asked | `theorems::isolation::t19_`, `auth::preflights::t19_` |
@@ -52,10 +52,10 @@ mod generate;
 mod http;
 mod origins;
 mod policies;
+mod scenario;
 mod server;
 mod shared_cache;
 mod theorems;
-mod world;
 
 use policy_core_tests::{exchange, law};
 use policy_tests::{fetch, oracle, store};

@@ -7,7 +7,7 @@ use policy_core::{
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use crate::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     oracle,
 };
 
@@ -31,7 +31,7 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
                 misses += 1;
             }
         }
-        Ok(Premise::met_if(hits > 0 && misses > 0))
+        Ok(Precondition::met_if(hits > 0 && misses > 0))
     });
 }
 
@@ -56,7 +56,7 @@ fn what_an_included_set_has_the_including_set_has() {
                 prop_assert!(wide.matches(&origin), "`{}`", text);
             }
         }
-        Ok(Premise::met_if(included))
+        Ok(Precondition::met_if(included))
     });
 }
 
@@ -71,7 +71,7 @@ fn what_is_not_included_has_an_origin_that_shows_it() {
         let included = wide.includes_pattern(&OriginPattern::parse(&inner).expect("a pattern"));
         let due = outer.iter().any(|entry| oracle::covers(entry, &inner));
         prop_assert_eq!(included, due, "`{}`", inner);
-        Ok(Premise::met_if(!included))
+        Ok(Precondition::met_if(!included))
     });
 }
 

@@ -16,7 +16,7 @@ use proptest::{
 use crate::{
     exchange::Policy,
     generate::policy,
-    law::{Premise, holds},
+    law::{Precondition, holds},
     oracle,
 };
 
@@ -27,7 +27,7 @@ fn a_policy_is_accepted_exactly_if_it_is_valid() {
     holds("validity", 41, cases, |policy| {
         let accepted = Cors::from_config("the case", &policy.config()).map(|_| ());
         prop_assert_eq!(accepted.is_ok(), oracle::is_valid(&policy), "{:?}", accepted);
-        Ok(Premise::met_if(accepted.is_err()))
+        Ok(Precondition::met_if(accepted.is_err()))
     });
 }
 
@@ -81,7 +81,7 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
                 prop_assert_eq!(granted, due, "{:?} under {:?}", origin, current);
             }
         }
-        Ok(Premise::met_if(refused && !current.is_empty()))
+        Ok(Precondition::met_if(refused && !current.is_empty()))
     });
 }
 

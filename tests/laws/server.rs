@@ -15,7 +15,7 @@ use policy_server::{App as Server, Body, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
-use policy_core_tests::exchange::{Answer, App, Request, World};
+use policy_core_tests::exchange::{Answer, App, Request, Scenario};
 
 thread_local! {
     static RUNTIME: Runtime =
@@ -23,9 +23,9 @@ thread_local! {
 }
 
 /// Builds the app, sends it one request, and reads the whole answer.
-pub(crate) fn answer(world: &World, request: &Request) -> Answer {
+pub(crate) fn answer(scenario: &Scenario, request: &Request) -> Answer {
     let calls = Arc::new(AtomicUsize::new(0));
-    let (app, counted) = (world.app.clone(), Arc::clone(&calls));
+    let (app, counted) = (scenario.app.clone(), Arc::clone(&calls));
     let service = service_fn(move |request: http::Request<Body>| {
         let (app, counted) = (app.clone(), Arc::clone(&counted));
         async move {
@@ -33,12 +33,12 @@ pub(crate) fn answer(world: &World, request: &Request) -> Answer {
             Ok::<_, Infallible>(handle(&app, &request))
         }
     });
-    let mut mount = Mount::new(service).methods(world.app.served());
-    if let Some(policy) = &world.route {
+    let mut mount = Mount::new(service).methods(scenario.app.served());
+    if let Some(policy) = &scenario.route {
         mount = mount.cors(policy.config());
     }
-    let mut server = Server::new(()).mount(&world.app.path, mount);
-    if let Some(policy) = &world.default {
+    let mut server = Server::new(()).mount(&scenario.app.path, mount);
+    if let Some(policy) = &scenario.default {
         server = server.cors(policy.config());
     }
     let service = server.into_service();

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::io::AsyncWriteExt;
 
 use super::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     *,
 };
 
@@ -188,6 +188,6 @@ fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
             let leads = leads.expect("an address");
             prop_assert!(leads.username().is_empty() && leads.password().is_none(), "{value}");
         }
-        Ok(Premise::met_if(led > 0))
+        Ok(Precondition::met_if(led > 0))
     });
 }

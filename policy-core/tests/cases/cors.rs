@@ -77,7 +77,10 @@ fn every_exchange_goes_as_expected() {
     let differences: Vec<String> = cases
         .iter()
         .flat_map(|case| {
-            case.differences(&policy_core_tests::assembly::answer(&case.world(), &case.request()))
+            case.differences(&policy_core_tests::assembly::answer(
+                &case.scenario(),
+                &case.request(),
+            ))
         })
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));

@@ -6,11 +6,11 @@ use policy_core::forwarded::{
     proxy_protocol::{self, Progress},
     x_forwarded,
 };
-use policy_core_tests::law::{Judged, Premise, holds};
+use policy_core_tests::law::{Judged, Precondition, holds};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-fn met(premise: bool) -> Judged {
-    Ok(Premise::met_if(premise))
+fn met(precondition: bool) -> Judged {
+    Ok(Precondition::met_if(precondition))
 }
 
 fn trusted() -> Vec<Network> {

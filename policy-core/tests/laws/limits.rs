@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use policy_core::limits::{Rate, RateTable, gcra::Account};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 /// Rates of a few requests, whose periods they divide or not.
@@ -71,7 +71,7 @@ fn nobody_is_granted_more_than_the_rate() {
             prop_assert!(log.within(&rate, *now) <= rate.count as usize, "{:?}", log.0);
         }
         let is_long = log.0.len() > 2 * rate.count as usize;
-        Ok(Premise::met_if(is_long && log.0.len() < pauses.len()))
+        Ok(Precondition::met_if(is_long && log.0.len() < pauses.len()))
     });
 }
 
@@ -92,7 +92,7 @@ fn who_is_patient_is_never_refused() {
             prop_assert_eq!(granted.map(|granted| granted.remaining), Ok(left));
         }
         prop_assert_eq!(account.take(&rate, later).map_err(|it| it.retry_after), Err(rate.per));
-        Ok(Premise::met_if(pauses.len() > rate.count as usize))
+        Ok(Precondition::met_if(pauses.len() > rate.count as usize))
     });
 }
 
@@ -121,7 +121,7 @@ fn what_is_said_is_true() {
         }
         prop_assert!(!refused.retry_after.is_zero() && refused.retry_after <= rate.per);
         prop_assert!(account.take(&rate, now + refused.retry_after).is_ok());
-        Ok(Premise::met_if(promised.is_some() && pauses.len() > 20))
+        Ok(Precondition::met_if(promised.is_some() && pauses.len() > 20))
     };
     holds("promises", 35, (rates(), pauses(60)), law);
 }
@@ -142,7 +142,7 @@ fn who_asks_as_told_gets_the_whole_rate() {
             }
         }
         prop_assert!(granted >= 9 * rate.count, "{} of {}", granted, 10 * rate.count);
-        Ok(Premise::met_if(log.0.len() < pauses.len()))
+        Ok(Precondition::met_if(log.0.len() < pauses.len()))
     });
 }
 
@@ -170,7 +170,7 @@ fn a_flood_gets_nobody_more_than_the_rate() {
                 prop_assert!(log.within(&rates[*which], *now) <= rates[*which].count as usize);
             }
         }
-        Ok(Premise::met_if(refused > 10))
+        Ok(Precondition::met_if(refused > 10))
     });
 }
 
@@ -190,6 +190,6 @@ fn clients_do_not_disturb_each_other() {
             refused += usize::from(decision.is_err());
             prop_assert_eq!(decision, account.take(&rate, time));
         }
-        Ok(Premise::met_if(refused > 0))
+        Ok(Precondition::met_if(refused > 0))
     });
 }

@@ -8,22 +8,22 @@ use policy_core::{
     gate::Head,
 };
 
-use crate::exchange::{Answer, App, Request, World};
+use crate::exchange::{Answer, App, Request, Scenario};
 
 /// Answers a request. Nothing is kept between calls.
-pub fn answer(world: &World, request: &Request) -> Answer {
+pub fn answer(scenario: &Scenario, request: &Request) -> Answer {
     let mut asked = http::Request::new(());
     *asked.method_mut() = request.method.clone();
     *asked.uri_mut() = request.path.parse().expect("a path");
     *asked.headers_mut() = request.headers.clone();
     let head = Head::read(&asked);
-    let policy = world.policy_at(&request.path).map(|policy| {
+    let policy = scenario.policy_at(&request.path).map(|policy| {
         Cors::from_config("the route", &policy.config()).expect("a policy without errors")
     });
-    if head.is_preflight() && request.path == world.app.path {
+    if head.is_preflight() && request.path == scenario.app.path {
         let answered = match &policy {
             Some(cors) => {
-                let plan = cors.preflight(&world.app.served(), &[]);
+                let plan = cors.preflight(&scenario.app.served(), &[]);
                 plan.answer(cors, head.origin, head.request_method)
             }
             None => Err(Refusal::PreflightOrigin),
@@ -37,7 +37,7 @@ pub fn answer(world: &World, request: &Request) -> Answer {
         });
         return made(status, headers, 0);
     }
-    let (status, mut headers, calls) = route(&world.app, request);
+    let (status, mut headers, calls) = route(&scenario.app, request);
     match &policy {
         Some(cors) => cors.finish(cors.grant(head.origin), &mut headers),
         None => finish_without_cors(&mut headers),

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
-    exchange::{Answer, App, Policy, ROUTE, Request, World, combined, elements},
+    exchange::{Answer, App, Policy, ROUTE, Request, Scenario, combined, elements},
     verdict::{self, Stage},
 };
 
@@ -62,8 +62,8 @@ impl Cases {
 
 impl Case {
     /// The policy stands at the route and is the default of the app too.
-    pub fn world(&self) -> World {
-        World {
+    pub fn scenario(&self) -> Scenario {
+        Scenario {
             app: self.app.clone(),
             route: Some(self.policy.clone()),
             default: Some(self.policy.clone()),

@@ -80,7 +80,7 @@ impl App {
 
 /// An app with its policies.
 #[derive(Clone, Debug, Default)]
-pub struct World {
+pub struct Scenario {
     pub app: App,
     /// The policy of the route.
     pub route: Option<Policy>,
@@ -88,7 +88,7 @@ pub struct World {
     pub default: Option<Policy>,
 }
 
-impl World {
+impl Scenario {
     /// The policy that answers for a path: the nearest one.
     pub fn policy_at(&self, path: &str) -> Option<&Policy> {
         let own = if path == self.app.path { self.route.as_ref() } else { None };

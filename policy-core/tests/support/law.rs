@@ -17,20 +17,20 @@ const CASES: u32 = 1000;
 
 /// Whether a case is one that the law says something about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Premise {
+pub enum Precondition {
     Met,
     Unmet,
 }
 
-impl Premise {
+impl Precondition {
     pub fn met_if(met: bool) -> Self {
         if met { Self::Met } else { Self::Unmet }
     }
 }
 
-pub type Judged = Result<Premise, TestCaseError>;
+pub type Judged = Result<Precondition, TestCaseError>;
 
-/// Fails if a case breaks the law, with the smallest one that was found, or if the premise was
+/// Fails if a case breaks the law, with the smallest one that was found, or if the precondition was
 /// met much less often than usual: a law about nothing always holds. `usual` is the share of the
 /// cases that meet it, in percent, as a run with many cases prints it.
 ///
@@ -56,7 +56,7 @@ where
     println!("{law}: PROPTEST_RNG_SEED={seed}");
     let outcome = TestRunner::new(config).run(&cases, |case| {
         tried.set(tried.get() + 1);
-        met.set(met.get() + u64::from(judge(case)? == Premise::Met));
+        met.set(met.get() + u64::from(judge(case)? == Precondition::Met));
         Ok(())
     });
     if let Err(broken) = outcome {

@@ -119,13 +119,13 @@ async fn issue(tokens: Tokens) -> Result<String, Problem> {
 
 const OWN: &str = "https://api.example";
 
-struct World {
+struct Scenario {
     client: TestClient,
     cookie: String,
     token: String,
 }
 
-impl World {
+impl Scenario {
     async fn new() -> Self {
         let key = SecretKey::drawn([7; 32]);
         let tokens = Tokens::hs256([("k1".to_owned(), key)]).expect("keys");
@@ -190,7 +190,7 @@ const DECLARED: &str = "max-age=60 public stale-while-revalidate=30";
 
 #[tokio::test]
 async fn the_table_of_who_it_is_for_holds() {
-    let world = World::new().await;
+    let scenario = Scenario::new().await;
     for (path, who, status, expected, varies) in [
         ("/public", "nobody", 200, DECLARED, "accept x-region"),
         // Credentials that nobody asked for change nothing.
@@ -213,7 +213,7 @@ async fn the_table_of_who_it_is_for_holds() {
         ("/optional", "stale", 200, "no-store", "cookie"),
     ] {
         for method in [Method::GET, Method::HEAD] {
-            let answer = world.by(method, path, who).send().await;
+            let answer = scenario.by(method, path, who).send().await;
             assert_eq!(answer.status(), status, "{path} {who}");
             assert_eq!(control(&answer), expected, "{path} {who} {answer:?}");
             let names = Vec::from_iter(names(&answer)).join(" ");
@@ -228,7 +228,7 @@ async fn the_table_of_who_it_is_for_holds() {
         (Method::GET, "/session/writes", "session"),
         (Method::POST, "/logout", "session"),
     ] {
-        let answer = world.by(method, path, who).send().await;
+        let answer = scenario.by(method, path, who).send().await;
         assert_eq!(control(&answer), "no-store", "{path} {answer:?}");
     }
 }
@@ -248,7 +248,7 @@ fn is_kept_for_others(has_authorization: bool, answer: &TestResponse) -> bool {
 
 #[tokio::test]
 async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes() {
-    let world = World::new().await;
+    let scenario = Scenario::new().await;
     let written = [
         "",
         "public",
@@ -287,7 +287,7 @@ async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes(
                     format!("cache-control: {written}")
                 };
                 let request =
-                    world.get(path, who).header("x-status", status).header("x-answer", asks);
+                    scenario.get(path, who).header("x-status", status).header("x-answer", asks);
                 let answer = request.send().await;
                 assert!(
                     !is_kept_for_others(who == "token", &answer),
@@ -308,13 +308,13 @@ async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes(
     }
     assert_eq!(asked, 7 * 18 * 8);
     // The function does find what is kept.
-    let kept = world.get("/public", "nobody").send().await;
+    let kept = scenario.get("/public", "nobody").send().await;
     assert!(is_kept_for_others(false, &kept) && is_kept_for_others(true, &kept));
 }
 
 #[tokio::test]
 async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
-    let world = World::new().await;
+    let scenario = Scenario::new().await;
     for (written, expected) in [
         ("no-store", "no-store"),
         ("private", "max-age=60 private"),
@@ -330,8 +330,9 @@ async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
         ("public, max-age=9, max-age=90", "no-cache"),
         ("public, max-age=9|cache-control: no-store", "no-store"),
     ] {
-        let request =
-            world.get("/public", "nobody").header("x-answer", format!("cache-control: {written}"));
+        let request = scenario
+            .get("/public", "nobody")
+            .header("x-answer", format!("cache-control: {written}"));
         let answer = request.send().await;
         // A restriction makes ages that it rules out meaningless; they may stand there or not.
         let got = control(&answer);
@@ -345,12 +346,12 @@ async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
 
 #[tokio::test]
 async fn a_declaration_is_for_good_answers() {
-    let world = World::new().await;
+    let scenario = Scenario::new().await;
     for status in 200..600 {
         if matches!(status, 205 | 304) {
             continue;
         }
-        let get = || world.get("/public", "nobody").header("x-status", status.to_string());
+        let get = || scenario.get("/public", "nobody").header("x-status", status.to_string());
         let answer = get().send().await;
         let is_kept = matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308);
         assert_eq!(control(&answer), if is_kept { DECLARED } else { "no-store" }, "{status}");
@@ -359,12 +360,12 @@ async fn a_declaration_is_for_good_answers() {
         let answer = get().header("x-answer", "cache-control: max-age=5").send().await;
         assert_eq!(control(&answer), "max-age=5", "{status}");
     }
-    assert_eq!(control(&world.client.get("/public/none").send().await), "");
+    assert_eq!(control(&scenario.client.get("/public/none").send().await), "");
 }
 
 #[tokio::test]
 async fn answers_to_methods_that_change_something_are_kept_only_where_they_may() {
-    let world = World::new().await;
+    let scenario = Scenario::new().await;
     let (location, fresh) = ("content-location: /search?q=1", "cache-control: public, max-age=30");
     for (method, path, asks, expected) in [
         (Method::POST, "/search", String::new(), "no-store"),
@@ -381,7 +382,7 @@ async fn answers_to_methods_that_change_something_are_kept_only_where_they_may()
         (Method::DELETE, "/public", String::new(), "no-store"),
     ] {
         let answer =
-            world.by(method.clone(), path, "nobody").header("x-answer", &asks).send().await;
+            scenario.by(method.clone(), path, "nobody").header("x-answer", &asks).send().await;
         assert_eq!(control(&answer), expected, "{method} {path} {asks}");
     }
 }

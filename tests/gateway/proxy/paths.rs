@@ -12,19 +12,19 @@ use tokio::{
 use super::{
     Running, Upstream,
     http::request,
-    law::{self, Judged, Premise},
+    law::{self, Judged, Precondition},
     upstream::Arrived,
 };
 
 /// Two proxies of one upstream, and what it gets.
-struct World {
+struct Scenario {
     runtime: Runtime,
     server: Running,
     host: String,
     arrived: Mutex<mpsc::UnboundedReceiver<Arrived>>,
 }
 
-static WORLD: LazyLock<World> = LazyLock::new(|| {
+static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
     let runtime = Runtime::new().expect("a runtime");
     let (server, host, arrived) = runtime.block_on(async {
         let upstream = Upstream::start().await;
@@ -36,7 +36,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
         let arrived = upstream.answering("HTTP/1.1 204 No Content\r\n\r\n");
         (Running::start(app).await, host, arrived)
     });
-    World { runtime, server, host, arrived: Mutex::new(arrived) }
+    Scenario { runtime, server, host, arrived: Mutex::new(arrived) }
 });
 
 /// What people have tried.
@@ -154,7 +154,7 @@ fn climbs(path: &str) -> bool {
 }
 
 fn judge((target, fields): (String, Vec<String>)) -> Judged {
-    let World { runtime, server, host, arrived } = &*WORLD;
+    let Scenario { runtime, server, host, arrived } = &*SCENARIO;
     let fields: Vec<_> = fields.iter().map(String::as_str).collect();
     let fail = |why: &str, got: &Arrived| {
         Err(TestCaseError::fail(format!("{why}: {target} became {got:?}")))
@@ -165,7 +165,7 @@ fn judge((target, fields): (String, Vec<String>)) -> Judged {
         let Ok(got) = arrived.try_recv() else {
             let refused = matches!(answer.status, 400 | 404 | 405 | 421);
             return match refused {
-                true => Ok(Premise::Unmet),
+                true => Ok(Precondition::Unmet),
                 false => Err(TestCaseError::fail(format!("{target}: {answer:?}"))),
             };
         };
@@ -195,7 +195,7 @@ fn judge((target, fields): (String, Vec<String>)) -> Judged {
         if only_path.starts_with("//") || climbs(only_path) {
             return fail("a way out", &got);
         }
-        Ok(Premise::met_if(only_path.len() > base.len() + 1))
+        Ok(Precondition::met_if(only_path.len() > base.len() + 1))
     })
 }
 

@@ -7,9 +7,11 @@ use http::{Method, request::Parts};
 use policy_server::{extract::CsrfToken, http, prelude::*};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
+use super::test_server::{
+    Reply, Request, TestServer, identity, issue, login, login_by_token, token_settings,
+};
 use crate::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     shared_cache::{OWN_FIELDS, directives, may_store},
 };
 
@@ -46,10 +48,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Answer {
 
 thread_local! {
     static PLANNED: Mutex<Option<Answer>> = const { Mutex::new(None) };
-    static HOUSE: House = {
+    static SERVER: TestServer = {
         let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
         let app = app.routes(routes![login, login_by_token, issue]);
-        House::new(app.routes(routes![open, held, by_session, by_token, either, maybe, rendered, issued]))
+        TestServer::new(app.routes(routes![open, held, by_session, by_token, either, maybe, rendered, issued]))
     };
 }
 
@@ -179,27 +181,27 @@ fn no_shared_cache_keeps_what_is_personal() {
             "/issued" => Deed::Issue,
             _ => Deed::Nothing,
         };
-        HOUSE.with(|house| {
-            let mut request = Request::new(method, path).with("origin", super::house::OWN);
+        SERVER.with(|server| {
+            let mut request = Request::new(method, path).with("origin", super::test_server::OWN);
             if let Some(is_good) = cookie {
-                let id = house.send(Request::post("/login").body("ada")).set_id();
+                let id = server.send(Request::post("/login").body("ada")).set_id();
                 let id = id.filter(|_| is_good).unwrap_or_else(|| "A".repeat(43));
                 request = request.cookie(Some(&id));
             }
             if let Some(is_good) = token {
                 let body = if is_good { "ada;s" } else { "ada" };
-                let reply = house.send(Request::post("/tokens/issue").body(body));
+                let reply = server.send(Request::post("/tokens/issue").body(body));
                 request = request.bearer(&reply.text("access_token"));
             }
             let has_run = Arc::new(Mutex::new(false));
             let answer = Answer { deed, status, fields, has_run: Arc::clone(&has_run) };
             let plan = |answer| PLANNED.with(|it| *it.lock().expect("no panic") = answer);
             plan(Some(answer.clone()));
-            let reply = house.send(request.clone());
+            let reply = server.send(request.clone());
             plan(None);
             let has_run = *has_run.lock().expect("no panic");
             if reply.status == 405 && !has_run {
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             }
             let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
             if !is_personal {
@@ -209,7 +211,7 @@ fn no_shared_cache_keeps_what_is_personal() {
                     let lines = reply.headers.get_all(*name);
                     prop_assert!(lines.iter().any(|line| line == value), "{} is lost", name);
                 }
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             }
             for own_field in OWN_FIELDS {
                 let stored = may_be_shared(&request, &reply, own_field);
@@ -234,7 +236,7 @@ fn no_shared_cache_keeps_what_is_personal() {
                 plain.headers.append(*name, value.parse().expect("a value"));
             }
             let tried = OWN_FIELDS.iter().any(|field| may_be_shared(&request, &plain, field));
-            Ok(Premise::met_if(tried && has_run))
+            Ok(Precondition::met_if(tried && has_run))
         })
     });
 }

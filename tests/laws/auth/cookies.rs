@@ -11,13 +11,13 @@ use policy_core::{
 use policy_server::{http, prelude::*, session};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use super::house::{End, House, OWN, Request, START, Script, Step, act};
+use super::test_server::{End, OWN, Request, START, Script, Step, TestServer, act};
 use crate::{
     generate,
-    law::{Premise, holds},
+    law::{Precondition, holds},
+    scenario::{Group, Site},
     shared_cache::may_store,
     theorems::met,
-    world::{Group, Site},
 };
 
 fn own_page() -> Page {
@@ -124,7 +124,7 @@ fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
         prop_assert!(kept.len() == 1 && wanted.is(kept[0]), "{}: {:?}", profile.name, kept);
         let state = browse(state, lines(spec.remove().expect("a removal")));
         prop_assert_eq!(state.cookies().iter().count(), 0);
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 
@@ -134,11 +134,11 @@ fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
 #[test]
 fn t18_the_cookie_of_a_session_is_the_engines_own() {
     thread_local! {
-        static HOUSES: [House; 3] =
+        static SERVERS: [TestServer; 3] =
             [session::SameSite::Strict, session::SameSite::Lax, session::SameSite::None].map(
                 |same_site| {
                     let app = App::new(()).sessions(Sessions::memory().same_site(same_site));
-                    House::new(app.routes(routes![act, planted]))
+                    TestServer::new(app.routes(routes![act, planted]))
                 },
             );
     }
@@ -152,9 +152,9 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
     let deeds = vec((step, select(&[200, 303, 404, 500][..]), prop::bool::weighted(0.3)), 1..5);
     let cases = (deeds, 0..3_usize, generate::profile());
     holds("T18, sessions", 43, cases, |(deeds, same_site, profile)| {
-        HOUSES.with(|houses| {
-            let house = &houses[same_site];
-            let mut state = State::new(profile, Duration::from_millis(house.now() * 1000));
+        SERVERS.with(|servers| {
+            let server = &servers[same_site];
+            let mut state = State::new(profile, Duration::from_millis(server.now() * 1000));
             let mut was_set = false;
             for (step, status, is_planted) in deeds {
                 let path = if is_planted { "planted" } else { "act" };
@@ -162,7 +162,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 let script = Script::at_once(vec![step], End::Status(status));
                 let fetch = Fetch::post(format!("{OWN}/{path}"));
                 state = run(state, Some(&own_page()), fetch, |sent| {
-                    let reply = house.send(Request::sent(sent).script(&script));
+                    let reply = server.send(Request::sent(sent).script(&script));
                     was_set |= reply.headers.contains_key(SET_COOKIE);
                     Answer {
                         status: reply.status,
@@ -191,7 +191,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 }
                 prop_assert!(kept.next().is_none());
             }
-            Ok(Premise::met_if(was_set))
+            Ok(Precondition::met_if(was_set))
         })
     });
 }
@@ -216,10 +216,10 @@ fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
         CachePolicy::private().max_age(60).build(),
     ];
     let cases = (generate::exchange(), option::weighted(0.5, select(caches.to_vec())));
-    holds("T18, caches", 10, cases, |((mut world, mut request), cache)| {
+    holds("T18, caches", 10, cases, |((mut scenario, mut request), cache)| {
         request.method = Method::GET;
-        world.groups = vec![Group { methods: vec!["GET"], cache, ..Group::default() }];
-        let site = Site::new(&world);
+        scenario.groups = vec![Group { methods: vec!["GET"], cache, ..Group::default() }];
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         let sets = answer.headers.contains_key(SET_COOKIE);
         if sets {

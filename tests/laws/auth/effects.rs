@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use policy_server::prelude::*;
 use proptest::{prelude::*, sample::select};
 
-use super::house::{End, House, Reply, Request, Script, Step, act, hang_up, look, step};
+use super::test_server::{End, Reply, Request, Script, Step, TestServer, act, hang_up, look, step};
 
 /// How a request came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,27 +29,32 @@ impl Outcome {
 }
 
 /// Everybody has little time where handlers take for ever, and enough where they do not.
-fn house(timeout: Duration) -> House {
+fn server(timeout: Duration) -> TestServer {
     let app = App::new(()).sessions(Sessions::memory()).limits(Limits::NONE.timeout(timeout));
-    House::new(app.routes(routes![act, look]))
+    TestServer::new(app.routes(routes![act, look]))
 }
 
 thread_local! {
-    static PATIENT: House = house(Duration::from_secs(600));
-    static HASTY: House = house(Duration::from_millis(1));
+    static PATIENT: TestServer = server(Duration::from_secs(600));
+    static HASTY: TestServer = server(Duration::from_millis(1));
 }
 
-fn play(house: &House, id: Option<&str>, steps: Vec<Step>, outcome: Outcome) -> Option<Reply> {
+fn play(
+    server: &TestServer,
+    id: Option<&str>,
+    steps: Vec<Step>,
+    outcome: Outcome,
+) -> Option<Reply> {
     let request = |script: &Script| Request::post("/act").cookie(id).script(script);
     match outcome {
         Outcome::Answered(status) => {
-            Some(house.send(request(&Script::at_once(steps, End::Status(status)))))
+            Some(server.send(request(&Script::at_once(steps, End::Status(status)))))
         }
-        Outcome::Panicked => Some(house.send(request(&Script::at_once(steps, End::Panic)))),
-        Outcome::TimedOut => Some(house.send(request(&Script::at_once(steps, End::Never)))),
+        Outcome::Panicked => Some(server.send(request(&Script::at_once(steps, End::Panic)))),
+        Outcome::TimedOut => Some(server.send(request(&Script::at_once(steps, End::Never)))),
         Outcome::Dropped => {
             let script = Script::in_time(steps);
-            let mut running = house.begin(request(&script));
+            let mut running = server.begin(request(&script));
             assert!(step(&mut running).is_none() && script.runs() == 1);
             hang_up(running);
             None
@@ -66,8 +71,8 @@ struct Left {
     is_alive: bool,
 }
 
-fn left(house: &House, id: &str) -> Left {
-    let reply = house.send(Request::get("/look").cookie(Some(id)));
+fn left(server: &TestServer, id: &str) -> Left {
+    let reply = server.send(Request::get("/look").cookie(Some(id)));
     let text = |member: &str| reply.text(member);
     let is_alive = !text("handle").is_empty();
     Left { user: text("user"), roles: text("roles"), keys: text("keys"), is_alive }
@@ -110,27 +115,27 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
 fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
     let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
     holds("effects", 54, cases, |(step, writes_before, has_session, outcome)| {
-        let judge = |house: &House| judge(house, &step, writes_before, has_session, outcome);
+        let judge = |server: &TestServer| judge(server, &step, writes_before, has_session, outcome);
         if outcome == Outcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
     });
 }
 
 fn judge(
-    house: &House,
+    server: &TestServer,
     last: &Step,
     writes_before: bool,
     has_session: bool,
     outcome: Outcome,
-) -> Result<Premise, TestCaseError> {
+) -> Result<Precondition, TestCaseError> {
     let login = |user| Step::Login { user, is_remembered: false };
     let made = |steps| {
-        let reply = play(house, None, steps, Outcome::Answered(200)).expect("an answer");
+        let reply = play(server, None, steps, Outcome::Answered(200)).expect("an answer");
         reply.set_id().expect("a session")
     };
     // Two sessions of one user, and one of another.
     let own = made(vec![login("ada"), Step::Write { key: "a" }]);
     let (other, bobs) = (made(vec![login("ada")]), made(vec![login("bob")]));
-    let seen = house.send(Request::get("/look").cookie(Some(&other)));
+    let seen = server.send(Request::get("/look").cookie(Some(&other)));
     let last = match last {
         Step::RevokeOne { .. } => Step::RevokeOne { handle: seen.text("handle") },
         last => last.clone(),
@@ -140,7 +145,7 @@ fn judge(
         steps.insert(0, Step::Write { key: "b" });
     }
     let id = has_session.then_some(&*own);
-    let reply = play(house, id, steps, outcome);
+    let reply = play(server, id, steps, outcome);
     let (gives, writes) = (outcome.gives(), outcome.writes());
     let new = reply.as_ref().and_then(Reply::set_id);
     let wrote_b = writes && (writes_before || matches!(last, Step::Write { .. }));
@@ -178,22 +183,22 @@ fn judge(
         (None, false, _) if wrote_b => Some(session("", "", "b")),
         (due, ..) => due,
     };
-    prop_assert_eq!(left(house, &own), old_due, "the presented id, {:?}", reply);
-    let found = new.as_ref().map(|new| left(house, new));
+    prop_assert_eq!(left(server, &own), old_due, "the presented id, {:?}", reply);
+    let found = new.as_ref().map(|new| left(server, new));
     prop_assert_eq!(found, new_due, "the new id, {:?}", reply);
     let revokes_other = match &last {
         Step::RevokeUser { .. } => true,
         Step::RevokeAll | Step::RevokeOthers | Step::RevokeOne { .. } => has_session,
         _ => false,
     };
-    prop_assert_eq!(left(house, &other).is_alive, !revokes_other, "the other session of the user");
-    prop_assert!(left(house, &bobs).is_alive, "somebody else's session");
-    let ends_own = has_session && new.is_none() && !left(house, &own).is_alive;
+    prop_assert_eq!(left(server, &other).is_alive, !revokes_other, "the other session of the user");
+    prop_assert!(left(server, &bobs).is_alive, "somebody else's session");
+    let ends_own = has_session && new.is_none() && !left(server, &own).is_alive;
     if let (true, Some(reply)) = (ends_own, &reply) {
         let by_user = matches!(last, Step::RevokeUser { .. });
         prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");
     }
     // Interesting is what takes away or gives, at an end that is not the usual one.
     let is_plain = matches!(last, Step::Read | Step::Write { .. });
-    Ok(Premise::met_if(!is_plain && !gives))
+    Ok(Precondition::met_if(!is_plain && !gives))
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderMap, HeaderValue};
 use policy_core::token::{Key, KeyRing, NewClaims, RingKey};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use policy_server::{Timestamp, http, prelude::*, tokens::SecretKey};
 use proptest::{prelude::*, sample::select};
 
-use super::house::{
-    End, House, OWN, Reply, Request, SECRET, START, Script, Step, act, issue, login,
+use super::test_server::{
+    End, OWN, Reply, Request, SECRET, START, Script, Step, TestServer, act, issue, login,
     login_by_token, token_settings,
 };
 
@@ -46,10 +46,10 @@ async fn mine(me: Principal) -> String {
 }
 
 thread_local! {
-    static HOUSE: House = {
+    static SERVER: TestServer = {
         let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
         let app = app.routes(routes![read, write, mine, revoke, revoke_user, issue, act, login]);
-        House::new(app.routes(routes![login_by_token]))
+        TestServer::new(app.routes(routes![login_by_token]))
     };
 }
 
@@ -59,8 +59,8 @@ fn at(method: &str) -> Request {
         .with("origin", "https://app.shop.example")
 }
 
-fn issued(house: &House, body: &str) -> String {
-    let reply = house.send(Request::post("/tokens/issue").body(body));
+fn issued(server: &TestServer, body: &str) -> String {
+    let reply = server.send(Request::post("/tokens/issue").body(body));
     assert_eq!(reply.status, 200, "{reply:?}");
     reply.text("access_token")
 }
@@ -71,9 +71,9 @@ fn issued(house: &House, body: &str) -> String {
 fn a_token_with_another_byte_is_refused() {
     let cases = (any::<prop::sample::Index>(), any::<Option<u8>>(), 0..4_usize);
     holds("one byte", 91, cases, |(place, byte, scopes)| {
-        HOUSE.with(|house| {
-            let token = issued(house, &format!("ada;{}", "s ".repeat(scopes)));
-            prop_assert_eq!(house.send(at("GET").bearer(&token)).status, 200);
+        SERVER.with(|server| {
+            let token = issued(server, &format!("ada;{}", "s ".repeat(scopes)));
+            prop_assert_eq!(server.send(at("GET").bearer(&token)).status, 200);
             let mut changed = token.clone().into_bytes();
             let place = place.index(changed.len());
             match byte {
@@ -82,11 +82,11 @@ fn a_token_with_another_byte_is_refused() {
             }
             let field = [b"Bearer ", &changed[..]].concat();
             if changed == token.as_bytes() || HeaderValue::from_bytes(&field).is_err() {
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             }
-            let reply = house.send(at("GET").with("authorization", field));
+            let reply = server.send(at("GET").with("authorization", field));
             prop_assert!(matches!(reply.status, 400 | 401), "{:?}", reply);
-            Ok(Premise::Met)
+            Ok(Precondition::Met)
         })
     });
 }
@@ -138,8 +138,8 @@ const FAULTS: &[Fault] = &[
 ];
 
 /// A token whose header says this, with the payload and the signature of a good one.
-fn with_header(house: &House, header: &str) -> String {
-    let good = issued(house, "ada");
+fn with_header(server: &TestServer, header: &str) -> String {
+    let good = issued(server, "ada");
     let (_, rest) = good.split_once('.').expect("three segments");
     format!("{}.{rest}", BASE64URL_NOPAD.encode(header.as_bytes()))
 }
@@ -148,16 +148,16 @@ fn with_header(house: &House, header: &str) -> String {
 fn signed(secret: [u8; 32], change: impl FnOnce(&mut NewClaims<'_>)) -> String {
     let key = Key::hs256("k1", &SecretKey::drawn(secret)).expect("a key");
     let ring = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
-    let now = Timestamp::from_seconds(HOUSE.with(House::now));
+    let now = Timestamp::from_seconds(SERVER.with(TestServer::now));
     let mut claims = NewClaims::new(OWN, OWN, "ada", "an-id", now);
     change(&mut claims);
     ring.sign(&claims, now).expect("a token")
 }
 
 impl Fault {
-    fn token(self, house: &House) -> String {
+    fn token(self, server: &TestServer) -> String {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
-        let good = || issued(house, "ada");
+        let good = || issued(server, "ada");
         match self {
             Self::Signature => {
                 let good = good();
@@ -169,12 +169,12 @@ impl Fault {
             Self::SignatureText => format!("{}AA", good()),
             Self::Cut => good().rsplit_once('.').expect("a signature").0.to_owned(),
             Self::Text => "token".to_owned(),
-            Self::None => with_header(house, r#"{"alg":"none","typ":"at+jwt"}"#),
-            Self::Algorithm => with_header(house, r#"{"alg":"HS512","typ":"at+jwt","kid":"k1"}"#),
-            Self::Key => with_header(house, r#"{"alg":"HS256","typ":"at+jwt","kid":"k2"}"#),
-            Self::Type => with_header(house, r#"{"alg":"HS256","typ":"JWT","kid":"k1"}"#),
+            Self::None => with_header(server, r#"{"alg":"none","typ":"at+jwt"}"#),
+            Self::Algorithm => with_header(server, r#"{"alg":"HS512","typ":"at+jwt","kid":"k1"}"#),
+            Self::Key => with_header(server, r#"{"alg":"HS256","typ":"at+jwt","kid":"k2"}"#),
+            Self::Type => with_header(server, r#"{"alg":"HS256","typ":"JWT","kid":"k1"}"#),
             Self::Critical => {
-                with_header(house, r#"{"alg":"HS256","typ":"at+jwt","kid":"k1","crit":["exp"]}"#)
+                with_header(server, r#"{"alg":"HS256","typ":"at+jwt","kid":"k1","crit":["exp"]}"#)
             }
             Self::Long => format!("{}.{}", good(), "A".repeat(8000)),
             Self::Future => signed(SECRET, |claims| {
@@ -190,12 +190,12 @@ impl Fault {
             }
             Self::Revoked => {
                 let token = good();
-                assert_eq!(house.send(Request::post("/revoke").bearer(&token)).status, 200);
+                assert_eq!(server.send(Request::post("/revoke").bearer(&token)).status, 200);
                 token
             }
             Self::RevokedUser => {
-                let token = issued(house, "eve");
-                assert_eq!(house.send(Request::post("/revoke/eve")).status, 200);
+                let token = issued(server, "eve");
+                assert_eq!(server.send(Request::post("/revoke/eve")).status, 200);
                 token
             }
             Self::OtherSecret => signed([7; 32], |_claims| ()),
@@ -215,10 +215,10 @@ impl Fault {
 fn t17_nobody_learns_what_is_wrong_with_a_token() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
     holds("T17", 91, cases, |(one, other, method)| {
-        HOUSE.with(|house| {
+        SERVER.with(|server| {
             let answer = |fault: Fault| {
-                let token = fault.token(house);
-                house.send(at(method).bearer(&token))
+                let token = fault.token(server);
+                server.send(at(method).bearer(&token))
             };
             let (first, second): (Reply, Reply) = (answer(one), answer(other));
             prop_assert_eq!(first.status, 401);
@@ -227,8 +227,8 @@ fn t17_nobody_learns_what_is_wrong_with_a_token() {
                 claims.issued = Timestamp::from_seconds(START - 400);
                 claims.expires = Timestamp::from_seconds(START - 100);
             });
-            let expired = house.send(at(method).bearer(&expired));
-            let missing = house.send(at(method));
+            let expired = server.send(at(method).bearer(&expired));
+            let missing = server.send(at(method));
             for (told, code) in
                 [(&expired, "auth.token-expired"), (&missing, "auth.credentials-missing")]
             {
@@ -238,7 +238,7 @@ fn t17_nobody_learns_what_is_wrong_with_a_token() {
                     prop_assert_eq!(without_challenge(told), without_challenge(&first));
                 }
             }
-            Ok(Premise::met_if(one != other))
+            Ok(Precondition::met_if(one != other))
         })
     });
 }
@@ -266,32 +266,32 @@ enum Dead {
 fn t17_nobody_learns_what_became_of_a_session() {
     let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);
     holds("T17, sessions", 72, (dead.clone(), dead), |(one, other)| {
-        HOUSE.with(|house| {
+        SERVER.with(|server| {
             let answer = |dead: Dead| {
                 let login =
-                    || house.send(Request::post("/login").body("ada")).set_id().expect("an id");
+                    || server.send(Request::post("/login").body("ada")).set_id().expect("an id");
                 let id = match dead {
                     Dead::Unknown => "A".repeat(43),
                     Dead::LoggedOut => {
                         let id = login();
                         let steps = Script::at_once(vec![Step::Logout], End::Status(200));
-                        house.send(Request::post("/act").cookie(Some(&id)).script(&steps));
+                        server.send(Request::post("/act").cookie(Some(&id)).script(&steps));
                         id
                     }
                     Dead::Idle | Dead::Old => {
                         let id = login();
-                        house.wait(if dead == Dead::Idle { 15 * 60 } else { 8 * 3600 });
+                        server.wait(if dead == Dead::Idle { 15 * 60 } else { 8 * 3600 });
                         id
                     }
                 };
-                house.send(Request::get("/mine").cookie(Some(&id)))
+                server.send(Request::get("/mine").cookie(Some(&id)))
             };
             let (first, second) = (answer(one), answer(other));
             prop_assert_eq!(first.status, 401);
             prop_assert_eq!(&first, &second);
-            let missing = house.send(Request::get("/mine"));
+            let missing = server.send(Request::get("/mine"));
             prop_assert_eq!((missing.status, &missing.body), (first.status, &first.body));
-            Ok(Premise::met_if(one != other))
+            Ok(Precondition::met_if(one != other))
         })
     });
 }

@@ -3,13 +3,13 @@
 //! What a client can see is all that they judge by. What the parts promise each other is tested
 //! where they are.
 
+mod access_matrix;
 mod caches;
 mod cookies;
 mod effects;
 mod faults_of_tokens;
-mod formula;
-pub(crate) mod house;
 mod pages;
 mod preflights;
 mod revocations;
 mod sequences;
+pub(crate) mod test_server;

@@ -12,10 +12,10 @@ use policy_server::{
 };
 use proptest::{prelude::*, sample::select};
 
-use super::house::{House, OWN, Request, START, login};
+use super::test_server::{OWN, Request, START, TestServer, login};
 use crate::{
     generate::profile,
-    law::{Premise, assert_usual, holds},
+    law::{Precondition, assert_usual, holds},
 };
 
 const APP: &str = "https://app.shop.example";
@@ -39,14 +39,14 @@ impl Scheme for Basic {
 
 thread_local! {
     static REACHED: Cell<u32> = const { Cell::new(0) };
-    static HOUSES: [House; 3] =
-        [session::SameSite::Strict, session::SameSite::Lax, session::SameSite::None].map(house);
+    static SERVERS: [TestServer; 3] =
+        [session::SameSite::Strict, session::SameSite::Lax, session::SameSite::None].map(server);
 }
 
-fn house(same_site: session::SameSite) -> House {
+fn server(same_site: session::SameSite) -> TestServer {
     let app = App::new(()).sessions(Sessions::memory().same_site(same_site)).scheme(Basic);
     let app = app.routes(routes![login, csrf, transfer, remove, note, sign_in, socket, basic]);
-    House::new(app)
+    TestServer::new(app)
 }
 
 fn reached() {
@@ -224,7 +224,7 @@ fn page_of(origin: &str) -> Page {
 
 /// All servers: ours, and others that redirect to it and let everybody read. Where a browser has a
 /// password, it sends it.
-fn serve(house: &House, hops: &[&str], target: &str, is_modern: bool, sent: &Sent) -> Answer {
+fn serve(server: &TestServer, hops: &[&str], target: &str, is_modern: bool, sent: &Sent) -> Answer {
     if let Some(place) = sent.url.query().and_then(|query| query.strip_prefix("hop=")) {
         return redirect(hops, place.parse().expect("a place"), target, sent);
     }
@@ -237,7 +237,7 @@ fn serve(house: &House, hops: &[&str], target: &str, is_modern: bool, sent: &Sen
     if request.path == "/basic" && !sent.is_preflight {
         request = request.with("authorization", "Basic YWRhOmE=");
     }
-    let reply = house.send(request);
+    let reply = server.send(request);
     Answer { status: reply.status, headers: reply.headers, body: reply.body.into_bytes() }
 }
 
@@ -264,11 +264,11 @@ fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> Answer {
 }
 
 /// Logs the user of a browser in, and gives the anti-forgery token of the session.
-fn log_in(house: &House, state: State) -> (State, String) {
+fn log_in(server: &TestServer, state: State) -> (State, String) {
     let own = page_of(OWN);
     let ask = |state, fetch| {
         let (state, outcome) =
-            run(state, Some(&own), fetch, |sent| serve(house, &[], "", true, sent));
+            run(state, Some(&own), fetch, |sent| serve(server, &[], "", true, sent));
         (state, String::from_utf8_lossy(&outcome.response().expect("an answer").body).into_owned())
     };
     let (state, _) = ask(state, Fetch::post(format!("{OWN}/login")).body("ada"));
@@ -318,17 +318,17 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
         // A redirect of the server's own to itself leaves the origin of a trusted page as it is
         // (Fetch, HTTP-redirect fetch, 12): that is no attack, and no plain visit.
         if is_trusted_origin && !is_trusted && hops.iter().all(|hop| *hop == OWN) {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         // What a page cannot read it does not have.
         let has = if has == Has::Right && !is_trusted { Has::Theirs } else { has };
-        HOUSES.with(|houses| {
-            let house = &houses[same_site];
+        SERVERS.with(|servers| {
+            let server = &servers[same_site];
             let (state, right) =
-                if is_logged_in { log_in(house, state) } else { (state, "A".repeat(64)) };
-            let attacker = house.send(Request::post("/login").body("eve")).set_id();
+                if is_logged_in { log_in(server, state) } else { (state, "A".repeat(64)) };
+            let attacker = server.send(Request::post("/login").body("eve")).set_id();
             let theirs =
-                house.send(Request::get("/csrf").cookie(attacker.as_deref())).text("token");
+                server.send(Request::get("/csrf").cookie(attacker.as_deref())).text("token");
             let token = match has {
                 Has::Nothing => None,
                 Has::Garbage => Some("A".repeat(64)),
@@ -338,16 +338,16 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
             let url = format!("{OWN}{}", target.path);
             let first = hops.first().map_or(url.clone(), |hop| format!("{hop}/?hop=1"));
             let Some(fetch) = vehicle.fetch(target.method, &first, token.as_deref()) else {
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             };
             if vehicle != Vehicle::WebSocket && target.method == "GET" {
                 // It reads, and changes nothing.
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             }
             REACHED.with(|reached| reached.set(0));
             let mut last = None;
             let (_, outcome) = run(state, Some(&page), fetch, |sent| {
-                let answer = serve(house, &hops, &url, is_modern, sent);
+                let answer = serve(server, &hops, &url, is_modern, sent);
                 let is_at_target = sent.url.path() == target.path && !sent.is_preflight;
                 last = is_at_target.then(|| sent.clone()).or(last.take());
                 answer
@@ -355,7 +355,7 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
             let is_reached = REACHED.with(Cell::get) > 0;
             let Some(last) = last else {
                 prop_assert!(!is_reached);
-                return Ok(Premise::Unmet);
+                return Ok(Precondition::Unmet);
             };
             let has_cookie = last.headers.contains_key("cookie");
             if !is_trusted {
@@ -364,7 +364,7 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
                     count(&ambient);
                 }
                 prop_assert!(!is_reached, "{last:?} reached it: {outcome:?}");
-                return Ok(Premise::met_if(has_cookie || !target.needs_session));
+                return Ok(Precondition::met_if(has_cookie || !target.needs_session));
             }
             let is_upgrade = vehicle == Vehicle::WebSocket;
             let has_right = has == Has::Right && is_logged_in;
@@ -378,7 +378,7 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
             if is_due {
                 count(&visits);
             }
-            Ok(Premise::met_if(is_due))
+            Ok(Precondition::met_if(is_due))
         })
     });
     let [attacks, ambient, visits, tried] = [attacks, ambient, visits, tried].map(|all| all.get());

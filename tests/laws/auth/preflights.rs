@@ -6,9 +6,9 @@ use http::Method;
 use policy_server::{AuthError, Scheme, SchemeRequest, http, prelude::*};
 use proptest::{prelude::*, sample::select};
 
-use super::house::{House, Request, login, login_by_token, token_settings};
+use super::test_server::{Request, TestServer, login, login_by_token, token_settings};
 use crate::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     store::Store,
 };
 
@@ -57,18 +57,18 @@ async fn by_key(_me: Principal) {}
 #[auth(session)]
 async fn own_options(_me: Principal) {}
 
-fn house() -> (House, Store) {
+fn server() -> (TestServer, Store) {
     let store = Store::default();
     let sessions = Sessions::store(store.clone());
     let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
     let app = app.routes(routes![by_session, by_token, by_key, own_options, guarded]);
-    (House::new(app.routes(routes![login, login_by_token])), store)
+    (TestServer::new(app.routes(routes![login, login_by_token])), store)
 }
 
 /// A credential of whatever kind, good or bad.
-fn shown(house: &House) -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let id = house.send(Request::post("/login").body("ada")).set_id().expect("an id");
-    let token = house.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
+fn shown(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let id = server.send(Request::post("/login").body("ada")).set_id().expect("an id");
+    let token = server.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
     let cookie = |id: &str| ("cookie", format!("__Host-sid={id}"));
     let bearer = |token: &str| ("authorization", format!("Bearer {token}"));
     select(vec![
@@ -92,11 +92,11 @@ async fn guarded(_me: Principal) {}
 /// ones and bad ones; and for it no store is asked, no scheme, no anti-forgery check and no rate.
 #[test]
 fn t09_a_preflight_asks_nobody_who_sent_it() {
-    let (house, store) = house();
+    let (server, store) = server();
     let metadata = vec!["cross-site", "same-site", "none", "nonsense"];
     let cases = (
         select(&["/session", "/token", "/key", "/own"][..]),
-        shown(&house),
+        shown(&server),
         select(metadata),
         select(&[APP, "https://evil.test"][..]),
     );
@@ -105,15 +105,15 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
             .with("origin", origin)
             .with("access-control-request-method", "PUT")
             .with("access-control-request-headers", "x-key");
-        let plain = house.send(preflight.clone());
+        let plain = server.send(preflight.clone());
         let request =
             shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
         let before = (store.calls(), ASKED.load(Ordering::Relaxed));
-        let reply = house.send(request.with("sec-fetch-site", metadata).body("content"));
+        let reply = server.send(request.with("sec-fetch-site", metadata).body("content"));
         prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
         prop_assert_eq!(&reply, &plain);
         prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
-        Ok(Premise::met_if(origin == APP && !shown.is_empty()))
+        Ok(Precondition::met_if(origin == APP && !shown.is_empty()))
     });
 }
 
@@ -121,7 +121,7 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
 /// credentials come along, and nobody looks at these.
 #[test]
 fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
-    let (house, store) = house();
+    let (server, store) = server();
     let fields = |name: &'static str, values: &[&'static str]| {
         select(values.iter().map(|value| (name, *value)).collect::<Vec<_>>())
     };
@@ -130,23 +130,23 @@ fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
         fields("sec-fetch-mode", &["cors", "no-cors", "navigate"]),
         fields("sec-fetch-dest", &["empty", "document", "image"]),
     );
-    let cases = (select(&["/guarded", "/key"][..]), shown(&house), metadata);
+    let cases = (select(&["/guarded", "/key"][..]), shown(&server), metadata);
     holds("T19, callers", 60, cases, |(path, shown, (site, mode, dest))| {
         let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
         let request = [site, mode, dest]
             .into_iter()
             .fold(request, |request, (name, value)| request.with(name, value));
-        let plain = house.send(request.clone());
+        let plain = server.send(request.clone());
         let request =
             shown.iter().fold(request, |request, (name, value)| request.with(name, value));
         let before = (store.calls(), ASKED.load(Ordering::Relaxed));
-        let reply = house.send(request);
+        let reply = server.send(request);
         let is_refused = site.1 != "same-origin";
         prop_assert_eq!(reply.body.contains("isolation.cross-site"), is_refused, "{:?}", reply);
         if is_refused {
             prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
             prop_assert_eq!(&reply, &plain);
         }
-        Ok(Premise::met_if(is_refused && !shown.is_empty()))
+        Ok(Precondition::met_if(is_refused && !shown.is_empty()))
     });
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use policy_server::{prelude::*, tokens};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use super::house::{House, Request, login_by_token, token_settings};
+use super::test_server::{Request, TestServer, login_by_token, token_settings};
 
 /// What the clocks of servers may differ by, and how long an access token lives.
 const LEEWAY: u64 = 30;
@@ -50,11 +50,11 @@ async fn revoke_all(tokens: Tokens) -> Result<(), Problem> {
     tokens.revoke_all().await
 }
 
-fn house() -> House {
+fn server() -> TestServer {
     let settings = token_settings().refresh_grace(Duration::from_secs(GRACE));
     let app = App::new(()).sessions(Sessions::memory()).tokens(settings);
     let routes = routes![read, refresh, leave, revoke, revoke_user, revoke_all, login_by_token];
-    House::new(app.routes(routes))
+    TestServer::new(app.routes(routes))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ struct Access {
 
 /// One login, as its owner and a thief know it together.
 struct Login {
-    house: House,
+    server: TestServer,
     access: Vec<Access>,
     refresh: Vec<String>,
     /// When the last but one refresh token was used.
@@ -113,13 +113,13 @@ struct Login {
 
 impl Login {
     fn new() -> Self {
-        let house = house();
-        let reply = house.send(Request::post("/tokens/login").body("ada"));
+        let server = server();
+        let reply = server.send(Request::post("/tokens/login").body("ada"));
         let access =
-            Access { text: reply.text("access_token"), issued: house.now(), is_revoked: false };
+            Access { text: reply.text("access_token"), issued: server.now(), is_revoked: false };
         let refresh = vec![reply.text("refresh_token")];
         let (is_ended, was_revoked, was_repeated) = (false, false, false);
-        Self { house, access: vec![access], refresh, used: 0, is_ended, was_revoked, was_repeated }
+        Self { server, access: vec![access], refresh, used: 0, is_ended, was_revoked, was_repeated }
     }
 
     fn refresh_token(&self, age: usize) -> String {
@@ -138,27 +138,27 @@ impl Login {
     }
 
     fn act(&mut self, act: Act) -> Result<(), TestCaseError> {
-        let now = self.house.now();
+        let now = self.server.now();
         match act {
-            Act::Wait { seconds } => self.house.wait(seconds),
+            Act::Wait { seconds } => self.server.wait(seconds),
             Act::Leave { age } => {
                 let request = Request::post("/leave").body(self.refresh_token(age));
-                prop_assert_eq!(self.house.send(request).status, 200);
+                prop_assert_eq!(self.server.send(request).status, 200);
                 self.end();
             }
             Act::RevokeUser => {
-                prop_assert_eq!(self.house.send(Request::post("/revoke/ada")).status, 200);
+                prop_assert_eq!(self.server.send(Request::post("/revoke/ada")).status, 200);
                 self.end();
             }
             Act::RevokeAll => {
-                prop_assert_eq!(self.house.send(Request::post("/revoke-all")).status, 200);
+                prop_assert_eq!(self.server.send(Request::post("/revoke-all")).status, 200);
                 // Refresh tokens hold: clients get new access tokens for them.
                 self.end_access();
             }
             Act::Revoke { token } => {
                 let place = token % self.access.len();
                 let text = self.access[place].text.clone();
-                let reply = self.house.send(Request::post("/revoke").bearer(&text));
+                let reply = self.server.send(Request::post("/revoke").bearer(&text));
                 if reply.status == 200 {
                     self.access[place].is_revoked = true;
                     self.was_revoked = true;
@@ -167,7 +167,7 @@ impl Login {
             Act::Refresh { age } => {
                 let token = self.refresh_token(age);
                 let behind = self.refresh.iter().rev().position(|it| *it == token).expect("known");
-                let reply = self.house.send(Request::post("/refresh").body(token));
+                let reply = self.server.send(Request::post("/refresh").body(token));
                 let is_again = behind == 1 && now - self.used < GRACE;
                 let is_let_in = !self.is_ended && (behind == 0 || is_again);
                 prop_assert_eq!(reply.status, if is_let_in { 200 } else { 401 }, "{:?}", reply);
@@ -194,9 +194,9 @@ impl Login {
 
     /// Shows every access token that there ever was.
     fn look(&self) -> Result<(), TestCaseError> {
-        let now = self.house.now();
+        let now = self.server.now();
         for access in &self.access {
-            let reply = self.house.send(Request::get("/read").bearer(&access.text));
+            let reply = self.server.send(Request::get("/read").bearer(&access.text));
             // One that was issued in the second of a cut-off is of the second behind it.
             let is_over = now >= access.issued + LIFETIME + LEEWAY + 20;
             let lives = now < access.issued + LIFETIME + LEEWAY;
@@ -222,7 +222,7 @@ fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
         for act in acts {
             login.act(act)?;
         }
-        let lasts = login.house.now() > super::house::START + LEEWAY;
-        Ok(Premise::met_if((login.was_revoked && lasts) || login.was_repeated))
+        let lasts = login.server.now() > super::test_server::START + LEEWAY;
+        Ok(Precondition::met_if((login.was_revoked && lasts) || login.was_repeated))
     });
 }

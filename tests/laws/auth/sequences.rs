@@ -6,12 +6,14 @@ use std::{
     time::Duration,
 };
 
-use policy_core_tests::law::{Premise, assert_usual, holds};
+use policy_core_tests::law::{Precondition, assert_usual, holds};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_server::prelude::*;
 
-use super::house::{End, House, Reply, Request, Running, Script, Step, act, hang_up, look, step};
+use super::test_server::{
+    End, Reply, Request, Running, Script, Step, TestServer, act, hang_up, look, step,
+};
 
 const IDLE: u64 = 100;
 const ABSOLUTE: u64 = 400;
@@ -74,7 +76,7 @@ struct Pending {
 
 /// Everything that happened, as somebody knows it who sees each request and each answer.
 struct History {
-    house: House,
+    server: TestServer,
     /// Ids that clients have: handed out, or made up.
     ids: Vec<String>,
     pending: Vec<Pending>,
@@ -111,7 +113,7 @@ impl History {
             sessions = sessions.renewal(seconds(12));
         }
         Self {
-            house: House::new(App::new(()).sessions(sessions).routes(routes![act, look])),
+            server: TestServer::new(App::new(()).sessions(sessions).routes(routes![act, look])),
             // One that an attacker plants.
             ids: vec!["A".repeat(43)],
             pending: Vec::new(),
@@ -127,7 +129,7 @@ impl History {
 
     fn act(&mut self, act: Act) -> Result<(), TestCaseError> {
         match act {
-            Act::Wait { seconds } => self.house.wait(seconds),
+            Act::Wait { seconds } => self.server.wait(seconds),
             Act::Look { id } => {
                 let id = self.ids[id % self.ids.len()].clone();
                 self.look(&id)?;
@@ -141,7 +143,7 @@ impl History {
                 let script = Script::in_time(vec![what(number, handle.unwrap_or_default())]);
                 self.presented.extend(id.clone());
                 let request = Request::post("/act").cookie(id.as_deref()).script(&script);
-                let mut running = self.house.begin(request);
+                let mut running = self.server.begin(request);
                 prop_assert!(step(&mut running).is_none(), "the handler did not run");
                 self.note_revocations(&script);
                 self.pending.push(Pending { running, script, presented: id });
@@ -215,7 +217,7 @@ impl History {
         if let (Some(new), Step::Login { is_remembered, .. }, true) = (&new, step_taken, gives) {
             let most = if is_remembered { 2 * ABSOLUTE } else { ABSOLUTE };
             let handle = self.look(new)?;
-            self.deadlines.insert(handle, self.house.now() + most);
+            self.deadlines.insert(handle, self.server.now() + most);
         } else if let Some(new) = new {
             self.look(&new)?;
         }
@@ -252,7 +254,7 @@ impl History {
     /// A visit of somebody with this id. Gives the handle of the session.
     fn look(&mut self, id: &str) -> Result<String, TestCaseError> {
         self.presented.insert(id.to_owned());
-        let reply = self.house.send(Request::get("/look").cookie(Some(id)));
+        let reply = self.server.send(Request::get("/look").cookie(Some(id)));
         prop_assert_eq!(reply.status, 200);
         let handle = reply.text("handle");
         if handle.is_empty() {
@@ -261,7 +263,7 @@ impl History {
         }
         prop_assert!(!self.dead_ids.contains(id), "a dead id lives");
         prop_assert!(!self.dead_handles.contains(&handle), "a dead session lives");
-        let now = self.house.now();
+        let now = self.server.now();
         let deadline = *self.deadlines.entry(handle.clone()).or_insert(now + 2 * ABSOLUTE);
         prop_assert!(now < deadline, "a session lasts longer than from its last login");
         self.owners.insert(handle.clone(), reply.text("user"));
@@ -298,7 +300,7 @@ fn a_dead_session_stays_dead_and_an_id_in_an_answer_is_new() {
         sum.repeated += counts.repeated.min(1);
         totals.set(sum);
         tried.set(tried.get() + 1);
-        Ok(Premise::met_if(counts.late > 0))
+        Ok(Precondition::met_if(counts.late > 0))
     });
     let (Counts { dead, new_ids, repeated, .. }, tried) = (totals.get(), tried.get());
     assert_usual("resurrection: dead sessions", dead, tried, 27);

@@ -17,14 +17,14 @@ use policy_server::{Body, Limits};
 use proptest::prelude::*;
 
 use super::{
-    generate::world,
+    generate::scenario,
     handlers::{Content, Plan},
     site::{Said, Site},
 };
 use crate::{
-    auth::house::OWN,
+    auth::test_server::OWN,
     exchange::Request,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 /// A body that counts what is taken of it, and does not end before its length.
@@ -67,19 +67,19 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
     let limit = || prop_oneof![1 => Just(None), 2 => (1_u64..300).prop_map(Some)];
     let limits = (limit(), limit(), limit());
     let body = (2_usize..600, 1_usize..200, any::<bool>());
-    let cases = (world(), 0..READERS.len(), limits, body);
+    let cases = (scenario(), 0..READERS.len(), limits, body);
     holds(
         "bodies",
         26,
         cases,
-        |(mut world, reader, (app, group, mount), (len, chunk, is_stated))| {
+        |(mut scenario, reader, (app, group, mount), (len, chunk, is_stated))| {
             let of = |limit: Option<u64>| limit.map(|limit| Limits::NONE.body(limit));
-            (world.app.limits, world.group.limits, world.mount.limits) =
+            (scenario.app.limits, scenario.group.limits, scenario.mount.limits) =
                 (of(app), of(group), of(mount));
             let (path, media_type) = READERS[reader];
             // A mount that says it takes nothing but GET and HEAD.
-            world.mount.cache = Said::Nothing;
-            let site = Site::new(&world, path);
+            scenario.mount.cache = Said::Nothing;
+            let site = Site::new(&scenario, path);
             let nearest = match path {
                 "/in/text" => Some(100),
                 "/files/a" => mount.or(app),
@@ -94,7 +94,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
             if path == "/my/form" {
                 // Of somebody whose login the limit of the app let through.
                 if app.is_some_and(|app| app < 3) {
-                    return Ok(Premise::Unmet);
+                    return Ok(Precondition::Unmet);
                 }
                 request = request.with("cookie", site.cookie("ada"));
             }
@@ -122,7 +122,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
                 "/in/pieces" if !is_stated || !is_over => prop_assert_eq!(reply.status, 200),
                 _ => prop_assert_eq!(reply.status == 413, is_over, "{:?}", reply),
             }
-            Ok(Premise::met_if(is_over && taken > 0))
+            Ok(Precondition::met_if(is_over && taken > 0))
         },
     );
 }

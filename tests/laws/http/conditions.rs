@@ -4,13 +4,13 @@ use http::{HeaderMap, HeaderValue, Method};
 use proptest::prelude::*;
 
 use super::{
-    generate::{conditions, plan, request, world},
+    generate::{conditions, plan, request, scenario},
     handlers::{Content, Plan, State},
     site::{Reply, Site},
 };
 use crate::{
     exchange::Request,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 /// What is there now, of what a request assumes: each field by its line.
@@ -177,9 +177,9 @@ const VALIDATORS: [&[(&str, &str)]; 4] = [
 #[test]
 fn readers_get_what_the_standard_says() {
     let methods = &[Method::GET, Method::GET, Method::HEAD];
-    let cases = (world(), plan(), request(methods), conditions(), 0..VALIDATORS.len() + 1);
-    holds("conditions", 12, cases, |(world, mut plan, request, conditions, validators)| {
-        let site = Site::new(&world, &request.path);
+    let cases = (scenario(), plan(), request(methods), conditions(), 0..VALIDATORS.len() + 1);
+    holds("conditions", 12, cases, |(scenario, mut plan, request, conditions, validators)| {
+        let site = Site::new(&scenario, &request.path);
         // Mostly a whole success, with validators.
         if validators < VALIDATORS.len() {
             plan.status = 200;
@@ -205,7 +205,7 @@ fn readers_get_what_the_standard_says() {
             if !(200..300).contains(&whole.status) {
                 prop_assert_eq!(reply, whole);
             }
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         match assumed.verdict(true, true) {
             Verdict::Failed => prop_assert_eq!(reply.status, 412),
@@ -234,7 +234,7 @@ fn readers_get_what_the_standard_says() {
                 }
             }
         }
-        Ok(Premise::met_if(reply.status != whole.status))
+        Ok(Precondition::met_if(reply.status != whole.status))
     });
 }
 
@@ -276,11 +276,11 @@ fn writers_change_only_what_they_assume() {
         Some(State { tag: "\"2\"", modified: 0 }),
     ];
     let methods = &[Method::PUT, Method::DELETE];
-    let cases = (world(), request(methods), conditions(), 0..STATES.len());
-    holds("changes", 19, cases, |(world, mut request, conditions, state)| {
+    let cases = (scenario(), request(methods), conditions(), 0..STATES.len());
+    holds("changes", 19, cases, |(scenario, mut request, conditions, state)| {
         request.path = "/in/state".to_owned();
         request.headers.clear();
-        let site = Site::new(&world, &request.path);
+        let site = Site::new(&scenario, &request.path);
         let request = conditional(request, conditions);
         let plan = Plan { state: STATES[state], ..Plan::default() };
         let assumed = Assumed {
@@ -291,6 +291,6 @@ fn writers_change_only_what_they_assume() {
         let verdict = assumed.verdict(false, plan.state.is_some());
         let due = if verdict == Verdict::Perform { 202 } else { 412 };
         prop_assert_eq!(site.ask(&request, &plan).status, due);
-        Ok(Premise::met_if(verdict == Verdict::Failed))
+        Ok(Precondition::met_if(verdict == Verdict::Failed))
     });
 }

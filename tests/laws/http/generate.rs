@@ -12,9 +12,9 @@ use proptest::{collection::vec, prelude::*};
 
 use super::{
     handlers::{Content, Plan},
-    site::{Level, Said, World},
+    site::{Level, Said, Scenario},
 };
-use crate::{auth::house::OWN, exchange::Request};
+use crate::{auth::test_server::OWN, exchange::Request};
 
 /// The origin that some policies name.
 pub(crate) const PAGE: &str = "https://app.shop.example";
@@ -90,10 +90,10 @@ fn level(has_nonces: bool) -> impl Strategy<Value = Level> {
     })
 }
 
-pub(crate) fn world() -> impl Strategy<Value = World> {
+pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     prop::bool::weighted(0.3).prop_flat_map(|has_nonces| {
         let level = || level(has_nonces);
-        (level(), level(), level()).prop_map(|(app, group, mount)| World { app, group, mount })
+        (level(), level(), level()).prop_map(|(app, group, mount)| Scenario { app, group, mount })
     })
 }
 

@@ -1,11 +1,11 @@
 //! HEAD (RFC 9110 9.3.2).
 
 use http::Method;
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::prelude::*;
 
 use super::{
-    generate::{conditions, plan, request, world},
+    generate::{conditions, plan, request, scenario},
     site::Site,
 };
 
@@ -14,9 +14,9 @@ use super::{
 /// (RFC 9110 14.2).
 #[test]
 fn t12_head_is_get_without_the_body() {
-    let cases = (world(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
-    holds("T12, HEAD", 19, cases, |(world, plan, mut get, conditions, has_token)| {
-        let site = Site::new(&world, &get.path);
+    let cases = (scenario(), plan(), request(&[Method::GET]), conditions(), any::<bool>());
+    holds("T12, HEAD", 19, cases, |(scenario, plan, mut get, conditions, has_token)| {
+        let site = Site::new(&scenario, &get.path);
         if has_token {
             get = get.with("authorization", site.bearer("ada"));
         }
@@ -40,6 +40,6 @@ fn t12_head_is_get_without_the_body() {
             prop_assert_eq!(stated.to_str().ok(), Some(&*whole.body.len().to_string()));
         }
         let is_content = whole.status == 200 && !whole.body.is_empty();
-        Ok(Premise::met_if(is_content || whole.status == 304))
+        Ok(Precondition::met_if(is_content || whole.status == 304))
     });
 }

@@ -4,11 +4,11 @@ use http::Method;
 use proptest::prelude::*;
 
 use super::{
-    generate::{conditions, plan, request, world},
+    generate::{conditions, plan, request, scenario},
     site::Site,
 };
 use crate::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     shared_cache::{OWN_FIELDS, may_store},
 };
 
@@ -22,12 +22,12 @@ const PERSONAL: [&str; 6] =
 #[test]
 fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
-    let cases = (world(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
-    holds("T7, owners", 28, cases, |(world, plan, mut request, conditions, shown, path)| {
+    let cases = (scenario(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
+    holds("T7, owners", 28, cases, |(scenario, plan, mut request, conditions, shown, path)| {
         if let Some(path) = PERSONAL.get(path) {
             request.path = (*path).to_owned();
         }
-        let site = Site::new(&world, &request.path);
+        let site = Site::new(&scenario, &request.path);
         request.headers.remove("cookie");
         for (name, value) in conditions {
             request = request.with(name, value);
@@ -40,7 +40,7 @@ fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
         let reply = site.ask(&ada, &plan);
         let is_personal = [&bob, &request].into_iter().any(|other| site.ask(other, &plan) != reply);
         if !is_personal {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         for own_field in OWN_FIELDS {
             let is_stored =
@@ -54,6 +54,6 @@ fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
             tried.append(*name, value.parse().expect("a value"));
         }
         let stores = |field| may_store(&ada.method, &ada.headers, reply.status, &tried, field);
-        Ok(Premise::met_if(OWN_FIELDS.into_iter().any(stores)))
+        Ok(Precondition::met_if(OWN_FIELDS.into_iter().any(stores)))
     });
 }

@@ -7,13 +7,13 @@ use policy_server::{Limits, policy::RateKey};
 use proptest::{collection::vec, option, prelude::*};
 
 use super::{
-    generate::{PAGE, rate, world},
+    generate::{PAGE, rate, scenario},
     handlers::Plan,
     site::Site,
 };
 use crate::{
     exchange::Request,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 /// However requests come, nobody is granted more than the rate within any period, wherever it
@@ -22,12 +22,12 @@ use crate::{
 #[test]
 fn nobody_is_granted_more_than_the_rate_within_any_period() {
     let steps = vec((0_u64..1_000, 0_u8..4, any::<u8>()), 1..18);
-    let cases = (world(), rate(), option::of(rate()), steps);
-    holds("rates", 40, cases, |(mut world, app, group, steps)| {
-        world.app.limits = Some(Limits::NONE.rate(app));
-        world.group.limits = group.map(|rate| Limits::NONE.rate(rate));
+    let cases = (scenario(), rate(), option::of(rate()), steps);
+    holds("rates", 40, cases, |(mut scenario, app, group, steps)| {
+        scenario.app.limits = Some(Limits::NONE.rate(app));
+        scenario.group.limits = group.map(|rate| Limits::NONE.rate(rate));
         let rate = group.unwrap_or(app);
-        let site = Site::new(&world, "/in/maybe");
+        let site = Site::new(&scenario, "/in/maybe");
         // Who asks for these is counted by the app where the group does not count for itself.
         let [ada, bob] = ["ada", "bob"].map(|subject| {
             let bearer = site.bearer(subject);
@@ -74,6 +74,6 @@ fn nobody_is_granted_more_than_the_rate_within_any_period() {
                 before.push(now);
             }
         }
-        Ok(Premise::met_if(refusals > 0))
+        Ok(Precondition::met_if(refusals > 0))
     });
 }

@@ -8,12 +8,12 @@ use proptest::{prelude::*, sample::select, sample::subsequence};
 use super::{
     generate::plan,
     handlers::Content,
-    site::{Level, Said, Site, World},
+    site::{Level, Said, Scenario, Site},
 };
 use crate::{
-    auth::house::OWN,
+    auth::test_server::OWN,
     exchange::Request,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 /// ECMA-262 12.7.2, with what strict code and modules add.
@@ -65,8 +65,8 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         if as_json > 0 {
             (plan.content, plan.status) = (Content::Json, 200);
         }
-        let world = World { app: Level { cors, ..Level::default() }, ..World::default() };
-        let site = Site::new(&world, "/script");
+        let scenario = Scenario { app: Level { cors, ..Level::default() }, ..Scenario::default() };
+        let site = Site::new(&scenario, "/script");
         let query: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
         let query = query.replace('+', "%20");
         let mut request = Request::new(Method::GET, &format!("/script?cb={query}"));
@@ -115,6 +115,6 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         });
         let has_run = matches!(outcome, Outcome::Script(_));
         prop_assert_eq!(has_run, is_due, "{:?}", outcome);
-        Ok(Premise::met_if(is_due && noise.len() > 1))
+        Ok(Precondition::met_if(is_due && noise.len() > 1))
     });
 }

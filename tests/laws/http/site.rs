@@ -15,13 +15,13 @@ use super::{
     handlers::{self, Plan},
 };
 use crate::{
-    auth::house::{OWN, START, issue, login, token_settings},
+    auth::test_server::{OWN, START, issue, login, token_settings},
     exchange::Request,
 };
 
 /// The policies of an app: its own, and those of its groups and its mount.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct Scenario {
     pub(crate) app: Level,
     pub(crate) group: Level,
     pub(crate) mount: Level,
@@ -109,9 +109,9 @@ pub(crate) struct Reply {
 }
 
 impl Site {
-    /// The app of this world, as far as requests for a path come to know it: what cannot answer
+    /// The app of this scenario, as far as requests for a path come to know it: what cannot answer
     /// them takes time to check.
-    pub(crate) fn new(world: &World, path: &str) -> Self {
+    pub(crate) fn new(scenario: &Scenario, path: &str) -> Self {
         let clock = Clock::at(START);
         let app = App::new(())
             .public_origin(OWN)
@@ -123,15 +123,15 @@ impl Site {
         let app = match path.split('/').nth(1) {
             Some("in") => {
                 let group = Group::new().routes(handlers::scoped());
-                app.group("/in", stated!(group, world.group))
+                app.group("/in", stated!(group, scenario.group))
             }
             Some("my") => {
                 // Sessions are shared with pages that are named and trusted.
-                let cors = match world.group.cors {
+                let cors = match scenario.group.cors {
                     Said::This(_) => Said::This(TRUSTED),
                     Said::Nothing | Said::Not => Said::Not,
                 };
-                let level = Level { cors, ..world.group.clone() };
+                let level = Level { cors, ..scenario.group.clone() };
                 let group = Group::new().routes(handlers::of_sessions());
                 app.group("/my", stated!(group, level))
             }
@@ -140,16 +140,16 @@ impl Site {
                     Ok::<_, Infallible>(handlers::file(request).await)
                 });
                 let methods = [Method::GET, Method::HEAD];
-                let methods = if world.mount.cache.is_stated() {
+                let methods = if scenario.mount.cache.is_stated() {
                     methods.to_vec()
                 } else {
                     [methods.as_slice(), &[Method::POST]].concat()
                 };
-                app.mount("/files", stated!(Mount::new(files).methods(methods), world.mount))
+                app.mount("/files", stated!(Mount::new(files).methods(methods), scenario.mount))
             }
             _ => app.routes(handlers::routes()),
         };
-        let app = stated!(app, world.app);
+        let app = stated!(app, scenario.app);
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let service = {
             let _entered = runtime.enter();

@@ -4,12 +4,12 @@ use http::{HeaderValue, Method};
 use proptest::prelude::*;
 
 use super::{
-    generate::{ASKED, plan, request, world},
+    generate::{ASKED, plan, request, scenario},
     site::{Reply, Site},
 };
 use crate::{
     exchange::elements,
-    law::{Premise, holds},
+    law::{Precondition, holds},
 };
 
 /// Where another value of one field, or its absence, makes another answer, both answers name the
@@ -19,9 +19,9 @@ use crate::{
 fn vary_names_what_changed_the_answer() {
     // A number that names no value is for none.
     let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
-    let cases = (world(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
-    holds("Vary", 12, cases, |(world, plan, mut request, (field, one, other), has_token)| {
-        let site = Site::new(&world, &request.path);
+    let cases = (scenario(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
+    holds("Vary", 12, cases, |(scenario, plan, mut request, (field, one, other), has_token)| {
+        let site = Site::new(&scenario, &request.path);
         if has_token == 0 {
             request = request.with("authorization", site.bearer("ada"));
         }
@@ -37,7 +37,7 @@ fn vary_names_what_changed_the_answer() {
         };
         let answers = (answer_to(one), answer_to(other));
         if answers.0 == answers.1 {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         for answer in [&answers.0, &answers.1] {
             prop_assert!(
@@ -46,7 +46,7 @@ fn vary_names_what_changed_the_answer() {
                 answers
             );
         }
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 

@@ -11,8 +11,8 @@ use crate::{
     fetch::is_token,
     generate,
     law::holds,
+    scenario::{Group, ROUTE, Scenario, Site},
     shared_cache::may_store,
-    world::{Group, ROUTE, Site, World},
 };
 
 /// A cache in front of the server that many people share and that stores whatever it may: for
@@ -65,14 +65,14 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
         CachePolicy::private().max_age(600).build(),
         CachePolicy::public().no_cache().build(),
     ];
-    let policies = (generate::world(), option::weighted(0.8, select(caches.to_vec())));
+    let policies = (generate::scenario(), option::weighted(0.8, select(caches.to_vec())));
     let cases = (policies, generate::visitor(), generate::visitor());
-    holds("T7", 4, cases, |((mut world, cache), first, second)| {
-        cacheable(&mut world, cache);
-        let site = Site::new(&world);
+    holds("T7", 4, cases, |((mut scenario, cache), first, second)| {
+        cacheable(&mut scenario, cache);
+        let site = Site::new(&scenario);
         let plain = |fetch: Fetch| Fetch { method: "GET".into(), body: None, ..fetch };
         let (one, two) = (plain(first.fetch.clone()), plain(second.fetch.clone()));
-        let (page, other) = (first.page(&world), second.page(&world));
+        let (page, other) = (first.page(&scenario), second.page(&scenario));
         let mut shared = SharedCache::default();
         let new = || State::new(second.profile, START);
         let (state, _) = run(new(), Some(&page), one, |sent| {
@@ -99,16 +99,16 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
 }
 
 /// GET by itself, with a policy for caches.
-fn cacheable(world: &mut World, cache: Option<CachePolicy>) {
-    let policy = world.serving("GET").map_or_else(
-        || world.groups.first().and_then(|group| group.policy.clone()),
+fn cacheable(scenario: &mut Scenario, cache: Option<CachePolicy>) {
+    let policy = scenario.serving("GET").map_or_else(
+        || scenario.groups.first().and_then(|group| group.policy.clone()),
         |group| group.policy.clone(),
     );
-    for group in &mut world.groups {
+    for group in &mut scenario.groups {
         group.methods.retain(|method| *method != "GET");
     }
-    world.groups.retain(|group| !group.methods.is_empty());
-    world.groups.push(Group { methods: vec!["GET"], policy, cache, ..Group::default() });
+    scenario.groups.retain(|group| !group.methods.is_empty());
+    scenario.groups.push(Group { methods: vec!["GET"], policy, cache, ..Group::default() });
 }
 
 /// What `Vary` does not name does not change what is shared: two requests that agree on every
@@ -117,8 +117,8 @@ fn cacheable(world: &mut World, cache: Option<CachePolicy>) {
 /// with each other.
 #[test]
 fn what_vary_does_not_name_does_not_change_what_is_shared() {
-    holds("Vary of CORS", 32, generate::exchange_twice(), |(world, request, altered)| {
-        let site = Site::new(&world);
+    holds("Vary of CORS", 32, generate::exchange_twice(), |(scenario, request, altered)| {
+        let site = Site::new(&scenario);
         let (one, two) = (site.ask(&request), site.ask(&altered));
         let agree = |name: &str| lines(&request.headers, name) == lines(&altered.headers, name);
         let compared = vary(&one.headers).iter().all(|name| name != "*" && agree(name))

@@ -10,7 +10,7 @@ use crate::{
     generate,
     law::holds,
     oracle,
-    world::{Site, is_routed},
+    scenario::{Site, is_routed},
 };
 
 /// T19, consistency of isolation. What CORS grants to a page is not refused for where it comes
@@ -20,11 +20,11 @@ use crate::{
 fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
     let isolation = select(vec![Isolation::SameOrigin, Isolation::SameSite]);
     let cases = (generate::visit(), isolation, prop::bool::weighted(0.9));
-    holds("T19", 23, cases, |((mut world, visitor), isolation, is_modern)| {
-        for group in &mut world.groups {
+    holds("T19", 23, cases, |((mut scenario, visitor), isolation, is_modern)| {
+        for group in &mut scenario.groups {
             group.isolation = Some(isolation);
         }
-        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let mut hops = Vec::new();
         let state = State::new(visitor.profile, START);
         run(state, Some(&page), visitor.fetch.clone(), |sent| {
@@ -44,12 +44,14 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
             let (path, method) = (sent.url.path(), sent.method.as_str());
             let is_asked = is_ours(&sent) && !sent.is_preflight && is_routed(path);
             // Who opens a WebSocket is another question.
-            if !is_asked || visitor.fetch.mode == Mode::WebSocket || world.serving(method).is_none()
+            if !is_asked
+                || visitor.fetch.mode == Mode::WebSocket
+                || scenario.serving(method).is_none()
             {
                 continue;
             }
             let field = |name: &str| sent.headers.get(name).map(HeaderValue::as_bytes);
-            let is_granted = world.policy(path, method).is_some_and(|policy| {
+            let is_granted = scenario.policy(path, method).is_some_and(|policy| {
                 field("origin").is_some_and(|origin| {
                     let is_any = policy.origins.iter().any(|one| one == "*");
                     is_any || oracle::grants_origin(policy, origin)

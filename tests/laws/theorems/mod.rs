@@ -16,9 +16,9 @@ use policy_core::browser::{
 use crate::{
     exchange::{Request, elements},
     fetch::SAFELISTED_METHODS,
-    law::{Judged, Premise},
+    law::{Judged, Precondition},
     oracle::{self, Wanted},
-    world::{OWN, Site, World},
+    scenario::{OWN, Scenario, Site},
 };
 
 /// The response headers of CORS.
@@ -33,8 +33,8 @@ pub(crate) const SHARING: [&str; 6] = [
 
 pub(crate) const ASKED_METHOD: &str = "access-control-request-method";
 
-pub(crate) fn met(premise: bool) -> Judged {
-    Ok(Premise::met_if(premise))
+pub(crate) fn met(precondition: bool) -> Judged {
+    Ok(Precondition::met_if(precondition))
 }
 
 pub(crate) fn lines(headers: &HeaderMap, name: &str) -> Vec<Vec<u8>> {
@@ -134,7 +134,7 @@ impl Hop {
     /// Whether the policies grant it, as the oracle reads them.
     pub(crate) fn is_granted(
         &self,
-        world: &World,
+        scenario: &Scenario,
         profile: &Profile,
         page: &Page,
         fetch: &Fetch,
@@ -147,6 +147,6 @@ impl Hop {
             is_preflighted: self.needs_preflight(profile, fetch),
             star_allows_authorization: profile.star_allows_authorization,
         };
-        world.grants(self.path(), &wanted)
+        scenario.grants(self.path(), &wanted)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     generate,
     law::holds,
     oracle,
-    world::{Ending, Group, Site, World},
+    scenario::{Ending, Group, Scenario, Site},
 };
 
 pub(super) fn is_any_origin(policy: &Policy) -> bool {
@@ -28,8 +28,8 @@ pub(super) fn only_origin(headers: &HeaderMap) -> Option<Vec<u8>> {
 /// are not allowed to: an origin of a domain that nobody names.
 #[test]
 fn t05_credentials_are_never_for_everybody() {
-    holds("T5", 5, generate::exchange(), |(world, mut request)| {
-        let site = Site::new(&world);
+    holds("T5", 5, generate::exchange(), |(scenario, mut request)| {
+        let site = Site::new(&scenario);
         let headers = site.ask(&request).headers;
         let credentials = combined(&headers, "access-control-allow-credentials");
         if credentials.is_some() {
@@ -70,14 +70,14 @@ pub(super) const NOISE: &[(&str, &str)] = &[
 #[test]
 fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
     let cases = (generate::exchange(), subsequence(NOISE, 0..4));
-    holds("T6", 15, cases, |((world, mut request), noise)| {
+    holds("T6", 15, cases, |((scenario, mut request), noise)| {
         for (name, value) in noise {
             request.headers.insert(name, HeaderValue::from_static(value));
         }
-        let answer = Site::new(&world).ask(&request);
+        let answer = Site::new(&scenario).ask(&request);
         let named = combined(&answer.headers, "access-control-allow-origin");
         prop_assert!(named.as_deref() != Some(b"null"), "{:?}", answer);
-        let policy = world.policy(&request.path, &decided_by(&request));
+        let policy = scenario.policy(&request.path, &decided_by(&request));
         let due = policy.and_then(|policy| {
             if is_any_origin(policy) {
                 return Some(b"*".to_vec());
@@ -100,15 +100,15 @@ fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
 /// that does not say so. What the handler says about `Vary` stays, and nothing stands there twice.
 #[test]
 fn t08_vary_depends_on_the_policy_alone() {
-    holds("T8", 65, generate::exchange(), |(world, request)| {
-        let site = Site::new(&world);
+    holds("T8", 65, generate::exchange(), |(scenario, request)| {
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         let is_called = !site.calls().is_empty();
         let vary = vary(&answer.headers);
         let varies = vary.iter().any(|token| token == "origin" || token == "*");
-        let policy = world.policy(&request.path, &decided_by(&request));
+        let policy = scenario.policy(&request.path, &decided_by(&request));
         let listed = policy.is_some_and(|policy| !is_any_origin(policy));
-        let written = world.plan.headers.iter().filter(|(name, _)| *name == "vary");
+        let written = scenario.plan.headers.iter().filter(|(name, _)| *name == "vary");
         let written: Vec<String> = written
             .flat_map(|(_, value)| value.split(','))
             .map(|token| token.trim().to_lowercase())
@@ -116,7 +116,7 @@ fn t08_vary_depends_on_the_policy_alone() {
         let says_so = written.iter().any(|token| token == "origin" || token == "*");
         prop_assert!(varies || !listed, "{:?}", answer);
         prop_assert!(!varies || listed || (is_called && says_so), "{:?}", answer);
-        if is_called && matches!(world.plan.ending, Ending::Whole | Ending::Stream) {
+        if is_called && matches!(scenario.plan.ending, Ending::Whole | Ending::Stream) {
             for token in &written {
                 prop_assert!(vary.contains(token), "{}: {:?}", token, answer);
             }
@@ -132,46 +132,46 @@ fn t08_vary_depends_on_the_policy_alone() {
 /// No field of CORS stands in an answer twice, whatever the handler wrote.
 #[test]
 fn every_field_of_sharing_stands_there_once_at_the_most() {
-    holds("once", 27, generate::exchange(), |(world, request)| {
-        let site = Site::new(&world);
+    holds("once", 27, generate::exchange(), |(scenario, request)| {
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         for name in SHARING {
             let lines = answer.headers.get_all(name).iter().count();
             prop_assert!(lines < 2, "{}: {:?}", name, answer);
         }
-        met(is_forged(&world) && !site.calls().is_empty())
+        met(is_forged(&scenario) && !site.calls().is_empty())
     });
 }
 
 /// Where no policy is, nothing is shared, whatever the handler wrote.
 #[test]
 fn nothing_is_shared_without_a_policy() {
-    holds("without a policy", 24, generate::exchange(), |(world, request)| {
-        let groups = world.groups.into_iter();
+    holds("without a policy", 24, generate::exchange(), |(scenario, request)| {
+        let groups = scenario.groups.into_iter();
         let groups = groups.map(|group| Group { policy: None, ..group }).collect();
-        let world = World { groups, default: None, plan: world.plan };
-        let site = Site::new(&world);
+        let scenario = Scenario { groups, default: None, plan: scenario.plan };
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         prop_assert!(shares_nothing(&answer.headers), "{:?}", answer);
-        met(is_forged(&world) && !site.calls().is_empty())
+        met(is_forged(&scenario) && !site.calls().is_empty())
     });
 }
 
 /// Whether the handler writes what only a policy should.
-fn is_forged(world: &World) -> bool {
-    world.plan.headers.iter().any(|(name, _)| SHARING.contains(name))
+fn is_forged(scenario: &Scenario) -> bool {
+    scenario.plan.headers.iter().any(|(name, _)| SHARING.contains(name))
 }
 
 /// Whom a list does not name gets no field of CORS at all, not even one that means nothing.
 #[test]
 fn a_refused_origin_gets_no_field_of_sharing() {
-    holds("refused", 40, generate::exchange(), |(world, request)| {
-        let refused = world.policy(&request.path, &decided_by(&request)).is_some_and(|policy| {
+    holds("refused", 40, generate::exchange(), |(scenario, request)| {
+        let refused = scenario.policy(&request.path, &decided_by(&request)).is_some_and(|policy| {
             let origin = only_origin(&request.headers);
             !is_any_origin(policy)
                 && origin.is_none_or(|origin| !oracle::grants_origin(policy, &origin))
         });
-        let answer = Site::new(&world).ask(&request);
+        let answer = Site::new(&scenario).ask(&request);
         prop_assert!(!refused || shares_nothing(&answer.headers), "{:?}", answer);
         met(refused && request.headers.contains_key("origin"))
     });

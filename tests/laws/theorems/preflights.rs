@@ -21,7 +21,7 @@ use crate::{
     generate,
     law::holds,
     oracle,
-    world::{OWN, ROUTE, Site, is_routed},
+    scenario::{OWN, ROUTE, Site, is_routed},
 };
 
 const ASKED_NAMES: &str = "access-control-request-headers";
@@ -30,13 +30,13 @@ const ASKED_NAMES: &str = "access-control-request-headers";
 /// browser that remembers no preflight.
 #[test]
 fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
-    holds("T3", 41, generate::visit(), |(world, visitor)| {
-        let (site, page) = (Site::new(&world), visitor.page(&world));
+    holds("T3", 41, generate::visit(), |(scenario, visitor)| {
+        let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
         let (profile, fetch) = (&visitor.profile, &visitor.fetch);
         let had_to_ask = |hop: &&Hop| hop.calls > 0 && hop.needs_preflight(profile, fetch);
         for hop in visit.hops.iter().filter(had_to_ask) {
-            let is_granted = hop.as_asked(profile).is_granted(&world, profile, &page, fetch);
+            let is_granted = hop.as_asked(profile).is_granted(&scenario, profile, &page, fetch);
             prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
         }
         // Somebody asked, and was refused.
@@ -51,15 +51,15 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
 #[test]
 fn t09_a_preflight_depends_on_what_it_asks_alone() {
     let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
-    holds("T9", 29, cases, |((world, request), noise, before)| {
+    holds("T9", 29, cases, |((scenario, request), noise, before)| {
         if !request.is_preflight() {
             return met(false);
         }
-        let site = Site::new(&world);
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         prop_assert_eq!(&site.calls()[..], &[]);
         prop_assert!(!answer.headers.contains_key("set-cookie"), "{:?}", answer);
-        site.ask(&before.request(&world));
+        site.ask(&before.request(&scenario));
         site.calls();
         let mut noisy = request.clone();
         for (name, value) in noise {
@@ -79,14 +79,14 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
 /// methods by itself, every method that it allows is served there under the same declaration.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
-    holds("T10", 9, generate::exchange(), |(world, request)| {
+    holds("T10", 9, generate::exchange(), |(scenario, request)| {
         let asked = lines(&request.headers, ASKED_METHOD);
         let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
             return met(false);
         };
         let is_method = is_token(&String::from_utf8_lossy(asked));
         let (Ok(method), true) = (Method::from_bytes(asked), is_method) else { return met(false) };
-        let site = Site::new(&world);
+        let site = Site::new(&scenario);
         let preflight = site.ask(&request);
         let mut actual = request.clone();
         actual.headers.remove(ASKED_METHOD);
@@ -105,10 +105,10 @@ fn t10_a_preflight_says_what_the_request_will_be_answered() {
         }
         let is_granted = preflight.headers.contains_key("access-control-allow-origin");
         prop_assert_eq!(is_granted, preflight.status == 204, "{:?}", preflight);
-        if let Some(policy) = world.policy(&request.path, method.as_str())
+        if let Some(policy) = scenario.policy(&request.path, method.as_str())
             && policy.methods.is_none()
         {
-            let served = world.served_alike(policy);
+            let served = scenario.served_alike(policy);
             for allowed in elements(&preflight.headers, "access-control-allow-methods") {
                 let is_served = oracle::allows_method(policy, &served, &allowed);
                 prop_assert!(is_served, "{}: {:?}", allowed, preflight);
@@ -128,15 +128,15 @@ fn t11_what_is_sent_without_asking_was_granted() {
     let wait = prop_oneof![4 => Just(0_u64), 3 => select(&[1, 4, 6, 599, 601, 7201][..])];
     let loads = vec((asking_fetch(), wait), 2..7);
     // Where all methods share one policy, and where they do not.
-    let cases = (generate::world(), any::<bool>(), generate::visitor(), loads);
-    holds("T11", 3, cases, |(mut world, is_one, visitor, mut loads)| {
+    let cases = (generate::scenario(), any::<bool>(), generate::visitor(), loads);
+    holds("T11", 3, cases, |(mut scenario, is_one, visitor, mut loads)| {
         // What was sent once is mostly sent again.
         loads.extend_from_within(..2);
         if is_one {
-            world.groups.truncate(1);
-            world.groups[0].methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
+            scenario.groups.truncate(1);
+            scenario.groups[0].methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
         }
-        let (site, page) = (Site::new(&world), visitor.page(&world));
+        let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         // The standard remembers the star as it is (Fetch, header-name cache entry match).
         let mut profile = visitor.profile;
         profile.star_allows_authorization = true;
@@ -153,7 +153,7 @@ fn t11_what_is_sent_without_asking_was_granted() {
                 }
                 was_remembered = true;
                 let asked = hop.as_asked(&profile);
-                let is_granted = asked.is_granted(&world, &profile, &page, &fetch);
+                let is_granted = asked.is_granted(&scenario, &profile, &page, &fetch);
                 prop_assert!(is_granted || hop.calls == 0, "{:?}: {:?}", page.origin, hop);
             }
         }
@@ -184,14 +184,14 @@ pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
 /// OPTIONS reaches the handler that is there for it, and without one says what there is.
 #[test]
 fn t12_only_a_preflight_is_answered_as_one() {
-    holds("T12", 16, generate::exchange(), |(world, mut request)| {
+    holds("T12", 16, generate::exchange(), |(scenario, mut request)| {
         request.method = Method::OPTIONS;
-        let site = Site::new(&world);
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         let calls = site.calls().len();
         let (origins, asked) =
             (lines(&request.headers, "origin").len(), lines(&request.headers, ASKED_METHOD).len());
-        let is_served = is_routed(&request.path) && world.serving("OPTIONS").is_some();
+        let is_served = is_routed(&request.path) && scenario.serving("OPTIONS").is_some();
         match (origins, asked) {
             (0, _) | (_, 0) if is_served => prop_assert_eq!(calls, 1, "{:?}", answer),
             (0, _) | (_, 0) => {
@@ -201,8 +201,9 @@ fn t12_only_a_preflight_is_answered_as_one() {
             }
             _ => {
                 prop_assert_eq!(calls, 0, "{:?}", answer);
-                let is_any =
-                    world.policy(&request.path, &decided_by(&request)).is_some_and(is_any_origin);
+                let is_any = scenario
+                    .policy(&request.path, &decided_by(&request))
+                    .is_some_and(is_any_origin);
                 let is_ambiguous = asked > 1 || (origins > 1 && !is_any);
                 prop_assert!(!is_ambiguous || answer.status >= 400, "{:?}", answer);
             }
@@ -222,19 +223,19 @@ fn t28_the_asked_headers_do_not_change_the_answer() {
         Just(vec!["x-a".to_owned(); 100]),
         vec("[ -~]{0,40}", 1..3),
     ];
-    holds("T28", 29, (generate::exchange(), asked), |((world, request), asked)| {
+    holds("T28", 29, (generate::exchange(), asked), |((scenario, request), asked)| {
         let mut other = request.clone();
         other.headers.remove(ASKED_NAMES);
         for line in &asked {
             let line = HeaderValue::from_str(line).expect("a header value");
             other.headers.append(ASKED_NAMES, line);
         }
-        let site = Site::new(&world);
+        let site = Site::new(&scenario);
         let answer = site.ask(&request);
         prop_assert_eq!(&answer, &site.ask(&other));
         let is_preflight = request.is_preflight();
         if is_preflight {
-            let lists = world.policies().flat_map(|policy| {
+            let lists = scenario.policies().flat_map(|policy| {
                 policy.headers.iter().chain(policy.methods.iter().flatten()).chain(&policy.expose)
             });
             let listed = 1000 + lists.map(|name| name.len() + 1).sum::<usize>();

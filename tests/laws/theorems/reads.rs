@@ -14,7 +14,7 @@ use crate::{
     generate::{self, Visitor},
     law::holds,
     oracle,
-    world::{Group, Site, World},
+    scenario::{Group, Scenario, Site},
 };
 
 pub(super) const START: Duration = Duration::from_secs(1_800_000_000);
@@ -37,13 +37,13 @@ fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
 /// it had to ask, with its method and all headers of its own.
 #[test]
 fn t01_what_a_page_reads_was_granted() {
-    holds("T1", 11, generate::visit(), |(world, visitor)| {
-        let (site, page) = (Site::new(&world), visitor.page(&world));
+    holds("T1", 11, generate::visit(), |(scenario, visitor)| {
+        let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
         let read = read(&visit);
         if let Some((_, hop)) = read {
             prop_assert!(
-                hop.is_granted(&world, &visitor.profile, &page, &visitor.fetch),
+                hop.is_granted(&scenario, &visitor.profile, &page, &visitor.fetch),
                 "{:?} {:?}",
                 page.origin,
                 visit
@@ -58,8 +58,8 @@ fn t01_what_a_page_reads_was_granted() {
 /// exactly the headers that the policy exposes and the safelisted ones.
 #[test]
 fn t02_what_is_granted_is_read_whatever_its_status() {
-    holds("T2", 7, generate::visit(), |(world, visitor)| {
-        let (site, page) = (Site::new(&world), visitor.page(&world));
+    holds("T2", 7, generate::visit(), |(scenario, visitor)| {
+        let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
         let Some(first) = visit.hops.first() else { return met(false) };
         // The preflight stands for its request.
@@ -76,7 +76,7 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
             || visit.hops.iter().any(|hop| hop.answer.headers.contains_key("location"));
         let is_due = visitor.fetch.mode == Mode::Cors
             && !leads_elsewhere
-            && wanted.is_granted(&world, &visitor.profile, &page, &visitor.fetch);
+            && wanted.is_granted(&scenario, &visitor.profile, &page, &visitor.fetch);
         if is_due {
             let Some((response, last)) = read(&visit) else {
                 return Err(TestCaseError::fail(format!(
@@ -87,7 +87,7 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
             prop_assert_eq!(response.status, last.answer.status, "{:?}", visit);
             let mut names: Vec<String> = response.headers.keys().map(ToString::to_string).collect();
             names.sort();
-            let policy = world.policy(last.path(), last.sent.method.as_str());
+            let policy = scenario.policy(last.path(), last.sent.method.as_str());
             let due = oracle::visible(policy.expect("a policy"), &last.answer.headers);
             prop_assert_eq!(names, due, "{:?}", visit);
         }
@@ -99,9 +99,9 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
 /// something only to pages of that origin.
 #[test]
 fn one_more_origin_only_adds() {
-    let cases = (generate::world(), generate::listed_policy(), any_pattern());
+    let cases = (generate::scenario(), generate::listed_policy(), any_pattern());
     let cases = (cases, generate::visitor(), any::<bool>());
-    holds("monotony of lists", 4, cases, |((world, narrow, more), visitor, near_more)| {
+    holds("monotony of lists", 4, cases, |((scenario, narrow, more), visitor, near_more)| {
         let with = |origins: Vec<String>| {
             let policy = Policy {
                 origins,
@@ -111,7 +111,7 @@ fn one_more_origin_only_adds() {
             };
             let methods = vec!["GET", "POST", "PUT", "PATCH"];
             let groups = vec![Group { methods, policy: Some(policy), ..Group::default() }];
-            World { groups, default: None, plan: world.plan.clone() }
+            Scenario { groups, default: None, plan: scenario.plan.clone() }
         };
         let wide = with(narrow.origins.iter().cloned().chain([more.clone()]).collect());
         let page = if near_more {
@@ -119,8 +119,8 @@ fn one_more_origin_only_adds() {
         } else {
             visitor.page_near(&wide.origins())
         };
-        let reads = |world: &World| {
-            let visit = first_load(&Site::new(world), &visitor, &page);
+        let reads = |scenario: &Scenario| {
+            let visit = first_load(&Site::new(scenario), &visitor, &page);
             read(&visit).map(|(response, _)| (response.status, response.headers.clone()))
         };
         let (before, after) = (reads(&with(narrow.origins.clone())), reads(&wide));

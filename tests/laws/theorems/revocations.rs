@@ -11,7 +11,7 @@ use crate::{
     generate,
     law::{assert_usual, holds},
     oracle,
-    world::{Group, OWN, Site, World},
+    scenario::{Group, OWN, Scenario, Site},
 };
 
 const BOUND: &[&str] = &["https://*.a.test", "https://a.test:*"];
@@ -69,11 +69,11 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
         let (policy, max_age) = POLICIES[policy];
         let methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
         let group = Group { methods, at_run_time: Some(policy), ..Group::default() };
-        let world = World { groups: vec![group], default: None, plan };
+        let scenario = Scenario { groups: vec![group], default: None, plan };
         let shared = SharedOrigins::new();
         shared.replace(&ENTRIES[..2]).expect("a good list");
         let app = App::new(()).public_origin(OWN).shared_origins("list", &shared);
-        let site = Site::with(&world, app);
+        let site = Site::with(&scenario, app);
         let kept = Duration::from_secs(max_age).min(profile.preflight_cap);
         let mut state = State::new(profile, START);
         let mut list = ENTRIES[..2].to_vec();

@@ -11,7 +11,7 @@ use crate::{
     exchange::Request,
     generate,
     law::{Judged, holds},
-    world::{Call, OWN, Plan, Reply, Site, World, is_routed},
+    scenario::{Call, OWN, Plan, Reply, Scenario, Site, is_routed},
 };
 
 /// What proxies say of those whose requests they hand on.
@@ -89,17 +89,17 @@ fn seen(mut call: Call) -> (Method, String, HeaderMap) {
 fn t20_what_a_peer_says_of_itself_changes_nothing() {
     let forged = vec(subsequence(FORWARDED, 1..4), 3);
     let cases = (generate::exchange(), forged, any_front(), prop::bool::weighted(0.2));
-    holds("T20", 77, cases, |((world, mut request), forged, front, is_development)| {
+    holds("T20", 77, cases, |((scenario, mut request), forged, front, is_development)| {
         // The law is about the fields that are added.
         request.headers.remove("x-forwarded-host");
         request.headers.remove("forwarded");
         if is_development {
-            return refused_in_development(&world, request, &forged[0], front);
+            return refused_in_development(&scenario, request, &forged[0], front);
         }
         let clock = Clock::at(1_800_000_000);
         let limits = Limits::NONE.rate(Rate::per_minute(2));
         let app = App::new(()).clock(clock.clone()).limits(limits);
-        let site = Site::with(&world, front.of(app.public_origin(OWN)));
+        let site = Site::with(&scenario, front.of(app.public_origin(OWN)));
         let answers = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
             // Whatever was counted is forgotten.
             clock.advance(Duration::from_secs(600));
@@ -120,12 +120,12 @@ fn t20_what_a_peer_says_of_itself_changes_nothing() {
 }
 
 fn refused_in_development(
-    world: &World,
+    scenario: &Scenario,
     mut request: Request,
     forged: &[(&'static str, &'static str)],
     front: Front,
 ) -> Judged {
-    let site = Site::with(world, front.of(App::new(())));
+    let site = Site::with(scenario, front.of(App::new(())));
     request.headers.insert(HOST, HeaderValue::from_static("localhost"));
     for (name, value) in forged {
         request.headers.append(*name, HeaderValue::from_static(value));
@@ -141,7 +141,7 @@ fn refused_in_development(
 /// so the law above is about more than fields that nobody reads.
 #[test]
 fn what_a_proxy_says_counts() {
-    let world = World::default();
+    let scenario = Scenario::default();
     let request = Request::new(Method::GET, "/nowhere");
     for (front, field, value, is_heard) in [
         (Front::Forwarded, "forwarded", "for=192.0.2.1;proto=http", true),
@@ -154,7 +154,7 @@ fn what_a_proxy_says_counts() {
         (Front::ProxyProtocol, "x-forwarded-proto", "http", false),
         (Front::None, "x-forwarded-proto", "http", false),
     ] {
-        let site = Site::with(&world, front.of(App::new(()).public_origin(OWN)));
+        let site = Site::with(&scenario, front.of(App::new(()).public_origin(OWN)));
         let mut request = request.clone();
         request.headers.insert(field, HeaderValue::from_static(value));
         for (peer, is_proxy) in
@@ -186,12 +186,12 @@ fn t21_how_a_request_was_sent_changes_nothing() {
     let lists = subsequence(LISTS, 0..=LISTS.len());
     let order = Just((0..12_usize).collect::<Vec<_>>()).prop_shuffle();
     let cases = (generate::exchange(), lists, order, any::<(bool, bool, bool)>());
-    holds("T21", 46, cases, |((mut world, mut request), lists, order, bits)| {
+    holds("T21", 46, cases, |((mut scenario, mut request), lists, order, bits)| {
         let (is_cut, is_http2, is_read) = bits;
         if is_read {
             // What conditions are about.
             request.method = Method::GET;
-            world.plan = Plan { headers: vec![("etag", "\"1\"")], ..Plan::default() };
+            scenario.plan = Plan { headers: vec![("etag", "\"1\"")], ..Plan::default() };
         }
         let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
         for (name, value) in &request.headers {
@@ -219,15 +219,17 @@ fn t21_how_a_request_was_sent_changes_nothing() {
         };
         let mut shuffled = fields.clone();
         shuffled.sort_by_key(|(name, _)| place(name));
-        let (one, other) =
-            (send(&world, &request, whole, false), send(&world, &request, shuffled, is_http2));
+        let (one, other) = (
+            send(&scenario, &request, whole, false),
+            send(&scenario, &request, shuffled, is_http2),
+        );
         prop_assert_eq!(one, other);
         met((is_cut || is_http2) && lists.len() > 1 && is_routed(&request.path))
     });
 }
 
 fn send(
-    world: &World,
+    scenario: &Scenario,
     request: &Request,
     fields: Vec<(HeaderName, HeaderValue)>,
     is_http2: bool,
@@ -247,5 +249,5 @@ fn send(
         headers.append(name, value);
     }
     *sent.headers_mut() = headers;
-    Site::new(world).send(sent)
+    Site::new(scenario).send(sent)
 }

@@ -1,6 +1,7 @@
-//! A server process under steady load while its world changes: certificates are renewed, what it
-//! is a proxy for dies and comes back, and new processes take over its port. No request fails that
-//! the protocol lets a client save, and nothing grows. `POLICY_SOAK_SECONDS` says how long.
+//! A server process under steady load while its surroundings change: certificates are renewed,
+//! what it is a proxy for dies and comes back, and new processes take over its port. No request
+//! fails that the protocol lets a client save, and nothing grows. `POLICY_SOAK_SECONDS` says how
+//! long.
 #![cfg(target_os = "linux")]
 
 mod client;

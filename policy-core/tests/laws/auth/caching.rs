@@ -7,7 +7,7 @@ use http::{
 use policy_core::cache::{Exchange, Happened, finish};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 /// However a handler tries, an answer is stored by nobody where something secret is in it, and by
 /// no shared cache where it is one person's. Where nothing happened, it stays as it was.
@@ -69,7 +69,7 @@ fn a_handler_makes_it_stricter_only() {
         let personal = flag(4) || flag(5);
         if !secret && !personal {
             prop_assert_eq!(headers, before);
-            return Ok(Premise::met_if(false));
+            return Ok(Precondition::met_if(false));
         }
         prop_assert!(!headers.contains_key(&targeted));
         let all: Vec<_> = headers.get_all(CACHE_CONTROL).iter().collect();
@@ -103,7 +103,7 @@ fn a_handler_makes_it_stricter_only() {
         prop_assert!(!by_token || varies("authorization") || varies("*"));
         let is_added = !headers.get_all(VARY).iter().eq(before.get_all(VARY));
         prop_assert!(by_cookie || by_token || !is_added);
-        Ok(Premise::met_if(!secret && !lines.is_empty()))
+        Ok(Precondition::met_if(!secret && !lines.is_empty()))
     });
 }
 

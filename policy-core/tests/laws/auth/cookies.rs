@@ -16,14 +16,14 @@ use proptest::{
     sample::{Index, select},
 };
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 /// A cookie that is set reaches the server again as it was, and nothing of a name, value or
 /// attribute becomes another attribute. The browser is the algorithm of RFC 6265bis 5.6.
 #[test]
 fn a_written_cookie_is_read_back() {
     holds("round trip", 17, (spec(), value()), |(spec, value)| {
-        let Ok(header) = spec.set(&value) else { return Ok(Premise::met_if(false)) };
+        let Ok(header) = spec.set(&value) else { return Ok(Precondition::met_if(false)) };
         let text = header.as_bytes();
         prop_assert!(header.is_sensitive());
         prop_assert!(text.iter().all(|byte| matches!(byte, b' '..=b'~')));
@@ -56,7 +56,7 @@ fn a_written_cookie_is_read_back() {
         // Each at most once, and in this order.
         prop_assert!(names.iter().all(|name| known.any(|known| known == name)), "{:?}", names);
         prop_assert!(names.iter().any(|name| name == "SameSite"));
-        Ok(Premise::met_if(true))
+        Ok(Precondition::met_if(true))
     });
 }
 
@@ -64,7 +64,7 @@ fn a_written_cookie_is_read_back() {
 #[test]
 fn a_removal_is_about_the_cookie_that_was_set() {
     holds("removal", 27, spec(), |spec| {
-        let Ok(set) = spec.set("x") else { return Ok(Premise::met_if(false)) };
+        let Ok(set) = spec.set("x") else { return Ok(Precondition::met_if(false)) };
         let removal = spec.remove().expect("what can be set can be removed");
         let of = |header: &HeaderValue| -> Vec<String> {
             let text = header.to_str().expect("text").to_owned();
@@ -75,7 +75,7 @@ fn a_removal_is_about_the_cookie_that_was_set() {
         prop_assert_eq!(of(&set), of(&removal));
         let begin = format!("{}=;", spec.name());
         prop_assert!(removal.as_bytes().starts_with(begin.as_bytes()));
-        Ok(Premise::met_if(true))
+        Ok(Precondition::met_if(true))
     });
 }
 
@@ -115,7 +115,7 @@ fn a_session_is_found_as_any_cookie_is() {
             _ => false,
         };
         prop_assert!(agrees, "{:?} of {:?}", found, plain);
-        Ok(Premise::met_if(is_candidate))
+        Ok(Precondition::met_if(is_candidate))
     });
 }
 
@@ -169,7 +169,7 @@ fn a_changed_signed_cookie_is_refused() {
         if is_changed {
             prop_assert_eq!(new.open("name", &changed, now), refused);
         }
-        Ok(Premise::met_if(is_changed))
+        Ok(Precondition::met_if(is_changed))
     });
 }
 

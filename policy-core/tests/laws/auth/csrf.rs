@@ -7,7 +7,7 @@ use policy_core::{
 };
 use proptest::{option, prelude::*, sample::select};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 const OWN: &str = "https://app.example";
 const TRUSTED: &str = "https://spa.example";
@@ -79,7 +79,7 @@ fn no_origin_outside_of_the_trusted_set_passes() {
         let says_nothing = origin.is_none() && site.is_none() && referer.is_none();
         prop_assert_eq!(verdict == OriginVerdict::Passed, may_pass);
         prop_assert_eq!(verdict == OriginVerdict::Undecided, says_nothing);
-        Ok(Premise::met_if(may_pass))
+        Ok(Precondition::met_if(may_pass))
     });
 }
 

@@ -6,7 +6,7 @@ use policy_core::{
 };
 use proptest::{prelude::*, sample::select};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 /// A callback is taken exactly if a small automaton takes it.
 #[test]
@@ -24,7 +24,7 @@ fn a_callback_is_what_the_automaton_takes() {
         let most = if grammar == Grammar::Dotted { 3 } else { 1 };
         let due = automaton(&name, most);
         prop_assert_eq!(Callback::parse(&name, grammar).is_some(), due, "{:?}", name);
-        Ok(Premise::met_if(due))
+        Ok(Precondition::met_if(due))
     });
 }
 
@@ -85,7 +85,7 @@ fn a_local_path_stays_here() {
         let stays = seen.starts_with('/') && !seen.starts_with("//");
         prop_assert!(accepted.is_none() || stays, "{:?}", text);
         prop_assert!(accepted.is_none() || text.bytes().all(|byte| byte.is_ascii_graphic()));
-        Ok(Premise::met_if(accepted.is_some()))
+        Ok(Precondition::met_if(accepted.is_some()))
     });
     assert_eq!(local_path(&format!("/{}", "a".repeat(2047))).map(str::len), Some(2048));
     assert_eq!(local_path(&format!("/{}", "a".repeat(2048))), None);

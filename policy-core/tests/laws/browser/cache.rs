@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use policy_core::browser::{CacheMode, Event, Fetch, Page, Profile, Redirect, State, run, step};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::browser::{NOW, answer, browser, load, url};
@@ -208,7 +208,7 @@ fn the_cache_does_what_the_text_says() {
         };
         let seconds = i64::try_from(seconds).expect("a time");
         prop_assert_eq!(used, said.used(mode, seconds));
-        Ok(Premise::met_if(used != Use::Nothing))
+        Ok(Precondition::met_if(used != Use::Nothing))
     });
 }
 
@@ -240,7 +240,7 @@ fn vary_is_the_key() {
             let (_, sent) = load(state.clone(), Some(&page), fetch(values), &varied);
             prop_assert!(sent.is_none());
         }
-        Ok(Premise::met_if(!is_same))
+        Ok(Precondition::met_if(!is_same))
     });
 }
 
@@ -276,6 +276,6 @@ fn cached_content_is_what_was_answered() {
                 prop_assert_eq!(response.body.first().copied(), *last);
             }
         }
-        Ok(Premise::met_if(was_cached))
+        Ok(Precondition::met_if(was_cached))
     });
 }

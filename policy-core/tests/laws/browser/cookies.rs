@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use policy_core::browser::{Fetch, Profile};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::browser::{answer, browser, cookies_sent, load};
@@ -135,7 +135,7 @@ fn a_cookie_goes_where_it_belongs() {
         let (state, _) = load(browser(Profile::STANDARD), None, Fetch::navigate(setter), &set);
         let sent = cookies_sent(state, &Case::address(second, case.sent_by, &case.sent_at));
         prop_assert_eq!(sent.is_some(), case.is_sent(), "{}", case.line());
-        Ok(Premise::met_if(sent.is_some()))
+        Ok(Precondition::met_if(sent.is_some()))
     });
 }
 
@@ -175,7 +175,7 @@ fn the_jar_is_bounded() {
         for host in ["shop.example", "app.shop.example", "other.example"] {
             let _sent = cookies_sent(state.clone(), &format!("https://{host}/"));
         }
-        Ok(Premise::met_if(received > 180))
+        Ok(Precondition::met_if(received > 180))
     });
 }
 
@@ -200,6 +200,6 @@ fn the_last_value_of_a_name_is_sent() {
             expected.iter().map(|(name, value)| format!("n{name}={value}")).collect();
         let was_replaced = expected.len() < pairs.len();
         prop_assert_eq!(cookies_sent(state, ask).unwrap_or_default(), expected.join("; "));
-        Ok(Premise::met_if(was_replaced))
+        Ok(Precondition::met_if(was_replaced))
     });
 }

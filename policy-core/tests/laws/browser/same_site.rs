@@ -1,7 +1,7 @@
 //! RFC 6265bis, 5.2 and the part of 5.8.3 about `SameSite`, and who is a third party.
 
 use policy_core::browser::{Credentials, Fetch, Page, Profile, ThirdParty};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{prelude::*, sample::select};
 
 use crate::browser::{answer, browser, load, url};
@@ -130,7 +130,7 @@ fn same_site_and_the_setting_decide() {
         let (_, sent) = load(state, page, case.fetch(), &answer(204, &[]));
         let sent = sent.expect("nothing is cached");
         prop_assert_eq!(sent.headers.contains_key("cookie"), case.is_sent());
-        Ok(Premise::met_if(!case.is_own_between))
+        Ok(Precondition::met_if(!case.is_own_between))
     });
 }
 
@@ -156,6 +156,6 @@ fn what_is_set_in_a_foreign_window_stays_there() {
         let is_for_all = case.kind != Kind::Partitioned && case.third_party == ThirdParty::Sent;
         let is_sent = sent.expect("nothing is cached").headers.contains_key("cookie");
         prop_assert_eq!(is_sent, is_stored && (same_window || is_for_all));
-        Ok(Premise::met_if(is_stored))
+        Ok(Precondition::met_if(is_stored))
     });
 }

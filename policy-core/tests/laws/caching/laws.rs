@@ -7,7 +7,7 @@ use http::{
 use policy_core::cache::{
     Audience, CachePolicy, CacheSpec, Caching, Exchange, Happened, finish, is_cacheable_by_default,
 };
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::caching::standard::{Cache, Field, may_store};
@@ -186,7 +186,7 @@ fn the_result_is_never_weaker_than_what_was_said() {
                 !bound.iter().any(|name| said.has(name))
             };
             prop_assert!(said.iter().all(is_free) && !case.is_secret() && !case.is_personal());
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         };
         let ours = ["private", "no-cache", "no-store"];
         if !result.has("no-store") {
@@ -222,7 +222,7 @@ fn the_result_is_never_weaker_than_what_was_said() {
         }
         let is_said = |name: &str| said.iter().any(|said| said.has(name));
         prop_assert!(result.names().all(|name| ours.contains(&name) || is_said(name)));
-        Ok(Premise::met_if(said.len() == 2 && !result.has("no-store")))
+        Ok(Precondition::met_if(said.len() == 2 && !result.has("no-store")))
     });
 }
 
@@ -254,7 +254,7 @@ fn what_is_stored_may_be_stored() {
             }
         }
         let is_kept = stored(Cache::OfOne, &result, false);
-        Ok(Premise::met_if(is_kept && case.said().count() > 0))
+        Ok(Precondition::met_if(is_kept && case.said().count() > 0))
     });
 }
 
@@ -273,10 +273,10 @@ fn methods_that_are_not_cacheable_never_say_so() {
             _ => false,
         };
         if is_exempt || said.is_empty() {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         prop_assert!(result.is_some_and(|field| field.has("no-store")));
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 
@@ -287,11 +287,11 @@ fn errors_are_not_stored_for_a_declaration() {
         let is_good =
             case.status < 400 && is_cacheable_by_default(case.status) || case.status == 304;
         if is_good || !case.written.is_empty() || case.declared().is_none() {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         let after = case.after();
         prop_assert_eq!(after.get(CACHE_CONTROL).expect("one"), "no-store");
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 
@@ -315,6 +315,6 @@ fn no_other_field_contradicts() {
         let is_same = before.get_all(CACHE_CONTROL).iter().eq(after.get_all(CACHE_CONTROL));
         prop_assert!(!has_rivals || untouched && is_same);
         prop_assert!(is_same || after.get_all(CACHE_CONTROL).iter().count() < 2);
-        Ok(Premise::met_if(!untouched))
+        Ok(Precondition::met_if(!untouched))
     });
 }

@@ -10,7 +10,7 @@ use policy_core::headers::{
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 /// A policy as a browser reads it (Content Security Policy 3, 2.2.1): cut at `;` and at blanks.
 type Read = Vec<(String, Vec<String>)>;
@@ -86,7 +86,7 @@ fn nothing_but_what_was_written_gets_into_the_header() {
             .collect();
         let typed: &'static [Directive<'static>] = typed.leak();
         let Some(header) = header(typed, Some(&Nonce::of([0; 16]))) else {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         };
         let mut due: Read = typed
             .iter()
@@ -103,7 +103,7 @@ fn nothing_but_what_was_written_gets_into_the_header() {
             due.push(("frame-ancestors".to_owned(), vec!["'self'".to_owned()]));
         }
         prop_assert_eq!(read(&header), due);
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 
@@ -129,18 +129,18 @@ fn a_text_comes_out_as_it_went_in() {
         let text: &'static str = text.leak();
         let parsed = csp::parse(text);
         if !parsed.violations.is_empty() {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         let borrowed = Box::leak(Box::new(parsed)).borrowed();
         let Some(header) = header(borrowed.leak(), Some(&Nonce::of([0; 16]))) else {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         };
         let mut due = read(&text.replace("'nonce'", "'nonce-AAAAAAAAAAAAAAAAAAAAAA'"));
         if !due.iter().any(|(name, _)| name == "frame-ancestors") {
             due.push(("frame-ancestors".to_owned(), vec!["'self'".to_owned()]));
         }
         prop_assert_eq!(read(&header), due);
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }
 
@@ -156,6 +156,6 @@ fn a_nonce_is_one_source() {
         prop_assert_eq!(&sources, &["'self'".to_owned(), format!("'nonce-{nonce}'")]);
         let is_base64url = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
         prop_assert!(nonce.as_str().chars().all(is_base64url));
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }

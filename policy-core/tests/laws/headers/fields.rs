@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::headers::{HeadersPolicy, Nonce, SecurityHeaders};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 const NAMES: [&str; 10] = [
     "content-security-policy",
@@ -66,7 +66,7 @@ fn what_a_handler_wrote_stays() {
         let once = headers.clone();
         finish(&mut headers);
         prop_assert_eq!(headers, once);
-        Ok(Premise::met_if(!before.is_empty()))
+        Ok(Precondition::met_if(!before.is_empty()))
     });
 }
 
@@ -91,6 +91,6 @@ fn a_304_has_no_field_that_the_200_has_not() {
             prop_assert_eq!(ok.get(name), Some(value));
         }
         let is_more = |name: &HeaderName| !not_modified.contains_key(name);
-        Ok(Premise::met_if(ok.keys().filter(|name| is_more(name)).count() > 1))
+        Ok(Precondition::met_if(ok.keys().filter(|name| is_more(name)).count() > 1))
     });
 }

@@ -7,7 +7,7 @@ use http::{
     },
 };
 use policy_core::conditional::{Conditions, Validators, Verdict};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::append;
@@ -214,7 +214,7 @@ fn conditions_are_those_of_the_standard() {
             let verdict = conditions
                 .map_or(Verdict::Proceed, |conditions| conditions.evaluate(current.as_ref()));
             prop_assert_eq!(verdict, oracle(&case));
-            Ok(Premise::met_if(verdict == want))
+            Ok(Precondition::met_if(verdict == want))
         });
     }
 }

@@ -18,7 +18,7 @@ use policy_core::{
 };
 use proptest::{collection::vec, prelude::*};
 
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 
 /// Adds a line to a field.
 fn append(headers: &mut HeaderMap, name: &HeaderName, line: &str) {
@@ -57,12 +57,12 @@ fn any_bytes_are_judged() {
         };
         prop_assert!(accept(&headers, &["text/html", "a/b"]).is_none_or(|place| place < 2));
         let Some(conditions) = Conditions::read(&Method::GET, &headers) else {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         };
         let _verdict = conditions.evaluate(Some(&now));
         if let Range::Part { first, last } = conditions.range(&now, length) {
             prop_assert!(first <= last && last < length);
         }
-        Ok(Premise::Met)
+        Ok(Precondition::Met)
     });
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header::ACCEPT};
 use policy_core::negotiate::accept;
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::append;
@@ -139,6 +139,6 @@ fn the_choice_is_that_of_the_standard() {
             .collect();
         let choice = accept(&headers, &names);
         prop_assert_eq!(choice, oracle(&ranges, &offers), "{:?}", headers);
-        Ok(Premise::met_if(choice != Some(0) && !offers.is_empty()))
+        Ok(Precondition::met_if(choice != Some(0) && !offers.is_empty()))
     });
 }

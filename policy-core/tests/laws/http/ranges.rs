@@ -5,7 +5,7 @@ use http::{
     header::{ETAG, IF_RANGE, LAST_MODIFIED, RANGE},
 };
 use policy_core::conditional::{Conditions, Range, Validators};
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::{
@@ -178,7 +178,7 @@ fn ranges_are_those_of_the_standard() {
             prop_assert_eq!(range, oracle(&case));
             let content_range = range.content_range(case.length);
             prop_assert_eq!(content_range.is_none(), range == Range::Whole);
-            Ok(Premise::met_if(format!("{range:?}").starts_with(want)))
+            Ok(Precondition::met_if(format!("{range:?}").starts_with(want)))
         });
     }
 }

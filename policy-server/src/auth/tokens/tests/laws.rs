@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::HashSet};
 
-use policy_core_tests::law::{Premise, assert_usual, holds};
+use policy_core_tests::law::{Precondition, assert_usual, holds};
 use proptest::prelude::*;
 
 use super::*;
@@ -145,7 +145,7 @@ fn a_family_has_one_living_token_or_none() {
                 wait(after.instance.service.sync()).unwrap();
             }
         }
-        Ok(Premise::met_if(after.is_ended))
+        Ok(Precondition::met_if(after.is_ended))
     });
     let tried = tried.get();
     assert_usual("one living token: alive", alive.get(), tried, 38);
@@ -217,7 +217,7 @@ fn revoked_tokens_are_refused_for_good() {
                 prop_assert_eq!(two.verify(&token.access_token), wanted);
             }
         }
-        Ok(Premise::met_if(refused > 0 && good > 0))
+        Ok(Precondition::met_if(refused > 0 && good > 0))
     });
 }
 

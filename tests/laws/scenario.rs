@@ -38,7 +38,7 @@ thread_local! {
 
 /// What is served, by which policies, and what the handlers do.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct World {
+pub(crate) struct Scenario {
     /// What is served at [`ROUTE`], in the order in which the app is told.
     pub(crate) groups: Vec<Group>,
     /// The policy of the app, for what has none of its own.
@@ -81,7 +81,7 @@ impl Default for Plan {
     }
 }
 
-impl World {
+impl Scenario {
     /// The policy that answers for a method at a path: the nearest one. What no route is for, the
     /// first one answers that is shared.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
@@ -134,7 +134,7 @@ pub(crate) fn is_routed(path: &str) -> bool {
     path == ROUTE || path == END
 }
 
-/// The server of a world.
+/// The server of a scenario.
 pub(crate) struct Site {
     service: AppService,
     calls: Arc<Mutex<Vec<Call>>>,
@@ -157,20 +157,20 @@ pub(crate) struct Reply {
 }
 
 impl Site {
-    pub(crate) fn new(world: &World) -> Self {
-        Self::with(world, App::new(()).public_origin(OWN))
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self::with(scenario, App::new(()).public_origin(OWN))
     }
 
     /// The same as a part of this app.
-    pub(crate) fn with(world: &World, mut app: App<()>) -> Self {
+    pub(crate) fn with(scenario: &Scenario, mut app: App<()>) -> Self {
         let calls = Arc::default();
-        for group in &world.groups {
-            let (plan, calls) = (world.plan.clone(), Arc::clone(&calls));
+        for group in &scenario.groups {
+            let (plan, calls) = (scenario.plan.clone(), Arc::clone(&calls));
             let service =
                 service_fn(move |request| handle(plan.clone(), Arc::clone(&calls), request));
             let methods = group.methods.iter().map(|name| name.parse().expect("a method"));
             let mut mount = Mount::new(service).methods(methods);
-            if world.plan.ending == Ending::Never {
+            if scenario.plan.ending == Ending::Never {
                 mount = mount.limits(Limits::NONE.timeout(Duration::from_millis(1)));
             }
             if let Some(policy) = &group.policy {
@@ -187,7 +187,7 @@ impl Site {
             }
             app = app.mount(ROUTE, mount);
         }
-        if let Some(policy) = &world.default {
+        if let Some(policy) = &scenario.default {
             app = app.cors(policy.config());
         }
         let service = RUNTIME.with(|runtime| {

@@ -4,9 +4,11 @@ use http::Method;
 use policy_server::{AuthError, AuthScheme, Scheme, SchemeRequest, http, prelude::*};
 use proptest::{option, prelude::*, sample::select};
 
-use super::house::{House, Reply, Request, identity, issue, login, login_by_token, token_settings};
+use super::test_server::{
+    Reply, Request, TestServer, identity, issue, login, login_by_token, token_settings,
+};
 use crate::{
-    law::{Premise, holds},
+    law::{Precondition, holds},
     store::Store,
 };
 
@@ -30,7 +32,7 @@ impl Scheme for Keys {
 
 /// What a route asks for, said a second time by hand.
 #[derive(Clone, Copy, Debug)]
-struct Formula {
+struct AccessRow {
     path: &'static str,
     session: bool,
     token: bool,
@@ -41,7 +43,7 @@ struct Formula {
     fresh: Option<u64>,
 }
 
-const NOTHING: Formula = Formula {
+const NOTHING: AccessRow = AccessRow {
     path: "",
     session: false,
     token: false,
@@ -60,14 +62,14 @@ fn greet(me: Option<&Principal>) -> String {
                 AuthScheme::Session => "session",
                 AuthScheme::Token => "token",
                 AuthScheme::Own("Keys") => "key",
-                other => panic!("{other:?} stands in no formula"),
+                other => panic!("{other:?} stands in no row"),
             };
             format!("{} by {scheme}", me.subject())
         }
     }
 }
 
-macro_rules! formulas {
+macro_rules! access_matrix {
     ($($name:ident $path:literal ($($auth:tt)*) $who:ty => { $($field:ident: $value:expr),* })*) => {
         $(
             #[get($path)]
@@ -78,20 +80,20 @@ macro_rules! formulas {
             }
         )*
 
-        const FORMULAS: &[Formula] =
-            &[$(Formula { path: $path, $($field: $value,)* ..NOTHING }),*];
+        const ACCESS_MATRIX: &[AccessRow] =
+            &[$(AccessRow { path: $path, $($field: $value,)* ..NOTHING }),*];
 
-        fn furnish() -> (House, Store) {
+        fn furnish() -> (TestServer, Store) {
             let store = Store::default();
             let sessions = Sessions::store(store.clone());
             let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
             let app = app.routes(routes![login, login_by_token, issue]);
-            (House::new(app.routes(routes![$($name),*])), store)
+            (TestServer::new(app.routes(routes![$($name),*])), store)
         }
     };
 }
 
-formulas! {
+access_matrix! {
     f0 "/0" (session) Principal => { session: true }
     f1 "/1" (token) Principal => { token: true }
     f2 "/2" (session | token) Principal => { session: true, token: true }
@@ -126,15 +128,15 @@ formulas! {
 }
 
 thread_local! {
-    static HOUSE: (House, Store) = furnish();
+    static SERVER: (TestServer, Store) = furnish();
 }
 
-/// Sends a request to a house that has seen many before.
-fn answer(formula: &Formula, shows: &Shows) -> Reply {
-    HOUSE.with(|(house, store)| {
-        let request = present(house, formula.path, shows);
+/// Sends a request to a server that has seen many before.
+fn answer(row: &AccessRow, shows: &Shows) -> Reply {
+    SERVER.with(|(server, store)| {
+        let request = present(server, row.path, shows);
         store.fail(shows.is_store_lost);
-        let reply = house.send(request);
+        let reply = server.send(request);
         store.fail(false);
         reply
     })
@@ -220,9 +222,9 @@ fn shows() -> impl Strategy<Value = Shows> {
 }
 
 /// A request that shows these, made when they are as old as they say.
-fn present(house: &House, path: &str, shows: &Shows) -> Request {
+fn present(server: &TestServer, path: &str, shows: &Shows) -> Request {
     let of = |path: &str, person: &Person| {
-        let reply = house.send(Request::post(path).body(person.text()));
+        let reply = server.send(Request::post(path).body(person.text()));
         assert_eq!(reply.status, 200, "{reply:?}");
         reply
     };
@@ -260,14 +262,14 @@ fn present(house: &House, path: &str, shows: &Shows) -> Request {
         }
         Some(Shown::Invalid | Shown::Malformed) => request = request.with("x-key", "wrong"),
     }
-    house.wait(shows.age);
+    server.wait(shows.age);
     request
 }
 
 /// What has to come of it: a status, and what the handler says if it runs.
-fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
+fn due(row: &AccessRow, shows: &Shows) -> (u16, Option<String>) {
     let age = Some(shows.age);
-    let proven = if formula.token && !matches!(shows.token, None | Some(Shown::Other)) {
+    let proven = if row.token && !matches!(shows.token, None | Some(Shown::Other)) {
         match shows.token.as_ref().expect("a token") {
             Shown::Malformed => return (400, None),
             Shown::Valid(_) | Shown::OfUnknownAge(_) if shows.age >= 330 => return (401, None),
@@ -275,7 +277,7 @@ fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
             Shown::OfUnknownAge(person) => Some((person, "token", None)),
             Shown::Invalid | Shown::Other => return (401, None),
         }
-    } else if formula.key {
+    } else if row.key {
         match &shows.key {
             Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
                 // It is proven anew with every request.
@@ -284,7 +286,7 @@ fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
             Some(Shown::Invalid | Shown::Malformed) => return (401, None),
             None | Some(Shown::Other) => None,
         }
-    } else if formula.session {
+    } else if row.session {
         match &shows.session {
             Some(Shown::Valid(_) | Shown::OfUnknownAge(_) | Shown::Invalid)
                 if shows.is_store_lost =>
@@ -301,12 +303,11 @@ fn due(formula: &Formula, shows: &Shows) -> (u16, Option<String>) {
     };
     let Some((person, scheme, age)) = proven else {
         let allowed = (200, Some("nobody".to_owned()));
-        return if formula.optional { allowed } else { (401, None) };
+        return if row.optional { allowed } else { (401, None) };
     };
-    let has_scopes = formula.scopes.iter().all(|scope| person.scopes.contains(scope));
-    let has_role =
-        formula.roles.is_empty() || formula.roles.iter().any(|role| person.roles.contains(role));
-    let is_fresh = formula.fresh.is_none_or(|most| age.is_some_and(|age| age < most));
+    let has_scopes = row.scopes.iter().all(|scope| person.scopes.contains(scope));
+    let has_role = row.roles.is_empty() || row.roles.iter().any(|role| person.roles.contains(role));
+    let is_fresh = row.fresh.is_none_or(|most| age.is_some_and(|age| age < most));
     match (has_scopes && has_role, is_fresh) {
         (false, _) => (403, None),
         (true, false) => (401, None),
@@ -318,22 +319,22 @@ fn ran(reply: &Reply) -> Option<String> {
     (reply.status == 200).then(|| reply.body.clone())
 }
 
-/// T16, auth gate. A handler runs only for a principal that satisfies the formula of its
+/// T16, auth gate. A handler runs only for a principal that satisfies the row of its
 /// `#[auth]`: the credential of a scheme that it names, all its scopes, one of its roles, and a
 /// login that is as fresh as it asks; or for nobody, where it says so. Otherwise the answer is 400
 /// for a field that cannot be read, 401 without a good credential or a fresh login, 403 without the
 /// rights, and 503 where nobody can tell: the store does not answer.
 #[test]
-fn t16_the_handler_runs_for_whom_the_formula_lets_in() {
-    let cases = (select(FORMULAS), shows());
-    holds("T16", 39, cases, |(formula, shows)| {
-        let reply = answer(&formula, &shows);
-        let (status, says) = due(&formula, &shows);
+fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
+    let cases = (select(ACCESS_MATRIX), shows());
+    holds("T16", 39, cases, |(row, shows)| {
+        let reply = answer(&row, &shows);
+        let (status, says) = due(&row, &shows);
         prop_assert_eq!(reply.status, status, "{:?}", reply);
         prop_assert_eq!(ran(&reply), says);
         // Interesting is whoever has a credential that the route takes, allowed or not.
         let anonymous = Shows { session: None, token: None, key: None, ..shows };
-        Ok(Premise::met_if(due(&formula, &anonymous) != (status, ran(&reply))))
+        Ok(Precondition::met_if(due(&row, &anonymous) != (status, ran(&reply))))
     });
 }
 
@@ -344,25 +345,25 @@ fn t16_the_handler_runs_for_whom_the_formula_lets_in() {
 /// of that kind, it changes nothing at all.
 #[test]
 fn t16_one_more_sufficient_credential_lets_nobody_out() {
-    let cases = (select(FORMULAS), shows(), select(vec!["session", "token", "key"]));
-    holds("T16, monotony", 3, cases, |(formula, shows, kind)| {
+    let cases = (select(ACCESS_MATRIX), shows(), select(vec!["session", "token", "key"]));
+    holds("T16, monotony", 3, cases, |(row, shows, kind)| {
         let nothing = Shows { session: None, token: None, key: None, ..shows.clone() };
         let (mut without, mut alone) = (shows.clone(), nothing.clone());
         let is_taken = match kind {
             "session" => {
                 (without.session, alone.session) = (None, shows.session.clone());
-                formula.session
+                row.session
             }
             "token" => {
                 (without.token, alone.token) = (None, shows.token.clone());
-                formula.token
+                row.token
             }
             _ => {
                 (without.key, alone.key) = (None, shows.key.clone());
-                formula.key
+                row.key
             }
         };
-        let answer = |shows: &Shows| answer(&formula, shows);
+        let answer = |shows: &Shows| answer(&row, shows);
         let (before, alone, both) = (answer(&without), answer(&alone), answer(&shows));
         if before.status == 200 && alone.status == 200 {
             prop_assert_eq!(both.status, 200, "{:?}", both);
@@ -372,6 +373,6 @@ fn t16_one_more_sufficient_credential_lets_nobody_out() {
             prop_assert_eq!(both.body, before.body);
         }
         let has_more = ran(&alone).is_some_and(|says| says != "nobody");
-        Ok(Premise::met_if(before.status == 200 && has_more))
+        Ok(Precondition::met_if(before.status == 200 && has_more))
     });
 }

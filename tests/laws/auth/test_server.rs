@@ -32,7 +32,7 @@ thread_local! {
 }
 
 /// A running server, and its clock.
-pub(crate) struct House {
+pub(crate) struct TestServer {
     service: AppService,
     pub(crate) clock: Clock,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Reply {
 /// A request that the server works on.
 pub(crate) type Running = Pin<Box<ResponseFuture>>;
 
-impl House {
+impl TestServer {
     pub(crate) fn new(app: App<()>) -> Self {
         let clock = Clock::at(START);
         let app = app.public_origin(OWN).clock(clock.clone());
@@ -417,7 +417,7 @@ pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued
     tokens.issue(&identity(&body))
 }
 
-/// The secret of the tokens of every house.
+/// The secret of the tokens of every server.
 pub(crate) const SECRET: [u8; 32] = *b"\x8f0123456789abcdef0123456789abcde";
 
 /// Settings of tokens that the tests can sign as well.
