@@ -1,5 +1,5 @@
-//! What is done beside the requests: dead sessions are removed, revocations of other processes
-//! learned, and keys of other issuers fetched.
+//! Background tasks: they remove expired sessions, learn revocations of other processes, and fetch
+//! keys of external issuers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,11 +8,11 @@ use tokio::{runtime::Handle, task::AbortHandle};
 use super::AuthService;
 use crate::{auth::session::SessionService, base::event::log};
 
-/// How often dead sessions are removed, and how many in one step.
+/// How often expired sessions are removed, and how many per step.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 
-/// A task that ends when this is dropped.
+/// A task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct BackgroundTask(AbortHandle);
 
@@ -23,7 +23,7 @@ impl Drop for BackgroundTask {
 }
 
 impl AuthService {
-    /// Starts what runs beside the requests, where there is something to run it.
+    /// Starts the background tasks that the app needs, if a runtime is running.
     pub(crate) fn start_background_tasks(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
         if let Some(sessions) = &self.sessions {
@@ -46,7 +46,7 @@ async fn purge(sessions: Arc<SessionService>) {
     let clock = sessions.clock();
     loop {
         clock.wait_until(clock.now().after(PURGE_INTERVAL)).await;
-        // Step by step, so that requests come in between.
+        // In small steps, so that requests run in between.
         loop {
             match sessions.store().purge(clock.now(), PURGED_AT_ONCE).await {
                 Ok(purged) if purged >= PURGED_AT_ONCE => tokio::task::yield_now().await,

@@ -1,4 +1,4 @@
-//! The answer to a request that a gate does not let through.
+//! The response to a request that a gate refuses.
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
@@ -13,11 +13,11 @@ use crate::{
     base::{body::BodyRejection, escape::printable, event::log, problem::Problem},
 };
 
-/// Why a request is not let through, and what the answer says of it.
+/// Why a request is refused, and what the response states.
 #[derive(Debug)]
 pub(crate) struct Denied {
     refusal: Refusal,
-    /// The exact reason, for the log alone.
+    /// The exact reason, for the log only.
     detail: Option<&'static str>,
     challenge: Option<HeaderValue>,
     login: Option<HeaderValue>,
@@ -42,12 +42,13 @@ impl From<CommitError> for Denied {
 }
 
 impl Denied {
-    /// A store did not answer, which is logged where it happened: nobody is logged out for it.
+    /// A store failed. The failure is logged where it happened, and no one is logged out because of
+    /// it.
     pub(crate) fn unchecked() -> Self {
         Refusal::CredentialsUnchecked.into()
     }
 
-    /// A problem that a gate found on its way, such as a body over its limit.
+    /// A problem that a gate met, such as a body over its limit.
     pub(crate) fn problem(refusal: Refusal, problem: Problem) -> Self {
         Self { problem: Some(Box::new(problem)), ..Self::from(refusal) }
     }
@@ -62,7 +63,7 @@ impl Denied {
         self
     }
 
-    /// Where a person logs in: the answer to a navigation.
+    /// The login page, to which a navigation is redirected.
     pub(crate) fn login(mut self, page: Option<HeaderValue>) -> Self {
         self.login = page;
         self
@@ -74,7 +75,7 @@ impl Denied {
 }
 
 impl AuthService {
-    /// Logs that a request is not let through, and makes the answer.
+    /// Logs the refusal and builds the response.
     pub(crate) fn deny(
         &self,
         method: &Method,

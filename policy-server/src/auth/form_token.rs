@@ -1,4 +1,4 @@
-//! The anti-forgery token of a form, found before the handler reads the body.
+//! The CSRF token of a form, read before the handler gets the body.
 
 use std::{
     pin::Pin,
@@ -13,13 +13,13 @@ use http_body_util::BodyExt;
 
 use crate::base::body::BodyRejection;
 
-/// The field that carries the token.
+/// The form field with the token.
 pub(super) const FIELD: &str = "csrf_token";
 
-/// How far into a body the field is looked for.
+/// How many bytes of a body are searched for the field.
 const REACH: usize = 64 * 1024;
 
-/// A form whose fields can be looked through.
+/// A form encoding whose fields can be searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     UrlEncoded,
@@ -27,7 +27,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form that a request has as its body.
+    /// The form encoding of a request body, by its `Content-Type`.
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
         let mut parts = value.split(';').map(str::trim);
@@ -47,7 +47,7 @@ impl Form {
         is_boundary.then(|| Self::Multipart { boundary: boundary.to_vec() })
     }
 
-    /// Reads as much of a body as may hold the field; the handler still gets all of it.
+    /// Reads as much of a body as may contain the field; the handler still gets the whole body.
     pub(crate) async fn token(&self, body: &mut Body) -> Result<Option<Vec<u8>>, BodyRejection> {
         let mut front = BytesMut::new();
         let mut rest = std::mem::take(body);
@@ -118,7 +118,7 @@ fn after<'a>(text: &'a [u8], what: &[u8]) -> Option<&'a [u8]> {
     text.get(find(text, what)? + what.len()..)
 }
 
-/// A body whose beginning was read already.
+/// A body whose first bytes were already read.
 struct ReplayBody {
     front: Option<Bytes>,
     trailers: Option<Frame<Bytes>>,

@@ -1,4 +1,4 @@
-//! Gates 5 to 9: where a request comes from, who sent it, and whether they may.
+//! Gates 5 to 9: where a request comes from, who sent it, and what they may do.
 
 mod background;
 mod challenge;
@@ -35,7 +35,7 @@ use crate::{
     base::{clock::Clock, log::RefusalLog},
 };
 
-/// What an app knows its callers by.
+/// Authenticates the callers of an app.
 #[derive(Debug)]
 pub(crate) struct AuthService {
     pub(crate) sessions: Option<Arc<SessionService>>,
@@ -43,12 +43,12 @@ pub(crate) struct AuthService {
     pub(crate) clock: Clock,
     pub(crate) revocation_bus: RevocationBus,
     pub(crate) refusals: RefusalLog,
-    /// What runs beside the requests, for as long as this is there.
+    /// The background tasks, aborted when this is dropped.
     pub(crate) background_tasks: Vec<BackgroundTask>,
 }
 
 impl AuthService {
-    /// A guard that knows nobody yet.
+    /// A service without sessions, tokens or schemes.
     pub(crate) fn new(clock: Clock, revocation_bus: RevocationBus) -> Self {
         Self {
             sessions: None,
@@ -60,21 +60,21 @@ impl AuthService {
         }
     }
 
-    /// Logs that a request is refused, and makes the answer.
+    /// Logs a refusal and builds the response.
     pub(crate) fn refuse<B>(&self, refusal: Refusal, request: &Request<B>) -> Response {
         let denied = Denied::from(refusal);
         self.deny(request.method(), request.uri().path(), request.headers(), denied)
     }
 }
 
-/// What one route asks of its callers.
+/// What one route requires of its callers.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteAuth {
     pub(crate) auth: AuthPolicy,
     pub(crate) csrf: CsrfPolicy,
     /// The scheme that the policy names.
     pub(crate) scheme: Option<SharedScheme>,
-    /// What a client without a good token is told, where tokens are taken.
+    /// The challenges for a client without a valid token, on a route that takes tokens.
     challenges: Option<Challenges>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct RouteAuth {
 const REALM: &str = "api";
 
 impl RouteAuth {
-    /// What the attributes of a handler say.
+    /// The requirements that the attributes of a handler state.
     pub(crate) fn new(
         auth: AuthPolicy,
         csrf: CsrfPolicy,
@@ -97,17 +97,17 @@ impl RouteAuth {
         Ok(Self { auth, csrf, scheme, challenges })
     }
 
-    /// Anybody.
+    /// No requirements.
     pub(crate) const fn public() -> Self {
         Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
     }
 
-    /// Whether it takes bearer tokens.
+    /// Whether the route takes bearer tokens.
     fn takes_token(&self) -> bool {
         matches!(self.auth, AuthPolicy::Required(policy) if policy.token)
     }
 
-    /// Whether the scheme that the policy names is ambient.
+    /// Whether browsers attach the scheme's credential by themselves.
     fn is_ambient(&self) -> bool {
         let AuthPolicy::Required(policy) = &self.auth else { return false };
         policy.scheme.is_some_and(|own| own.ambient)

@@ -1,4 +1,4 @@
-//! Who a request comes from.
+//! The principal of a request.
 
 use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc};
 
@@ -18,10 +18,10 @@ use crate::{
     store::Ticket,
 };
 
-/// Who sent a request, as the gate of the route found out.
+/// The authenticated caller of a request.
 ///
-/// Nobody else can make one: a handler with this argument runs only for a caller that satisfies
-/// the `#[auth(..)]` of its route. On a route that says `optional` it is `Option<Principal>`.
+/// Only the framework creates one: a handler with this argument runs only for a caller that
+/// satisfies the `#[auth(..)]` of its route. On a route with `optional` it is `Option<Principal>`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -49,28 +49,28 @@ enum Kind {
     Own(Arc<Own>),
 }
 
-/// Whoever an application's own scheme recognised.
+/// A caller that a scheme of the application recognised.
 struct Own {
     scheme: &'static str,
     identity: Identity,
 }
 
-/// What proved who somebody is.
+/// The kind of credential that authenticated a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthScheme {
-    /// The cookie of a session.
+    /// A session cookie.
     Session,
     /// A bearer token.
     Token,
     /// A single-use ticket.
     Ticket,
-    /// The application's own scheme of this name.
+    /// The application's scheme of this name.
     Own(&'static str),
 }
 
 impl Principal {
-    /// Whoever is logged in; nobody in an anonymous session.
+    /// The user of a session; `None` if it is anonymous.
     pub(crate) fn of_session(record: &Arc<Record>) -> Option<Self> {
         record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
     }
@@ -87,7 +87,7 @@ impl Principal {
         Self(Kind::Own(Arc::new(Own { scheme, identity })))
     }
 
-    /// The user, by the name that the login, the token or the scheme gave.
+    /// The name of the user, as the login, the token or the scheme gave it.
     pub fn subject(&self) -> &str {
         match &self.0 {
             Kind::Token(token) => token.claims().subject(),
@@ -95,16 +95,16 @@ impl Principal {
         }
     }
 
-    /// The user as the application's own type, such as a number.
+    /// The name of the user parsed as the application's own type, such as a number.
     ///
     /// # Errors
     ///
-    /// 500: somebody was logged in by another kind of name.
+    /// 500 if the name does not parse as this type.
     pub fn id<T: FromStr<Err: Error + Send + Sync + 'static>>(&self) -> Result<T, Problem> {
         self.subject().parse().map_err(|error: T::Err| Problem::internal(error))
     }
 
-    /// Writes what tells this user from all others.
+    /// Writes a key that is unique to this user.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>) {
         let among = match &self.0 {
             Kind::Own(own) => own.scheme,
@@ -118,7 +118,7 @@ impl Principal {
         key.extend_from_slice(self.subject().as_bytes());
     }
 
-    /// What proved it.
+    /// The credential that was used.
     pub fn scheme(&self) -> AuthScheme {
         match &self.0 {
             Kind::Session(_) => AuthScheme::Session,
@@ -136,7 +136,7 @@ impl Principal {
         }
     }
 
-    /// Whether they have a role.
+    /// Whether the user has a role.
     pub fn has_role(&self, role: &str) -> bool {
         match &self.0 {
             Kind::Token(token) => token.claims().has_role(role),
@@ -144,8 +144,8 @@ impl Principal {
         }
     }
 
-    /// When they last proved who they are by more than this credential; unknown for a scheme
-    /// that asks every time, and for a token that does not say.
+    /// When the user last logged in. `None` for a scheme that checks its credential on every
+    /// request, and for a token without `auth_time`.
     pub fn authenticated(&self) -> Option<Timestamp> {
         match &self.0 {
             Kind::Session(record) => record.authenticated,
@@ -172,9 +172,8 @@ impl Principal {
         }
     }
 
-    /// The issuer that says who they are, where it is not this app itself: that of a foreign
-    /// token, or of a ticket that was made with one. Their [`subject`](Self::subject) is a name
-    /// among the users of that issuer.
+    /// The issuer, if it is not this app: that of an external token, or of a ticket issued from
+    /// one. The [`subject`](Self::subject) is then a name among the users of that issuer.
     #[cfg(feature = "asym")]
     pub fn issuer(&self) -> Option<&str> {
         match &self.0 {
@@ -184,7 +183,7 @@ impl Principal {
         }
     }
 
-    /// The token, as it was accepted.
+    /// The verified token.
     pub(crate) fn verified(&self) -> Option<&Verified> {
         match &self.0 {
             Kind::Token(token) => Some(token),
@@ -200,7 +199,7 @@ impl Principal {
         }
     }
 
-    /// The same as what a token of theirs says.
+    /// The caller, as stored in tokens and tickets.
     pub(crate) fn caller(&self) -> Caller {
         let token = self.verified();
         let identity = match (token.map(Verified::claims), self.identity()) {
@@ -210,7 +209,7 @@ impl Principal {
             (None, Some(identity)) => identity.clone(),
             (None, None) => Identity::new(""),
         };
-        // What another issuer calls a session is none of this app.
+        // A session id in the token of an external issuer is unknown to this app.
         let own = token.filter(|token| token.foreign_issuer().is_none());
         let of_token = own.and_then(|token| Handle::parse(token.claims().session()?));
         let name = |token: &Verified| {
@@ -226,7 +225,7 @@ impl Principal {
         }
     }
 
-    /// What is stored of the session.
+    /// The stored record of the session.
     pub(crate) fn record(&self) -> Option<&Record> {
         match &self.0 {
             Kind::Session(record) => Some(record),
@@ -234,7 +233,7 @@ impl Principal {
         }
     }
 
-    /// Gate 9: whether they are what the policy asks beyond a valid credential.
+    /// Gate 9: whether the caller has the rights that the policy requires.
     pub(crate) fn satisfies(
         &self,
         policy: &Requirement,
@@ -246,7 +245,8 @@ impl Principal {
         if !has_scopes || !has_role {
             return Err(Refusal::RightsMissing);
         }
-        // A scheme of the application's own asks for its credential every time.
+        // A scheme of the application checks its credential on every request, so it is always
+        // fresh.
         let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
             (Kind::Own(_), _) => true,
             (_, Some(at)) => now().since(at).as_secs() < u64::from(limit),

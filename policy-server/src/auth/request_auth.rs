@@ -1,4 +1,4 @@
-//! What is known about who sent one request.
+//! The authentication state of one request.
 
 use std::{
     pin::Pin,
@@ -29,32 +29,32 @@ use crate::auth::{
     session::{Committed, Load, Outcome, RequestSession},
 };
 
-/// The field that carries the anti-forgery token of a script.
+/// The header in which scripts send the CSRF token.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 
-/// Who sent a request, and what their session is to become: shared by the gates, the handler's
-/// arguments and the answer.
+/// Who sent a request and what happens to their session: shared by the gates, the handler's
+/// arguments and the response.
 #[derive(Debug)]
 pub(crate) struct RequestAuth {
     guard: Arc<AuthService>,
     csrf: CsrfPolicy,
-    /// Whether a scheme of the application's own looks at what browsers send by themselves,
-    /// which may be a cookie.
+    /// Whether the route uses an ambient scheme of the application, whose credential may be a
+    /// cookie.
     is_ambient: bool,
     takes_token: bool,
     provenance: Provenance,
-    /// Whether the connection, or a stream of it, is to become something else than HTTP.
+    /// Whether this is a CONNECT, which turns the connection or stream into a tunnel.
     is_connect: bool,
-    /// Looked at by whoever needs it first.
+    /// Initialised on first use.
     session: OnceLock<Arc<RequestSession>>,
     form_token: OnceLock<Vec<u8>>,
     principal: OnceLock<Principal>,
-    /// Whether a token or ticket was made, which stands in the answer.
+    /// Whether the response contains a newly issued token or ticket.
     has_issued: AtomicBool,
 }
 
 impl RequestAuth {
-    /// What the head of a request says. `grant` is that of the route's CORS policy.
+    /// The state according to the request head. `grant` is that of the route's CORS policy.
     pub(crate) fn new(
         guard: &Arc<AuthService>,
         route: &RouteAuth,
@@ -65,7 +65,7 @@ impl RequestAuth {
         grant: &Grant,
     ) -> Self {
         let is_own = |origin: &[u8]| own.is_own(head, origin);
-        // Whoever may read with the user's cookies may write with them as well.
+        // An origin that may read with the user's cookies may write with them as well.
         let is_trusted = |origin: &[u8]| match grant {
             Grant::Origin(granted) => {
                 granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
@@ -91,27 +91,27 @@ impl RequestAuth {
         &self.guard
     }
 
-    /// Who sent the request, if anybody is known to have.
+    /// The authenticated caller.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.get()
     }
 
-    /// Notes who sent the request, while nobody else looks at it.
+    /// Sets the caller before this is shared.
     pub(crate) fn set_principal(&mut self, principal: Option<Principal>) {
         self.principal = principal.map_or_else(OnceLock::new, OnceLock::from);
     }
 
-    /// Notes who sent the request.
+    /// Sets the caller.
     pub(crate) fn know(&self, principal: Principal) {
         let _ = self.principal.set(principal);
     }
 
-    /// Notes the CSRF token that a form carries.
+    /// Sets the CSRF token that a form contained.
     pub(crate) fn set_form_token(&self, token: Vec<u8>) {
         let _ = self.form_token.set(token);
     }
 
-    /// Done when the credential of who sent the request ends, or the server does.
+    /// Completes when the caller's credential ends or the server stops.
     pub(crate) fn until_ended(&self) -> impl Future<Output = ()> + Send + use<> {
         stream_revocation::until_ended(&self.guard, self.principal())
     }
@@ -125,8 +125,8 @@ impl RequestAuth {
         Ok(self.session.get_or_init(|| Arc::new(session)))
     }
 
-    /// The same, loaded, while nobody else looks at it; nothing if the store has to be waited
-    /// for. Cookies over their limits are refused where the session is asked for again.
+    /// Like `session`, but loaded, before this is shared; `None` if the store has to be awaited.
+    /// Malformed cookies are refused where the session is requested again.
     pub(crate) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
         let mut session = self.presented(headers).ok()?;
         session.load_early();
@@ -134,8 +134,8 @@ impl RequestAuth {
         self.session.get()?.load_now()
     }
 
-    /// Whether whoever is known showed a credential that no browser sends by itself: then it
-    /// alone counts, and what the browser sends as well does not.
+    /// Whether the caller used a credential that browsers do not attach by themselves. Ambient
+    /// credentials of the request are then ignored.
     fn is_explicit(&self) -> bool {
         self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
     }
@@ -150,8 +150,8 @@ impl RequestAuth {
         Ok(RequestSession::new(Arc::clone(service), presented))
     }
 
-    /// The session, loaded, where this request may use it: gate 8 for handlers that take the
-    /// session in their own hands, whatever the route's `#[auth(..)]` says.
+    /// The loaded session, if this request may use it: gate 8 for handlers that take the session as
+    /// an argument, whatever `#[auth(..)]` the route has.
     pub(crate) async fn checked_session(
         &self,
         headers: &HeaderMap,
@@ -162,8 +162,8 @@ impl RequestAuth {
         Ok(session)
     }
 
-    /// Gate 8: whether a page of ours sent this (Fetch-Metadata and Origin), with the token of
-    /// the session if there is one.
+    /// Gate 8: checks that the request came from a page of ours (Fetch Metadata and `Origin`), with
+    /// the CSRF token of the session if there is one.
     pub(crate) fn check_forgery(
         &self,
         headers: &HeaderMap,
@@ -185,7 +185,7 @@ impl RequestAuth {
         admitted.map_err(Denied::from)
     }
 
-    /// The form, which nobody has read yet, that may carry the anti-forgery token.
+    /// The unread form that may contain the CSRF token.
     pub(crate) fn form(&self, headers: &HeaderMap) -> Option<Form> {
         let may_be = self.provenance.may_carry_token()
             && self.csrf == CsrfPolicy::Token
@@ -195,18 +195,18 @@ impl RequestAuth {
         if may_be { Form::of(headers) } else { None }
     }
 
-    /// Notes that the answer has a credential in it.
+    /// Records that the response contains a credential.
     pub(crate) fn note_issued(&self) {
         self.has_issued.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody loses rights by what was asked for so far: then it happens, whatever
-    /// becomes of the answer.
+    /// Whether the handler asked for a logout or a revocation, which are committed even if the
+    /// response fails.
     pub(crate) fn takes_rights_away(&self) -> bool {
         self.session.get().is_some_and(|session| session.takes_rights_away())
     }
 
-    /// Commits the session, once, and writes what follows from it.
+    /// Commits the session once, and completes the response.
     pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
         let Some(session) = self.session.get() else {
             let (response, happened) = self.finish(response, Committed::default());
@@ -227,7 +227,8 @@ impl RequestAuth {
         }))
     }
 
-    /// Writes the cookie; ties what lasts to who asked for it. Tells what caches have to know.
+    /// Writes the cookie and ties a streaming response to its credential. Also returns what caching
+    /// must know.
     fn finish(&self, mut response: Response, committed: Committed) -> (Response, Happened) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
         let happened = Happened {
@@ -246,7 +247,7 @@ impl RequestAuth {
         }
         let session = self.session.get();
         let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
-        // The answer that tells of the end of its own session is not cut off by it.
+        // Do not cancel the response that performs the logout.
         if is_of_session && session.is_some_and(|session| session.was_left()) {
             return (response, happened);
         }
@@ -262,12 +263,12 @@ impl RequestAuth {
     }
 }
 
-/// An answer whose session is stored, and what happened until then.
+/// A response whose session is stored or being stored, and the facts for caching.
 pub(crate) enum Settled {
     Ready(Response, Happened),
-    /// Once the store has it.
+    /// Ready once the store has committed.
     Later(Commit),
 }
 
-/// A session on its way to the store.
+/// A commit in progress.
 pub(crate) type Commit = Pin<Box<dyn Future<Output = (Response, Happened)> + Send>>;

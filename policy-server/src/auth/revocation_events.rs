@@ -1,14 +1,14 @@
-//! News of credentials that ended, for what lasts longer than a request.
+//! Revocation events, for streams and connections that outlive their request.
 
 use policy_core::session::Handle;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// A credential, or a group of them, that holds no longer.
+/// A credential, or a group of them, that is no longer valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RevocationEvent {
     /// One session.
     Session(Handle),
-    /// All sessions of a user but one.
+    /// All sessions of a user, except one.
     SessionsOf { user: Box<str>, keep: Option<Handle> },
     /// The token of this `jti`.
     Token(Box<str>),
@@ -16,17 +16,17 @@ pub(crate) enum RevocationEvent {
     TokensOf { user: Box<str>, before: u64 },
     /// Tokens whose `iat` is before this second.
     AllTokens { before: u64 },
-    /// Everything: the server stops.
+    /// All credentials: the server stops.
     Service,
 }
 
-/// Tells open streams of this process which credentials ended.
+/// Notifies open streams of this process of ended credentials.
 #[derive(Clone, Debug)]
 pub(crate) struct RevocationBus(broadcast::Sender<RevocationEvent>);
 
 impl RevocationBus {
     pub(crate) fn publish(&self, ended: RevocationEvent) {
-        // Without a stream nobody listens.
+        // Sending fails only without a receiver.
         let _ = self.0.send(ended);
     }
 
@@ -34,11 +34,11 @@ impl RevocationBus {
         self.0.subscribe()
     }
 
-    /// Done when the server stops, from now on.
+    /// Completes when the server stops.
     pub(crate) fn end_of_service(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut news = self.subscribe();
         async move {
-            // Of more news than are kept, the last one is among those that are.
+            // If the receiver lags, the final `Service` event is still buffered.
             while !matches!(
                 news.recv().await,
                 Ok(RevocationEvent::Service) | Err(RecvError::Closed)

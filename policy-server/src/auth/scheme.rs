@@ -1,4 +1,4 @@
-//! Credentials of an application's own: API keys, signed webhooks, Basic.
+//! Authentication schemes of an application: API keys, signed webhooks, Basic.
 
 use std::{any::TypeId, collections::HashMap, fmt, pin::Pin, sync::Arc};
 
@@ -12,11 +12,10 @@ use crate::{
     store::StoreError,
 };
 
-/// A way of the application's own to learn who sends a request.
+/// An authentication scheme of the application.
 ///
-/// A route names it as `#[auth(scheme = ApiKeys)]`, and the app is given one with
-/// [`App::scheme`](crate::App::scheme). It is asked before any extractor, and never on a
-/// preflight.
+/// A route names it as `#[auth(scheme = ApiKeys)]`, and the app registers it with
+/// [`App::scheme`](crate::App::scheme). It runs before any extractor, and never for a preflight.
 ///
 /// ```
 /// use policy_server::{AuthError, Identity, Scheme, SchemeRequest, prelude::*};
@@ -33,7 +32,7 @@ use crate::{
 ///     ) -> Result<Option<Identity>, AuthError> {
 ///         match request.headers().get("x-api-key") {
 ///             None => Ok(None),
-///             // A real one looks up a hash of the key.
+/// A real implementation looks up a hash of the key.
 ///             Some(key) if key == "k-7f3a" => Ok(Some(Identity::new("partner-7"))),
 ///             Some(_) => Err(AuthError::Invalid),
 ///         }
@@ -60,37 +59,37 @@ use crate::{
     note = "implement `policy_server::Scheme`, which finds the caller of a request"
 )]
 pub trait Scheme: Send + Sync + 'static {
-    /// Whether browsers send the credential by themselves, as they do cookies, Basic and client
-    /// certificates. Then other sites can make them send it, and it is treated as a session is:
-    /// by CSRF, by CORS and in caches.
+    /// Whether browsers attach the credential by themselves, as they do with cookies, Basic and
+    /// client certificates. Other sites can then make them send it, so CSRF, CORS and caching treat
+    /// it like a session.
     const AMBIENT: bool;
 
-    /// What `WWW-Authenticate` says where the credential is missing or wrong, such as
-    /// `Basic realm="orders"` (RFC 9110 11.6.1).
+    /// The value of `WWW-Authenticate` for a missing or invalid credential, such as `Basic
+    /// realm="orders"` (RFC 9110 11.6.1).
     fn challenge(&self) -> Option<HeaderValue> {
         None
     }
 
-    /// Who sends the request; `None` where it has no credential of this scheme.
+    /// Authenticates a request; `None` if it has no credential of this scheme.
     fn authenticate(
         &self,
         request: &mut SchemeRequest<'_>,
     ) -> impl Future<Output = Result<Option<Identity>, AuthError>> + Send;
 }
 
-/// Why a scheme recognises nobody.
+/// Why authentication failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// There is a credential, and it is wrong: 401.
+    /// There is a credential, and it is invalid: 401.
     Invalid,
-    /// It could not be checked: 503.
+    /// The credential could not be checked: 503.
     Unavailable(StoreError),
-    /// The body that it depends on could not be read.
+    /// The body that the credential depends on could not be read.
     Body(BodyRejection),
 }
 
-/// A request that a scheme looks at.
+/// The request to authenticate.
 #[derive(Debug)]
 pub struct SchemeRequest<'a> {
     parts: &'a Parts,
@@ -108,16 +107,16 @@ impl SchemeRequest<'_> {
         &self.parts.uri
     }
 
-    /// The header fields.
+    /// The headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.parts.headers
     }
 
-    /// The whole body, up to the body limit of the app; the handler gets it as well.
+    /// The whole body, up to the body limit of the app. The handler gets it too.
     ///
     /// # Errors
     ///
-    /// The body is over the limit or broke off.
+    /// The body is over the limit, or the connection failed.
     pub async fn body(&mut self) -> Result<Bytes, AuthError> {
         let bytes = collect(std::mem::take(self.body)).await.map_err(AuthError::Body)?;
         *self.body = Body::from(bytes.clone());
@@ -125,11 +124,11 @@ impl SchemeRequest<'_> {
     }
 }
 
-/// The schemes that an app was given, by their types.
+/// The schemes of an app, by type.
 #[derive(Clone, Default)]
 pub(crate) struct Schemes(HashMap<TypeId, SharedScheme>);
 
-/// A scheme without its type.
+/// A type-erased scheme.
 #[derive(Clone)]
 pub(crate) struct SharedScheme {
     scheme: Arc<dyn AnyScheme>,
@@ -170,7 +169,7 @@ impl SharedScheme {
 
 type Found<'a> = Pin<Box<dyn Future<Output = Result<Option<Identity>, AuthError>> + Send + 'a>>;
 
-/// [`Scheme`] in a form that needs no type.
+/// [`Scheme`] as a trait object.
 trait AnyScheme: Send + Sync {
     fn challenge(&self) -> Option<HeaderValue>;
 

@@ -1,4 +1,4 @@
-//! The cookie of the sessions is the engine's own.
+//! Only the framework sets the session cookie.
 
 use http::{
     HeaderMap, HeaderValue,
@@ -9,10 +9,10 @@ use super::AuthService;
 use crate::base::event::log;
 
 impl AuthService {
-    /// Removes what a handler says about the cookie of the sessions: it cannot know an id, so it
-    /// would plant one, or log its user out.
+    /// Removes a session cookie that a handler sets: handlers know no valid id, so the cookie would
+    /// inject a session or log the user out.
     pub(crate) fn keep_cookie(&self, headers: &mut HeaderMap) {
-        // Most answers have few fields and no cookie: looking at each costs less than a hash.
+        // Most responses have few headers and no cookie: comparing each costs less than a hash.
         if let Some(sessions) = &self.sessions
             && headers.keys().any(|name| name == SET_COOKIE)
         {

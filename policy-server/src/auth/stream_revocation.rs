@@ -1,4 +1,4 @@
-//! Answers that last: they end when the credential that opened them does.
+//! Ends streaming responses when the credential that opened them ends.
 
 use std::{
     fmt,
@@ -26,35 +26,35 @@ use crate::auth::{
     tokens::{foreign_issuer_of, scoped},
 };
 
-/// How often a credential is looked at when no news come: another process may have ended it.
+/// How often a credential is checked without an event: another process may have ended it.
 const LOOK: Duration = Duration::from_secs(20);
 
-/// What a lasting answer stands on, by the names that revocations know.
+/// The credential that a streaming response depends on, in the form that revocations use.
 struct Credential {
     subject: Box<str>,
     session: Option<Handle>,
     token: Option<OfToken>,
 }
 
-/// A token, or the one that a ticket was made with.
+/// A token, or the one from which a ticket was issued.
 struct OfToken {
     id: Box<str>,
-    /// The login that it comes from, by the name of its refresh tokens.
+    /// The refresh token family of its login.
     family: Option<Box<str>>,
     issued: Timestamp,
     expires: Timestamp,
 }
 
-/// Done when the credential of an upgraded connection holds no longer. The connection finds it
-/// among the extensions of the answer.
+/// Completes when the credential of an upgraded connection ends. The connection finds it in the
+/// extensions of the response.
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
 
-/// Done when a credential ends.
+/// Completes when a credential ends.
 type End = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Ties an answer to the credential of the one who asked for it: where the gate asked nobody, to
-/// the session that the handler took.
+/// Ties a response to the credential of its caller; on a route without authentication, to the
+/// session that the handler took.
 pub(super) fn tie(
     guard: &Arc<AuthService>,
     principal: Option<&Principal>,
@@ -65,7 +65,7 @@ pub(super) fn tie(
     let status = response.status();
     let is_upgrade =
         status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success());
-    // What is there already is sent at once.
+    // A response that is complete in memory is sent at once.
     if !is_upgrade && response.body().size_hint().exact().is_some() {
         return response;
     }
@@ -83,7 +83,7 @@ pub(super) fn tie(
     response.map(|body| Body::new(RevocableBody { body, ended: Some(ended) }))
 }
 
-/// Done when the credential of this principal ends, or the server does.
+/// Completes when the credential of this principal ends or the server stops.
 pub(super) fn until_ended(
     guard: &Arc<AuthService>,
     principal: Option<&Principal>,
@@ -128,28 +128,28 @@ impl Credential {
             };
             return on_token(foreign_issuer_of(id), of_token);
         }
-        // A scheme of the application's own asks once; nobody tells when it would say no.
+        // A scheme of the application checks a credential once; it reports no revocations.
         let session = Some(principal.session()?);
         Some(Self { subject: principal.subject().into(), session, token: None })
     }
 
-    /// A session in which somebody is logged in.
+    /// A session with a logged-in user.
     fn of_session(record: &Record) -> Option<Self> {
         Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
     }
 
     async fn ended(self, guard: Arc<AuthService>) {
-        // News first: nothing that happens after the look is missed.
-        let mut news = guard.revocation_bus.subscribe();
+        // Subscribe before querying the store, so that no event is lost in between.
+        let mut events = guard.revocation_bus.subscribe();
         while self.holds(&guard).await {
             let next_look = guard.clock.now().after(LOOK);
             let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
             loop {
                 select! {
-                    ended = news.recv() => match ended {
+                    ended = events.recv() => match ended {
                         Ok(ended) if self.is_ended_by(&ended) => return,
                         Ok(_) => (),
-                        // Too many to have been kept, or none will come: look again.
+                        // Events were lost, or no more will come: query the store again.
                         Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return,
                     },
@@ -177,7 +177,7 @@ impl Credential {
         }
     }
 
-    /// Asks the stores. One that does not answer is asked again at the next look.
+    /// Queries the stores. One that fails is queried again at the next interval.
     async fn holds(&self, guard: &AuthService) -> bool {
         let now = guard.clock.now();
         if let Some(OfToken { id, family, issued, expires }) = &self.token {
@@ -199,7 +199,7 @@ impl Credential {
     }
 }
 
-/// A body that breaks off when its credential ends, so that nobody takes it for the whole.
+/// A body that fails when its credential ends, so that the client does not take it as complete.
 struct RevocableBody {
     body: Body,
     ended: Option<End>,
@@ -216,7 +216,7 @@ impl HttpBody for RevocableBody {
         if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
             self.ended = None;
             self.body = Body::empty();
-            return Poll::Ready(Some(Err("the credential of this answer ended".into())));
+            return Poll::Ready(Some(Err("the credential of this response ended".into())));
         }
         Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
     }
@@ -235,7 +235,7 @@ impl RevocationSignal {
         Self(Arc::new(Mutex::new(Some(ended))))
     }
 
-    /// Takes it out; an extension has to be `Clone`, and a future is not.
+    /// Takes the signal out: an extension must be `Clone`, and a future is not.
     pub(crate) fn take(&self) -> Option<End> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

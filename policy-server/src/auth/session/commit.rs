@@ -1,4 +1,4 @@
-//! The end of a request: what it did to its session is stored.
+//! The end of a request: commits its changes to the session.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -20,33 +20,34 @@ use crate::{
     store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };
 
-/// How often a commit is tried before the session counts as busy.
+/// How often a commit is tried before the session is reported as busy.
 const TRIES: usize = 3;
 
-/// What the answer of a request says about its session.
+/// What the response must state about the session.
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
-    /// Sets or removes the cookie.
+    /// The value of `Set-Cookie`, which sets or removes the cookie.
     pub(crate) set_cookie: Option<HeaderValue>,
-    /// Whether the answer depends on the session.
+    /// Whether the response depends on the session.
     pub(crate) was_read: bool,
-    /// Whether the answer has an anti-forgery token in it.
+    /// Whether the response contains a CSRF token.
     pub(crate) is_token_rendered: bool,
 }
 
-/// What becomes of the cookie.
+/// What to do with the cookie.
 enum Cookie {
-    /// Whatever the load said.
+    /// As the load decided.
     AsLoaded,
     Set(SessionId, Arc<Record>),
     Remove,
-    /// The session died while the request ran: another answer may have set a new cookie, which
-    /// this one must not touch.
+    /// The session ended while the request ran. Another response may have set a new cookie, which
+    /// this one must not replace.
     Untouched,
 }
 
 impl RequestSession {
-    /// Commits at once, where nothing is to be stored; otherwise ask [`commit`](Self::commit).
+    /// Commits without waiting if nothing has to be stored; otherwise call
+    /// [`commit`](Self::commit).
     pub(crate) fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
         if let Some(work) = self.work_so_far()
             && (!work.effects.is_empty() || !work.revocations.is_empty())
@@ -65,13 +66,13 @@ impl RequestSession {
         Some(self.committed(Cookie::AsLoaded))
     }
 
-    /// Stores what the request did. It is called before the head of the answer is sent, or, where
-    /// there is none, when the request is over. What takes rights away is stored in each case; a
-    /// second call does what a first one that was dropped did not come to.
+    /// Stores the changes of the request. It is called before the head of the response is sent, or
+    /// at the end of a request without a response. Logouts and revocations are committed in either
+    /// case. After a call that was dropped, a second one completes its work.
     ///
     /// # Errors
     ///
-    /// The answer to send instead. Cookies stay as they are.
+    /// The response to send in place of the handler's. Cookies are left unchanged.
     pub(crate) async fn commit(&self, outcome: Outcome) -> Result<Committed, CommitError> {
         if let Some(committed) = self.commit_now(outcome) {
             return Ok(committed);
@@ -79,7 +80,7 @@ impl RequestSession {
         let revoked = self.finish_revocations().await;
         let effects = self.work_so_far().map(|work| work.effects.clone()).unwrap_or_default();
         let stored = match self.store(&effects, outcome).await {
-            // A lost touch or renewal is made up for by the next request.
+            // The next request makes up for a lost touch or renewal.
             Err(error) if effects.is_empty() => {
                 log!(SessionUseNotNoted, %error);
                 Ok(Cookie::AsLoaded)
@@ -110,7 +111,7 @@ impl RequestSession {
     async fn store(&self, effects: &Effects, outcome: Outcome) -> Result<Cookie, CommitError> {
         let service = &self.service;
         let mut live = self.live().cloned();
-        // Where the load failed nothing may be inserted either.
+        // After a failed load nothing may be inserted either.
         let mut is_dead = matches!(self.found.get(), Some(Found::Unavailable(_)));
         for _ in 0..TRIES {
             let now = service.clock.now();
@@ -176,7 +177,7 @@ impl RequestSession {
             if cas == Cas::LimitReached {
                 return Err(CommitError::LimitReached);
             }
-            // Also where it is gone: a renewal may have moved it.
+            // Also where the record is gone, since a renewal may have moved it.
             live = match key {
                 Some(key) => self.reload(&key).await?,
                 None => None,
@@ -186,7 +187,7 @@ impl RequestSession {
         Err(CommitError::Busy)
     }
 
-    /// Inserts a session; nothing if its key exists.
+    /// Inserts a session; `None` if its key exists already.
     async fn create(&self, draft: &Draft) -> Result<Option<Cookie>, CommitError> {
         let service = &self.service;
         let id = self.fresh_id(&mut self.work())?;
@@ -230,7 +231,7 @@ impl RequestSession {
         Ok(loaded.and_then(|loaded| self.live_of(loaded, now)))
     }
 
-    /// Ends the session of the request, also if it got another id meanwhile.
+    /// Ends the session of the request, even if it was renewed under another id meanwhile.
     async fn delete(&self) -> Result<(), CommitError> {
         let service = &self.service;
         let live = self.live();
@@ -240,7 +241,7 @@ impl RequestSession {
             if let (false, Some(user)) = (lived, record.user()) {
                 lived = service.store.delete_by_handle(user, record.handle).await?;
             }
-            // One that began anonymously may go on with a user who logged in meanwhile.
+            // An anonymous session may have gained a user meanwhile.
             self.publish((lived || record.identity.is_some()).then_some(record.handle));
         }
         Ok(())
@@ -254,7 +255,7 @@ impl RequestSession {
 
     fn committed(&self, cookie: Cookie) -> Committed {
         let spec = &self.service.cookie;
-        // The specification was checked at the start, and an id is always a cookie's value.
+        // The cookie specification was checked at start, and an id is always a valid cookie value.
         let set = |id: &SessionId, record: &Record| {
             let text = id.text();
             if record.is_remembered {

@@ -1,4 +1,4 @@
-//! The session of a request, as an argument of its handler.
+//! The session of a request, as a handler argument.
 
 use std::{fmt, sync::Arc};
 
@@ -8,14 +8,13 @@ use serde_json::{Map, Value};
 
 use super::{RequestSession, SessionError};
 
-/// The session of the request: the one its cookie names, or an anonymous one, which comes to
-/// exist when a value is written.
+/// The session of the request: the one that its cookie names, or an anonymous one, which is created
+/// when a value is written.
 ///
-/// What is done to it is stored once, before the answer is sent: values where its status is below
-/// 500, rights below 400, and the end of the session whatever became of the handler. Requests that
-/// write different keys at the same time do not undo each other. What is read is what was stored
-/// when the request came, and what it wrote itself. What is written once the answer is on its way
-/// is lost.
+/// Changes are stored once, before the response is sent: values if its status is below 500, rights
+/// if it is below 400, and a logout in every case. Concurrent requests that write different keys do
+/// not overwrite each other. A handler reads the values as they were when the request arrived, with
+/// its own changes. Changes made after the response has begun are lost.
 ///
 /// ```
 /// use policy_server::{prelude::*, Session};
@@ -29,18 +28,18 @@ use super::{RequestSession, SessionError};
 pub struct Session(Arc<RequestSession>);
 
 impl Session {
-    /// The session of a request that was loaded.
+    /// For a request whose session is loaded.
     pub(crate) fn new(request: Arc<RequestSession>) -> Self {
         Self(request)
     }
 
-    /// Who is logged in.
+    /// The user who is logged in.
     pub fn identity(&self) -> Option<Identity> {
         self.0.identity()
     }
 
-    /// The public name of the session, by which it is listed and revoked; none until the request
-    /// that begins it is answered.
+    /// The public id of the session, by which it is listed and revoked; `None` until the response
+    /// to the request that creates it.
     pub fn handle(&self) -> Option<Handle> {
         self.0.record().map(|record| record.handle)
     }
@@ -49,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It is of another type.
+    /// The value has another type.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
         let (view, _) = self.0.view()?;
         match view.value(key) {
@@ -62,7 +61,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It is no JSON, or all values together would be over 64 KiB or 100 levels deep.
+    /// The value is not representable in JSON, or all values together would exceed 64 KiB or 100
+    /// levels.
     pub fn set(&self, key: &str, value: impl Serialize) -> Result<(), SessionError> {
         let value = serde_json::to_value(value)?;
         self.0.change(Change::Set(key.into(), value)).map(drop)
@@ -77,34 +77,34 @@ impl Session {
         self.0.change(Change::Remove(key.into())).map(drop)
     }
 
-    /// Adds to a number, and gives the sum as this request sees it; requests at the same time
-    /// lose no count. What is no integer counts as 0.
+    /// Adds to a number and returns the sum as this request sees it. Concurrent requests lose no
+    /// count. A value that is no integer counts as 0.
     ///
     /// # Errors
     ///
-    /// All values together would be over 64 KiB.
+    /// All values together would exceed 64 KiB.
     pub fn incr(&self, key: &str, by: i64) -> Result<i64, SessionError> {
         let view = self.0.change(Change::Incr(key.into(), by))?;
         Ok(view.value(key).and_then(Value::as_i64).unwrap_or_default())
     }
 
-    /// Appends to a list of which the last `max` values are kept. What is no list counts as an
+    /// Appends to a list and keeps its last `max` values. A value that is no list counts as an
     /// empty one.
     ///
     /// # Errors
     ///
-    /// The value is no JSON, or all values together would be over 64 KiB.
+    /// The value is not representable in JSON, or all values together would exceed 64 KiB.
     pub fn push(&self, key: &str, value: impl Serialize, max: usize) -> Result<(), SessionError> {
         let value = serde_json::to_value(value)?;
         self.0.change(Change::Push(key.into(), value, max)).map(drop)
     }
 
-    /// Changes the values by a function. It runs again on the values that another request left
-    /// meanwhile, so it does nothing else.
+    /// Changes the values by a function. If another request changed them meanwhile, the function
+    /// runs again on the new values, so it must have no side effects.
     ///
     /// # Errors
     ///
-    /// All values together would be over 64 KiB.
+    /// All values together would exceed 64 KiB.
     ///
     /// ```
     /// use policy_server::{Session, session::SessionError};
@@ -124,23 +124,23 @@ impl Session {
         self.0.change(Change::Update(Arc::new(update))).map(drop)
     }
 
-    /// Notes that the user proved again who they are. The session gets a new id and counts as
-    /// fresh; it does not last longer.
+    /// Records that the user authenticated again. The session gets a new id and counts as fresh;
+    /// its lifetime is not extended.
     ///
     /// # Errors
     ///
-    /// Nobody is logged in.
+    /// No user is logged in.
     pub fn elevate(&self) -> Result<(), SessionError> {
         let identity = self.identity().ok_or(SessionError::Anonymous)?;
         self.elevate_as(identity)
     }
 
-    /// The same with other roles or scopes than before, such as those of an administrator who
-    /// gave a second factor.
+    /// Like [`elevate`](Self::elevate), with new roles or scopes, such as those of an administrator
+    /// after a second factor.
     ///
     /// # Errors
     ///
-    /// Nobody, or another user, is logged in.
+    /// No user, or another user, is logged in.
     pub fn elevate_as(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
         let (before, identity) = (self.identity().ok_or(SessionError::Anonymous)?, identity.into());
         if before.subject != identity.subject {
@@ -150,19 +150,19 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the session, with its values and what was opened by it. What is written afterwards
-    /// goes to a new one.
+    /// Ends the session with its values, and closes the streams that it opened. Values written
+    /// afterwards go to a new session.
     pub fn logout(&self) {
         self.logout_keep([]);
     }
 
-    /// Ends the session; the values of these keys go on in a new one without a user.
+    /// Ends the session, and keeps the values of these keys in a new anonymous one.
     pub fn logout_keep<'a>(&self, keys: impl IntoIterator<Item = &'a str>) {
         self.0.end(keys.into_iter().map(Into::into));
     }
 
-    /// A token that a page of ours sends back with what changes something; none where there is no
-    /// session. The answer is not cached.
+    /// A CSRF token, which a page of ours sends with unsafe requests; `None` without a session. The
+    /// response is not cached.
     ///
     /// # Errors
     ///

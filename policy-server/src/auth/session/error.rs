@@ -1,4 +1,4 @@
-//! How what is done to a session fails.
+//! Errors of session operations.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use crate::{
     store::StoreError,
 };
 
-/// Why a handler cannot do something to its session.
+/// Why a handler cannot use or change its session.
 ///
-/// It becomes a [`Problem`], so that a handler can write `?`.
+/// It converts into a [`Problem`], so that a handler can use `?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// The store does not answer: 503.
+    /// The store failed: 503.
     Unavailable,
-    /// Nobody is logged in where that is needed: 401.
+    /// The operation needs a logged-in user: 401.
     Anonymous,
-    /// The session is another user's; [`Sessions::login`](super::Sessions::login) begins a new
-    /// one: 500.
+    /// The session belongs to another user; [`Sessions::login`](super::Sessions::login) begins a
+    /// new one: 500.
     OtherUser,
     /// The values cannot be stored: 500.
     Data(DataError),
-    /// A value is not of the type that is asked for, or is no JSON: 500.
+    /// A value has another type than requested, or is not representable in JSON: 500.
     Value(Box<str>),
     /// The system has no random source: 500.
     Random,
@@ -34,10 +34,10 @@ pub enum SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unavailable => f.write_str("the store of the sessions does not answer"),
-            Self::Anonymous => f.write_str("nobody is logged in"),
+            Self::Unavailable => f.write_str("the session store is unavailable"),
+            Self::Anonymous => f.write_str("no user is logged in"),
             Self::OtherUser => {
-                f.write_str("rights can be given to the user of the session only; use `login`")
+                f.write_str("only the user of the session can be given rights; use `login`")
             }
             Self::Data(error) => error.fmt(f),
             Self::Value(reason) => write!(f, "a value of the session: {reason}"),
@@ -49,7 +49,7 @@ impl fmt::Display for SessionError {
 impl std::error::Error for SessionError {}
 
 impl From<&StoreError> for SessionError {
-    /// The store's own words were logged where it failed.
+    /// The store's own message was logged where it failed.
     fn from(_: &StoreError) -> Self {
         Self::Unavailable
     }
@@ -83,17 +83,17 @@ impl IntoResponse for SessionError {
     }
 }
 
-/// Why the effects of a request are not stored. The answer of the handler does not go out, and no
+/// Why the changes of a request are not stored. The response of the handler is not sent, and no
 /// cookie is set or removed.
 #[derive(Debug)]
 pub(crate) enum CommitError {
-    /// The store does not answer.
+    /// The store failed.
     Store(StoreError),
-    /// Other requests changed the session at each try.
+    /// Other requests changed the session at every try.
     Busy,
     /// The user has as many sessions as allowed.
     LimitReached,
-    /// The session ended while it should get more rights.
+    /// The session ended before it could be given more rights.
     Ended,
     /// The values cannot be stored.
     Data(DataError),
@@ -102,7 +102,7 @@ pub(crate) enum CommitError {
 }
 
 impl CommitError {
-    /// What the client is told.
+    /// The error for the client.
     pub(crate) fn refusal(&self) -> Refusal {
         match self {
             Self::Store(_) => Refusal::SessionStore,
@@ -117,8 +117,8 @@ impl CommitError {
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Store(error) => write!(f, "the store of the sessions: {error}"),
-            Self::Busy => f.write_str("the session was changed by others at each try"),
+            Self::Store(error) => write!(f, "session store: {error}"),
+            Self::Busy => f.write_str("other requests changed the session at each try"),
             Self::LimitReached => f.write_str("the user has too many sessions"),
             Self::Ended => f.write_str("the session ended meanwhile"),
             Self::Data(error) => error.fmt(f),

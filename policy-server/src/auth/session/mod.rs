@@ -1,4 +1,4 @@
-//! Sessions: their settings, what one request does to its session, and how a handler says so.
+//! Sessions: their settings, the changes of one request, and the handler arguments.
 
 mod commit;
 mod current;
@@ -24,7 +24,7 @@ pub(crate) use service::SessionService;
 pub use sessions::Sessions;
 pub use settings::SessionSettings;
 
-/// So many minutes.
+/// A duration in minutes.
 ///
 /// ```
 /// assert_eq!(policy_server::session::minutes(15).as_secs(), 900);
@@ -33,7 +33,7 @@ pub const fn minutes(minutes: u64) -> Duration {
     Duration::from_secs(minutes.saturating_mul(60))
 }
 
-/// So many hours.
+/// A duration in hours.
 ///
 /// ```
 /// use policy_server::session::{hours, minutes};
@@ -44,7 +44,7 @@ pub const fn hours(hours: u64) -> Duration {
     Duration::from_secs(hours.saturating_mul(3600))
 }
 
-/// So many days.
+/// A duration in days.
 ///
 /// ```
 /// use policy_server::session::{days, hours};

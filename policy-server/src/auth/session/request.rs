@@ -1,4 +1,4 @@
-//! The session of one request: found at most once, changed in memory, stored once at the end.
+//! The session of one request: loaded at most once, changed in memory, stored once at the end.
 
 use std::{
     fmt,
@@ -21,26 +21,26 @@ use crate::{
     store::{Answer, Loaded, RevokeUser, StoreError},
 };
 
-/// The living session of a request, or nobody's.
+/// The session of a request; `None` if it has no valid one.
 pub(crate) type Load<'a> = Result<Option<&'a Arc<Record>>, &'a StoreError>;
 
-/// The session of one request, shared by the gate, the arguments of the handler and the commit.
+/// The session of one request, shared by the gates, the handler's arguments and the commit.
 pub(crate) struct RequestSession {
     pub(super) service: Arc<SessionService>,
     presented: Presented,
-    /// What the presented id is stored under.
+    /// The key under which the presented id is stored.
     presented_key: Option<SessionKey>,
     pub(super) found: OnceLock<Found>,
-    /// Made when a handler first asks for a value or changes something.
+    /// Created when a handler first reads a value or changes something.
     work: OnceLock<Mutex<Work>>,
     is_token_rendered: AtomicBool,
     pub(super) is_committed: AtomicBool,
 }
 
-/// What the store said about the presented id.
+/// The store's result for the presented id.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// No living session. The browser is told to forget a cookie that names none.
+    /// No valid session. The browser is told to delete a cookie that names none.
     Nobody {
         forget: bool,
     },
@@ -51,27 +51,26 @@ pub(super) enum Found {
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     pub(super) record: Arc<Record>,
-    /// What it is stored under now.
+    /// The key under which the session is stored now.
     pub(super) key: SessionKey,
-    /// The id that the browser has to use from now on, where a renewal replaced the presented
-    /// one.
+    /// The id that the browser has to use from now on, if a renewal replaced the presented one.
     pub(super) successor: Option<SessionId>,
     pub(super) at: Timestamp,
 }
 
-/// What the handler did so far.
+/// What the handler has done so far.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) effects: Effects,
     /// The values as this request sees them.
     view: Option<Arc<Data>>,
-    /// The id of the session that begins with this request.
+    /// The id of the session that this request begins.
     pub(super) fresh: Option<SessionId>,
-    /// Those that are not known to be done.
+    /// Revocations that are not known to be done yet.
     pub(super) revocations: Vec<Revocation>,
 }
 
-/// Sessions that a handler ends at once.
+/// Sessions that a handler ends immediately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Revocation {
     One { user: Box<str>, handle: Handle },
@@ -96,25 +95,24 @@ impl RequestSession {
         }
     }
 
-    /// Loads it, if the store can answer at once, while nobody else looks at it: filling what is
-    /// shared costs more than the look into a store in memory.
+    /// Loads the session before this is shared, if the store need not be awaited: initialising a
+    /// shared cell costs more than a lookup in memory.
     pub(crate) fn load_early(&mut self) {
         let found = self.ask().ok();
         self.found = found.map_or_else(OnceLock::new, OnceLock::from);
     }
 
-    /// What the sessions of this app share.
+    /// The session service of the app.
     pub(crate) fn service(&self) -> &Arc<SessionService> {
         &self.service
     }
 
-    /// The session, if the store has answered; otherwise ask [`load`](Self::load).
+    /// The session, if it is loaded; otherwise call [`load`](Self::load).
     pub(crate) fn load_now(&self) -> Option<Load<'_>> {
         self.found.get().map(Found::load)
     }
 
-    /// The session. The store is asked once in a request, and not at all where no id is
-    /// presented.
+    /// The session. The store is queried once per request, and not at all without a presented id.
     pub(crate) async fn load(&self) -> Load<'_> {
         if let Some(load) = self.load_now() {
             return load;
@@ -129,19 +127,19 @@ impl RequestSession {
         self.found.get_or_init(|| found).load()
     }
 
-    /// Whether somebody loses rights by what the handler did so far.
+    /// Whether the handler has asked for a logout or a revocation.
     pub(crate) fn takes_rights_away(&self) -> bool {
         self.work_so_far().is_some_and(|work| work.effects.ends() || !work.revocations.is_empty())
     }
 
-    /// Whether the handler ended the session, or began another.
+    /// Whether the handler ended the session or began another.
     pub(crate) fn was_left(&self) -> bool {
         self.work_so_far().is_some_and(|work| {
             work.effects.ends() || matches!(work.effects.granted(), Some(Grant::Login { .. }))
         })
     }
 
-    /// What was loaded, without asking the store: no session where nobody loaded it.
+    /// The loaded session; does not query the store.
     pub(crate) fn record(&self) -> Option<&Arc<Record>> {
         self.live().map(|live| &live.record)
     }
@@ -155,8 +153,8 @@ impl RequestSession {
 
     fn ask(&self) -> Result<Found, (Answer<'_, Option<Loaded>>, Timestamp)> {
         let Some(key) = &self.presented_key else {
-            // Of two different cookies one was planted, and removing the name would remove the
-            // other too.
+            // With two session cookies, at least one is injected; deleting the name would remove
+            // the valid one too.
             return Ok(Found::Nobody { forget: matches!(self.presented, Presented::Malformed) });
         };
         let at = self.service.clock.now();
@@ -169,7 +167,7 @@ impl RequestSession {
     fn found(&self, result: Result<Option<Loaded>, StoreError>, at: Timestamp) -> Found {
         match result {
             Ok(Some(loaded)) => self.live_of(loaded, at).map_or(
-                // A cookie of before a change of rights whose grace the store did not end: the
+                // A stale cookie from before a privilege change, still within its grace period: the
                 // browser may have the new one already.
                 Found::Nobody { forget: false },
                 Found::Live,
@@ -182,7 +180,7 @@ impl RequestSession {
         }
     }
 
-    /// A loaded session; none if the presented id leads to it in a way that no renewal makes.
+    /// The live session of a loaded record; `None` if no renewal leads from the presented id to it.
     pub(super) fn live_of(&self, loaded: Loaded, at: Timestamp) -> Option<Live> {
         let (record, presented) = (loaded.record, *self.presented_key()?);
         let Some(key) = loaded.successor else {
@@ -203,7 +201,7 @@ impl RequestSession {
         self.presented_key.as_ref()
     }
 
-    /// What the handler did, if it did or asked anything.
+    /// The work of the handler, if it has done any.
     pub(super) fn work_so_far(&self) -> Option<MutexGuard<'_, Work>> {
         Some(self.work.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -212,7 +210,7 @@ impl RequestSession {
         self.work.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is logged in, counting what this request did.
+    /// The user who is logged in, including a login by this request.
     pub(super) fn identity(&self) -> Option<Identity> {
         if let Some(work) = self.work_so_far() {
             if let Some(Grant::Login { identity, .. } | Grant::Elevate { identity }) =
@@ -227,7 +225,7 @@ impl RequestSession {
         self.record()?.identity.clone()
     }
 
-    /// The values as this request sees them, and how many of its changes they show.
+    /// The values as this request sees them, and the number of its changes that they include.
     pub(super) fn view(&self) -> Result<(Arc<Data>, usize), SessionError> {
         let (view, changes) = {
             let work = self.work();
@@ -236,7 +234,7 @@ impl RequestSession {
         if let Some(view) = view {
             return Ok((view, changes.len()));
         }
-        // Functions of the handler run here, so the lock is not held.
+        // Functions of the handler run here, so the lock is released.
         let mut data = Data::read(self.record().map_or(&[], |record| &record.data))?;
         data.apply(&changes);
         Ok((self.keep_view(data, changes.len()), changes.len()))
@@ -252,7 +250,7 @@ impl RequestSession {
         Ok(self.keep_view(data, seen + 1))
     }
 
-    /// Keeps a view unless it is out of date already.
+    /// Keeps a view unless it is outdated already.
     fn keep_view(&self, data: Data, seen: usize) -> Arc<Data> {
         let view = Arc::new(data);
         let mut work = self.work();
@@ -262,7 +260,7 @@ impl RequestSession {
         view
     }
 
-    /// The session gets rights.
+    /// Gives the session rights.
     pub(super) fn grant(&self, grant: Grant) {
         let is_other = match (&grant, self.record()) {
             (Grant::Login { identity, .. }, Some(record)) => {
@@ -273,20 +271,19 @@ impl RequestSession {
         let mut work = self.work();
         work.effects.grant(grant);
         if is_other {
-            // Behind the grant: where that is refused, the other user keeps what there is.
+            // After the grant: if the grant is refused, the other user keeps their values.
             work.change(Change::Keep(Arc::default()));
         }
     }
 
-    /// The session ends; the values of these keys stay.
+    /// Ends the session; the values of these keys are kept.
     pub(super) fn end(&self, keep: impl IntoIterator<Item = Box<str>>) {
         let mut work = self.work();
         work.view = None;
         work.effects.end(keep);
     }
 
-    /// An anti-forgery token of the session that the answer of this request leads to; none where
-    /// there is no session.
+    /// A CSRF token for the session that the response leads to; `None` without a session.
     pub(crate) fn csrf_token(&self) -> Result<Option<String>, SessionError> {
         let draw = |_error| SessionError::Random;
         let mut binding = self.record().map(|record| record.binding);
@@ -307,7 +304,7 @@ impl RequestSession {
         self.is_token_rendered.load(Ordering::Relaxed)
     }
 
-    /// The id of the session that begins with this request.
+    /// The id of the session that this request begins.
     pub(super) fn fresh_id(&self, work: &mut Work) -> Result<SessionId, RandomError> {
         if let Some(id) = &work.fresh {
             return Ok(id.clone());
@@ -317,8 +314,8 @@ impl RequestSession {
         Ok(id)
     }
 
-    /// Ends sessions at once. Should the request be lost meanwhile, its commit does it again.
-    /// Gives how many ended.
+    /// Ends sessions immediately and returns how many ended. If the request is dropped meanwhile,
+    /// its commit repeats this.
     pub(super) async fn revoke(&self, revocation: Revocation) -> Result<u64, StoreError> {
         self.work().revocations.push(revocation.clone());
         let ended = self.service.revoke(&revocation).await?;
@@ -369,7 +366,7 @@ impl SessionService {
 
 impl fmt::Debug for RequestSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The values are the application's secrets.
+        // The values may be secrets of the application.
         f.debug_struct("RequestSession").field("is_loaded", &self.found.get().is_some()).finish()
     }
 }

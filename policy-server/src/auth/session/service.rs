@@ -1,4 +1,4 @@
-//! What all requests share of the sessions of an app.
+//! The session state that all requests of an app share.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     store::{Limit, ListSessions, SessionStore, StoreError},
 };
 
-/// The sessions of an app that started.
+/// The session service of a running app.
 #[derive(Debug)]
 pub(crate) struct SessionService {
     pub(super) store: Arc<dyn SessionStore>,
@@ -33,7 +33,7 @@ pub(crate) struct SessionService {
 }
 
 impl SessionService {
-    /// Opens the store and gets the keys from it. The settings were checked.
+    /// Opens the store and reads the keys from it. The settings were checked before.
     pub(crate) async fn open(
         settings: SessionSettings,
         own: &OwnOrigin,
@@ -61,17 +61,17 @@ impl SessionService {
         })
     }
 
-    /// The name of the cookie to look for.
+    /// The name of the session cookie.
     pub(crate) fn cookie_name(&self) -> &str {
         self.cookie.name()
     }
 
-    /// Where a browser is sent that navigates without being logged in.
+    /// The page to which navigations without a session are redirected.
     pub(crate) fn login_page(&self) -> Option<&str> {
         self.login_page.as_deref()
     }
 
-    /// Whether a session of a user lives.
+    /// Whether a session of a user is live.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
         let living = self.store.list(ListSessions::new(user, usize::MAX, self.clock.now())).await?;
         Ok(living.iter().any(|session| session.handle == handle))
@@ -85,13 +85,13 @@ impl SessionService {
         &self.clock
     }
 
-    /// What the cookie of a session is set by.
+    /// The specification of the session cookie.
     #[cfg(feature = "testing")]
     pub(crate) fn cookie(&self) -> &CookieSpec {
         &self.cookie
     }
 
-    /// The key of anti-forgery tokens.
+    /// The key of CSRF tokens.
     pub(crate) fn csrf(&self) -> &CsrfKey {
         &self.csrf
     }

@@ -1,4 +1,4 @@
-//! What a handler can do with sessions besides reading its own.
+//! What a handler can do with the sessions of a user.
 
 use std::{fmt, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     store::{ListSessions, StoreError, Summary},
 };
 
-/// As an argument of a handler: who is logged in, here and elsewhere.
+/// As a handler argument: logs users in and out, here and in their other sessions.
 ///
 /// ```
 /// use policy_server::{prelude::*, Sessions};
@@ -25,33 +25,33 @@ pub struct Sessions {
     request: Arc<RequestSession>,
 }
 
-/// How many sessions are listed.
+/// The most sessions that are listed.
 const LISTED: usize = 1000;
 
 impl Sessions {
-    /// For the handler of a request.
+    /// The argument of the handler of a request.
     pub(crate) fn of(request: Arc<RequestSession>) -> Self {
         Self { request }
     }
 
-    /// Logs a user in, named by text, a number or an [`Identity`] with roles and scopes. The
-    /// session always gets a new id, and its time begins anew. Values of before stay, unless
+    /// Logs a user in, named by text, a number, or an [`Identity`] with roles and scopes. The
+    /// session always gets a new id, and its lifetime starts again. Its values are kept, unless
     /// another user was logged in.
     ///
-    /// It is stored, and the cookie set, if the status of the answer is below 400.
+    /// It is stored, and the cookie set, if the status of the response is below 400.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store failed.
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
         self.log_in(identity.into(), false).await
     }
 
-    /// Logs a user in who asked to stay logged in: the cookie outlives the browser.
+    /// Logs in a user who asked to stay logged in: the cookie survives a restart of the browser.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store failed.
     pub async fn login_remembered(
         &self,
         identity: impl Into<Identity>,
@@ -69,28 +69,28 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// The store does not answer; it is tried once more after the handler.
+    /// The store failed; the logout is tried once more after the handler.
     pub async fn logout(&self) -> Result<(), SessionError> {
         self.request.end([]);
         self.request.load().await?;
         Ok(())
     }
 
-    /// The living sessions of the user who is logged in, the latest used first, 1000 at the most.
+    /// The live sessions of the logged-in user, most recently used first, at most 1000.
     ///
     /// # Errors
     ///
-    /// Nobody is logged in, or the store does not answer.
+    /// No user is logged in, or the store failed.
     pub async fn list(&self) -> Result<Vec<Summary>, SessionError> {
         let user = self.user().await?;
         self.list_user(&user).await
     }
 
-    /// The living sessions of a user.
+    /// The live sessions of a user.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store failed.
     pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, SessionError> {
         let service = self.request.service();
         service
@@ -100,13 +100,12 @@ impl Sessions {
             .map_err(failed)
     }
 
-    /// Ends one session of the user who is logged in, at once and for good. Says whether it
-    /// lived; a name of somebody else's session is one that did not.
+    /// Ends one session of the logged-in user immediately, and returns whether it was live. A
+    /// handle of another user's session is treated as unknown.
     ///
     /// # Errors
     ///
-    /// Nobody is logged in, or the store does not answer; then it is tried once more after the
-    /// handler.
+    /// No user is logged in, or the store failed; then it is tried once more after the handler.
     pub async fn revoke(&self, handle: Handle) -> Result<bool, SessionError> {
         let user = self.user().await?;
         if self.request.record().is_some_and(|record| record.handle == handle) {
@@ -116,13 +115,11 @@ impl Sessions {
         Ok(ended > 0)
     }
 
-    /// Ends all sessions of the user who is logged in but this one, at once and for good, and
-    /// gives how many ended.
+    /// Ends all other sessions of the logged-in user immediately, and returns how many ended.
     ///
     /// # Errors
     ///
-    /// Nobody is logged in, or the store does not answer; then it is tried once more after the
-    /// handler.
+    /// No user is logged in, or the store failed; then it is tried once more after the handler.
     pub async fn revoke_others(&self) -> Result<u64, SessionError> {
         let user = self.user().await?;
         let live = self.request.live().filter(|live| live.record.user() == Some(&*user));
@@ -130,25 +127,24 @@ impl Sessions {
         self.request.revoke(Revocation::All { user, keep }).await.map_err(failed)
     }
 
-    /// Ends all sessions of the user who is logged in, this one too.
+    /// Ends all sessions of the logged-in user, including this one.
     ///
     /// # Errors
     ///
-    /// Nobody is logged in, or the store does not answer; then it is tried once more after the
-    /// handler.
+    /// No user is logged in, or the store failed; then it is tried once more after the handler.
     pub async fn revoke_all(&self) -> Result<u64, SessionError> {
         let user = self.user().await?;
         self.revoke_user(&user).await
     }
 
-    /// Ends all sessions of a user, whoever is logged in here, at once and for good: after a reset
-    /// of a password, or when an account is closed. Gives how many ended.
+    /// Ends all sessions of any user immediately, and returns how many ended: for a password reset,
+    /// or when an account is closed.
     ///
     /// # Errors
     ///
-    /// The store does not answer; then it is tried once more after the handler.
+    /// The store failed; then it is tried once more after the handler.
     pub async fn revoke_user(&self, user: &str) -> Result<u64, SessionError> {
-        // Whose session this is decides what becomes of its cookie, and no more.
+        // This decides only whether the cookie of this request is removed.
         let own = self.user().await.is_ok_and(|own| *own == *user);
         if own {
             self.request.end([]);
@@ -157,7 +153,7 @@ impl Sessions {
         self.request.revoke(revocation).await.map_err(failed)
     }
 
-    /// The user who is logged in, counting a login of this request.
+    /// The logged-in user, including a login by this request.
     async fn user(&self) -> Result<Box<str>, SessionError> {
         self.request.load().await?;
         let identity = self.request.identity().ok_or(SessionError::Anonymous)?;

@@ -1,4 +1,4 @@
-//! What an app says about its sessions.
+//! Session settings of an app.
 
 #[cfg(feature = "embedded")]
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::Sessions;
 use crate::store::EmbeddedStore;
 use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 
-/// The settings of the sessions of an app, which [`App::sessions`](crate::App::sessions) takes.
+/// The session settings of an app, for [`App::sessions`](crate::App::sessions).
 ///
 /// ```
 /// use policy_server::{Sessions, session::{hours, minutes}};
@@ -24,9 +24,9 @@ use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 /// let settings = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
 ///
-/// They begin with where sessions are kept: [`Sessions::embedded`], [`Sessions::memory`] or
-/// [`Sessions::store`]. Everything else has a default: 15 minutes unused and 8 hours in all, the
-/// cookie `__Host-sid` with `Secure`, `HttpOnly` and `SameSite=Lax`.
+/// [`Sessions::embedded`], [`Sessions::memory`] and [`Sessions::store`] create them. All other
+/// settings have defaults: 15 minutes idle and 8 hours in total, and the cookie `__Host-sid` with
+/// `Secure`, `HttpOnly` and `SameSite=Lax`.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     place: Place,
@@ -38,7 +38,7 @@ pub struct SessionSettings {
     same_site: SameSite,
 }
 
-/// Where sessions are kept.
+/// Where sessions are stored.
 #[derive(Clone, Debug)]
 enum Place {
     #[cfg(feature = "embedded")]
@@ -47,9 +47,9 @@ enum Place {
     Own(Arc<dyn SessionStore>),
 }
 
-/// Where an app keeps its sessions; see [`SessionSettings`] for what else it can say of them.
+/// Where an app stores its sessions; [`SessionSettings`] has the other settings.
 impl Sessions {
-    /// Sessions in a file, which is opened when the app starts. They outlive a restart.
+    /// Sessions in a file, which is opened when the app starts. They survive a restart.
     #[cfg(feature = "embedded")]
     pub fn embedded(path: impl Into<PathBuf>) -> SessionSettings {
         SessionSettings::at(Place::Embedded(EmbeddedStore::new(path)))
@@ -60,7 +60,7 @@ impl Sessions {
         SessionSettings::at(Place::Memory(MemoryStore::new()))
     }
 
-    /// Sessions in a store of one's own, which is the one that tests get, too.
+    /// Sessions in a store of the application. Tests use the same store.
     pub fn store(store: impl SessionStore) -> SessionSettings {
         SessionSettings::at(Place::Own(Arc::new(store)))
     }
@@ -79,21 +79,21 @@ impl SessionSettings {
         }
     }
 
-    /// How long a session may lie unused; 15 minutes by default.
+    /// How long a session may be idle; 15 minutes by default.
     #[must_use]
     pub fn idle(mut self, idle: Duration) -> Self {
         self.timings.lifetime.idle = idle;
         self
     }
 
-    /// How long a session lasts at the most; 8 hours by default.
+    /// The maximum lifetime of a session; 8 hours by default.
     #[must_use]
     pub fn absolute(mut self, absolute: Duration) -> Self {
         self.timings.lifetime.absolute = absolute;
         self
     }
 
-    /// How long a session lasts whose user asked to stay logged in: unused, and at the most. 14
+    /// The idle time and the maximum lifetime of a session whose user asked to stay logged in. 14
     /// and 30 days by default.
     #[must_use]
     pub fn remembered(mut self, idle: Duration, absolute: Duration) -> Self {
@@ -101,31 +101,31 @@ impl SessionSettings {
         self
     }
 
-    /// How exactly the last use of a session is known: the store is told of it no more often than
-    /// this, which is at most a quarter of the idle times. A minute by default.
+    /// How often the last use of a session is written to the store, at most a quarter of the idle
+    /// times. A minute by default.
     #[must_use]
     pub fn touch_interval(mut self, interval: Duration) -> Self {
         self.timings.touch_interval = interval;
         self
     }
 
-    /// Changes the id of each session so often, besides the changes at login. For 10 seconds the
-    /// old id is still good. Off by default.
+    /// Changes the id of each session at this interval, in addition to the changes at login. The
+    /// old id stays valid for 10 seconds. Off by default.
     #[must_use]
     pub fn renewal(mut self, every: Duration) -> Self {
         self.timings.renewal = Some(Renewal::new(every, Duration::from_secs(10)));
         self
     }
 
-    /// How many sessions one user may have, and what happens at one more. No limit by default.
+    /// How many sessions one user may have, and what happens above that. No limit by default.
     #[must_use]
     pub fn limit_per_user(mut self, sessions: u32, policy: LimitPolicy) -> Self {
         self.limit = Some(Limit { sessions, policy });
         self
     }
 
-    /// Where a browser that navigates without being logged in is sent, a path of this app. By
-    /// default it gets 401 as others do.
+    /// The path of this app to which a navigation without a session is redirected. By default it
+    /// gets 401 like any request.
     #[must_use]
     pub fn login_page(mut self, path: impl Into<Cow<'static, str>>) -> Self {
         self.login_page = Some(path.into());
@@ -139,22 +139,22 @@ impl SessionSettings {
         self
     }
 
-    /// Which requests of other sites carry the cookie; `Lax` by default.
+    /// Which requests from other sites carry the cookie; `Lax` by default.
     #[must_use]
     pub fn same_site(mut self, same_site: SameSite) -> Self {
         self.same_site = same_site;
         self
     }
 
-    /// Sends the cookie to every host below this domain too. Each of them can then act for the
-    /// user, and plant sessions.
+    /// Sends the cookie to every host below this domain too. Each of them can then act for the user
+    /// and inject sessions.
     #[must_use]
     pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
         self.domain = Some(domain.into());
         self
     }
 
-    /// The same in memory, for tests; a store of one's own stays.
+    /// These settings with a store in memory, for tests. A store of the application is kept.
     pub(crate) fn in_memory(mut self) -> Self {
         if !matches!(self.place, Place::Own(_)) {
             self.place = Place::Memory(MemoryStore::new());
@@ -162,7 +162,7 @@ impl SessionSettings {
         self
     }
 
-    /// The same in memory, whatever the store is.
+    /// These settings with a store in memory, also in place of a store of the application.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
         self.place = Place::Memory(MemoryStore::new());
@@ -179,7 +179,7 @@ impl SessionSettings {
         }
     }
 
-    /// The same store for tokens, if it takes them.
+    /// The same store for tokens, if it also implements [`TokenStore`].
     pub(crate) fn token_store(&self) -> Option<Arc<dyn TokenStore>> {
         match &self.place {
             #[cfg(feature = "embedded")]
@@ -189,7 +189,7 @@ impl SessionSettings {
         }
     }
 
-    /// Every rule that the settings break under this origin, and by what.
+    /// Every rule that the settings break under this origin, with the offending value.
     pub(crate) fn violations(&self, own: &OwnOrigin) -> Vec<(Rule, String)> {
         let mut found = self.timings.violations();
         if let Some(Limit { sessions: 0, .. }) = self.limit {
@@ -210,7 +210,7 @@ impl SessionSettings {
         found
     }
 
-    /// The cookie under this origin.
+    /// The specification of the cookie under this origin.
     pub(super) fn cookie(&self, own: &OwnOrigin) -> Result<CookieSpec, CookieError> {
         let Self { name, domain, same_site, .. } = self;
         let prefixed = if domain.is_some() { "__Secure-sid" } else { "__Host-sid" };

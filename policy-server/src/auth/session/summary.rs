@@ -1,4 +1,4 @@
-//! What a user sees of their sessions.
+//! The list of a user's sessions.
 
 use policy_core::session::Data;
 use serde::de::DeserializeOwned;
@@ -7,11 +7,12 @@ use super::SessionError;
 use crate::store::Summary;
 
 impl Summary {
-    /// The value of a key, as [`Session::get`](crate::Session::get) gives that of the own session.
+    /// The value of a key in this session; [`Session::get`](crate::Session::get) reads that of the
+    /// current one.
     ///
     /// # Errors
     ///
-    /// It is of another type.
+    /// The value has another type.
     ///
     /// ```
     /// use policy_server::prelude::*;

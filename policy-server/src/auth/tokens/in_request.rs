@@ -1,4 +1,4 @@
-//! What a handler does with tokens.
+//! What a handler can do with tokens.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::{Issued, TokenService, foreign_issuer_of, scoped, service::Grant};
 use crate::base::problem::Problem;
 
-/// In a handler what to do with tokens; where an app is put together, where its
-/// [settings](crate::tokens::TokenSettings) begin: with the keys.
+/// As a handler argument, issues and revokes tokens. Its constructors create the
+/// [settings](crate::tokens::TokenSettings) of an app from keys.
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::SecretKey};
@@ -29,7 +29,7 @@ use crate::base::problem::Problem;
 /// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
 ///
 /// async fn token(tokens: Tokens) -> Result<Issued, Problem> {
-///     // Once a password or the like was checked:
+///     // After checking a password or the like:
 ///     tokens.login(Identity::new("ada").scopes(["reports:read"])).await
 /// }
 /// ```
@@ -39,45 +39,45 @@ pub struct Tokens {
     caller: Option<Caller>,
 }
 
-/// Who sent a request, as its credential says.
+/// The caller of a request, according to its credential.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) identity: Identity,
-    /// When the user proved who they are.
+    /// When the user logged in.
     pub(crate) authenticated: Option<Timestamp>,
-    /// The session of the request, or that of its token, if this app issued it.
+    /// The session of the request, or that of its token if this app issued it.
     pub(crate) session: Option<Handle>,
-    /// The `jti`, as revocations know it, and the expiry of the token of the request, or of the
-    /// one that its ticket was made with.
+    /// The `jti`, in the form that revocations use, and the expiry of the token of the request or
+    /// of the one from which its ticket was issued.
     pub(crate) token: Option<(Box<str>, Timestamp)>,
 }
 
 impl Caller {
-    /// Who says who they are, where it is not this app.
+    /// The issuer of the credential, if it is not this app.
     fn foreign_issuer(&self) -> Option<&str> {
         foreign_issuer_of(&self.token.as_ref()?.0)
     }
 
-    /// The user, as revocations know them.
+    /// The user, in the form that revocations use.
     pub(super) fn user(&self) -> Cow<'_, str> {
         scoped(self.foreign_issuer(), &self.identity.subject)
     }
 }
 
-/// Every change is durable before it answers, and holds in this process from then on; other
-/// instances of the app know a second later.
+/// Every change is durable before the call returns, and takes effect in this process at once. Other
+/// instances of the app learn of it within a second.
 impl Tokens {
-    /// Tokens for one request; `caller` where it is authenticated.
+    /// Tokens for one request; `caller` is present if it is authenticated.
     pub(crate) fn new(service: Arc<TokenService>, caller: Option<Caller>) -> Self {
         Self { service, caller }
     }
 
-    /// Issues an access token. For the caller's own identity it says in which session, and when
-    /// they last proved who they are.
+    /// Issues an access token. If the identity is the caller's own, the token states their session
+    /// and when they logged in.
     ///
     /// # Errors
     ///
-    /// 500 for an identity without subject, or with a scope that is none (RFC 6749 3.3).
+    /// 500 for an identity without a subject, or with an invalid scope (RFC 6749 3.3).
     ///
     /// ```
     /// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
@@ -90,12 +90,13 @@ impl Tokens {
         self.sign(identity, Grant::default())
     }
 
-    /// [Issues](Self::issue) an access token with more claims: the members of a structure or map.
+    /// [Issues](Self::issue) an access token with further claims: the members of a structure or
+    /// map.
     ///
     /// # Errors
     ///
-    /// 500 as well for claims that are no JSON object, that have the name of a registered claim,
-    /// or that make the token longer than 4096 bytes.
+    /// As [`issue`](Self::issue); also 500 for claims that are no JSON object, that have the name
+    /// of a registered claim, or that make the token longer than 4096 bytes.
     pub fn issue_with(
         &self,
         identity: &Identity,
@@ -109,44 +110,44 @@ impl Tokens {
         }
     }
 
-    /// Issues an access token and the first refresh token of a new family to somebody who proved
-    /// who they are just now.
+    /// Issues an access token and the first refresh token of a new family to a user who has just
+    /// authenticated.
     ///
     /// # Errors
     ///
-    /// 500 as [`issue`](Self::issue); 503 while the store does not answer.
+    /// 500 as [`issue`](Self::issue); 503 while the store is unavailable.
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, Problem> {
         self.service.login(identity.into()).await
     }
 
     /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).
     ///
-    /// A token that was used before, by somebody who has a copy, ends the whole family and its
-    /// access tokens; only within the grace it gives the same successor once more.
+    /// A refresh token that was used before was copied: reuse ends the whole family and its access
+    /// tokens (RFC 9700 4.14.2). Within the grace period it yields the same successor once more.
     ///
     /// # Errors
     ///
-    /// 401 for everything but a valid token, always the same; 503 while the store does not
-    /// answer, and the token stays valid.
+    /// 401 for an invalid token, whatever the reason; 503 while the store is unavailable, and the
+    /// token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
         self.service.refresh(refresh_token).await
     }
 
-    /// Ends the family of a refresh token and its access tokens. Says whether it lived.
+    /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     pub async fn logout(&self, refresh_token: &str) -> Result<bool, Problem> {
         self.service.logout(refresh_token).await
     }
 
-    /// Revokes the access token of this request, or the one that its ticket was made with. Says
-    /// whether there is one.
+    /// Revokes the access token of this request, or the one from which its ticket was issued.
+    /// Returns whether there is one.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     pub async fn revoke(&self) -> Result<bool, Problem> {
         match self.caller.as_ref().and_then(|caller| caller.token.as_ref()) {
             Some((id, expires)) => self.revoke_token(id, *expires).await.map(|()| true),
@@ -154,30 +155,30 @@ impl Tokens {
         }
     }
 
-    /// Revokes the access token of this `jti`; `expires` is its `exp`.
+    /// Revokes the access token with this `jti`; `expires` is its `exp`.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
         self.service.revoke_token(id, expires).await
     }
 
-    /// Revokes everything that was issued to a user until now: access tokens, refresh tokens and
-    /// tickets. Gives how many families of refresh tokens ended.
+    /// Revokes everything issued to a user until now: access tokens, refresh tokens and tickets.
+    /// Returns how many refresh token families ended.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     pub async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
         self.service.revoke_user(user).await
     }
 
-    /// Revokes the access token of a foreign issuer by its `jti`; `expires` is its `exp`.
+    /// Revokes the access token of an external issuer by its `jti`; `expires` is its `exp`.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     #[cfg(feature = "asym")]
     pub async fn revoke_token_of(
         &self,
@@ -188,47 +189,46 @@ impl Tokens {
         self.service.revoke_token(&scoped(Some(issuer), id), expires).await
     }
 
-    /// Revokes every access token that a foreign issuer gave to a user of its own until now. One
-    /// that it issues later within the same second is refused as well.
+    /// Revokes every access token that an external issuer has issued to one of its users until now.
+    /// Tokens that it issues later within the same second are refused as well.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     #[cfg(feature = "asym")]
     pub async fn revoke_user_of(&self, issuer: &str, user: &str) -> Result<(), Problem> {
         self.service.cut_user(&scoped(Some(issuer), user)).await
     }
 
-    /// Revokes every access token, of whatever issuer, and every ticket that was made until now. Refresh tokens hold:
-    /// clients get new access tokens for them.
+    /// Revokes every access token of every issuer, and every ticket, issued until now. Refresh
+    /// tokens stay valid, and clients get new access tokens with them.
     ///
     /// # Errors
     ///
-    /// 503 while the store does not answer.
+    /// 503 while the store is unavailable.
     pub async fn revoke_all(&self) -> Result<(), Problem> {
         self.service.revoke_all().await
     }
 
-    /// What to do when somebody else may have a key: it is [retired](super::TokenKeys::retire),
-    /// and everything that was issued until now is [revoked](Self::revoke_all). Every instance of
-    /// the app has to retire it.
+    /// Reacts to a compromised key: it is [retired](super::TokenKeys::retire), and everything
+    /// issued until now is [revoked](Self::revoke_all). Every instance of the app has to retire it.
     ///
     /// # Errors
     ///
-    /// 500 where it is the only key: [replace](super::TokenKeys::replace) it before. 503 while
-    /// the store does not answer.
+    /// 500 if it is the only key: [replace](super::TokenKeys::replace) it first. 503 while the
+    /// store is unavailable.
     pub async fn compromised(&self, key_id: &str) -> Result<(), Problem> {
         self.service.keys().retire(key_id).map_err(Problem::internal)?;
         self.revoke_all().await
     }
 
-    /// Makes a ticket for the caller: text that opens one connection within 30 seconds, for a
-    /// WebSocket or an event source, to which a page cannot give an `Authorization` field. What
-    /// it opens ends with the session and the token that the ticket was made with.
+    /// Issues a ticket to the caller: text that opens one connection within 30 seconds, for a
+    /// WebSocket or an event source, to which a page cannot add an `Authorization` header. The
+    /// connection ends with the session and the token from which the ticket was issued.
     ///
     /// # Errors
     ///
-    /// 401 where nobody is authenticated; 503 while the store does not answer.
+    /// 401 without an authenticated caller; 503 while the store is unavailable.
     pub async fn ticket(&self) -> Result<String, Problem> {
         let caller = self.caller.clone().ok_or_else(Problem::unauthorized)?;
         self.service.put_ticket(caller).await

@@ -1,4 +1,4 @@
-//! The answer to a login or a refresh.
+//! The response to a login or a refresh.
 
 use std::fmt;
 
@@ -11,20 +11,19 @@ use crate::base::problem::Problem;
 
 /// Tokens for a client, in the form of RFC 6749 5.1.
 ///
-/// As a response it is JSON that no cache keeps. Nothing but that shows the tokens: `Debug` does
-/// not.
+/// As a response it is JSON that is never cached. `Debug` does not show the tokens.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Issued {
     /// What the client sends in `Authorization: Bearer`.
     pub access_token: String,
-    /// What it exchanges for the next access token; only a login and a refresh give one.
+    /// What the client exchanges for the next access token; present after a login and a refresh.
     pub refresh_token: Option<String>,
     /// The `jti` of the access token, by which it can be revoked.
     pub id: Box<str>,
     /// When the access token was issued (`iat`).
     pub issued: Timestamp,
-    /// When it is no longer valid (`exp`).
+    /// When the access token expires (`exp`).
     pub expires: Timestamp,
 }
 

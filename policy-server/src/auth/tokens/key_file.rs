@@ -1,4 +1,4 @@
-//! Keys in a file, one on a line.
+//! Key files, with one key per line.
 
 use std::{fmt, fs, io, path::Path};
 
@@ -11,41 +11,41 @@ use zeroize::Zeroizing;
 
 use crate::base::error::{Error, StartProblem};
 
-/// What a key file says.
+/// The contents of a key file.
 pub(super) struct KeyFile {
     pub(super) keys: Vec<Key>,
-    /// The ids of keys that are not to be used any more.
+    /// The ids of revoked keys.
     pub(super) revoked: Vec<Box<str>>,
 }
 
-/// Why keys could not be read from a file.
+/// Why a key file could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum KeyFileError {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// A line is none.
+    /// A line is invalid.
     Line {
-        /// Its number, from 1.
+        /// Its number, starting at 1.
         line: usize,
         /// Why.
         error: KeyLineError,
     },
-    /// The keys do not go together.
+    /// The keys cannot be used together.
     Keys(KeyError),
 }
 
-/// Why a line of a key file is none.
+/// Why a line of a key file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyLineError {
-    /// Not an id and one word.
+    /// The line is not an id and one word.
     Shape,
-    /// An id that is none, or a key in its own file that is none.
+    /// The id, or the key in its own file, is invalid.
     Id(KeyError),
-    /// The file of a key that cannot be read.
+    /// The file of a key cannot be read.
     Unreadable(io::ErrorKind),
-    /// A key that is none.
+    /// The key is invalid.
     Secret(SecretError),
 }
 
@@ -81,7 +81,7 @@ impl KeyFile {
     }
 }
 
-/// The key of a line that says an algorithm and a path.
+/// The key of a line with an algorithm and a path.
 #[cfg(feature = "asym")]
 fn in_own_file(id: &str, value: &str, folder: &Path) -> Result<Option<Key>, KeyLineError> {
     let Some((algorithm, path)) = value.split_once([' ', '\t']) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The keys of an app, and how they change while it runs.
+//! The keys of an app, and how they change at run time.
 
 use std::{
     path::Path,
@@ -16,13 +16,13 @@ use policy_core::{
 use super::key_file::{self, KeyFileError};
 use crate::base::clock::Clock;
 
-/// How long a new key is only verified with: until then all instances of an app should have it.
+/// How long a new key only verifies, so that all instances of an app have it before it signs.
 const PROPAGATION: Duration = Duration::from_secs(300);
 
-/// The keys that sign and verify the tokens of an app. Cloning gives another handle to the same
+/// The keys that sign and verify the tokens of an app. Cloning creates another handle to the same
 /// keys.
 ///
-/// A change is atomic, and needs no restart: a request sees the old keys or the new ones.
+/// A change is atomic and needs no restart: a request uses either the old keys or the new ones.
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, TokenKeys}};
@@ -41,9 +41,9 @@ pub struct TokenKeys(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     ring: ArcSwap<KeyRing>,
-    /// Held while the ring is changed.
+    /// Locked while the ring is changed.
     changing: Mutex<()>,
-    /// What the app says about time, once it is built.
+    /// The clock and the token lifetime of the app, once it is built.
     timing: OnceLock<Timing>,
 }
 
@@ -55,11 +55,11 @@ struct Timing {
 }
 
 impl TokenKeys {
-    /// Keys of which the first signs at once; the others only verify.
+    /// Keys of which the first signs immediately and the others only verify.
     ///
     /// # Errors
     ///
-    /// No key, two of one id, or an id that is none.
+    /// No keys, two keys with the same id, or an invalid id.
     pub fn new(keys: impl IntoKeys) -> Result<Self, KeyError> {
         let mut signs_from = Timestamp::default();
         let ring = keys.into_keys()?.into_iter().map(|key| {
@@ -77,7 +77,7 @@ impl TokenKeys {
         })))
     }
 
-    /// Reads keys from a file of lines like these; what signs comes first:
+    /// Reads keys from a file of lines like these; the first one signs:
     ///
     /// ```text
     /// # made by: openssl rand -base64 32
@@ -86,12 +86,12 @@ impl TokenKeys {
     /// 2026-10 revoked
     /// ```
     ///
-    /// Each line is the id of a key, a blank, and its bytes in hexadecimal or base64, or the word
+    /// Each line has the id of a key, a space, and its bytes in hexadecimal or base64, or the word
     /// `revoked`: tokens of such a key are refused at once.
     ///
-    /// With the feature `asym` a line may say `es256` or `ed25519` and the path of a private key
-    /// as well, seen from the file: PEM or DER of PKCS#8, such as `openssl genpkey -algorithm
-    /// ed25519` writes.
+    /// With the feature `asym` a line may also have `es256` or `ed25519` and the path of a private
+    /// key relative to the file: PEM or DER of PKCS#8, as `openssl genpkey -algorithm ed25519`
+    /// writes it.
     ///
     /// ```text
     /// 2027-01 ed25519 2027-01.pem
@@ -99,46 +99,46 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or a line that is none of these. The error quotes no key.
+    /// The file cannot be read, or a line is invalid. The error contains no key.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
         Self::new(key_file::read(path.as_ref())?.keys).map_err(KeyFileError::Keys)
     }
 
-    /// Puts these keys in place of all others, the first to sign:
+    /// Replaces all keys by these, of which the first signs:
     ///
-    /// - A first key that did not sign until now begins in five minutes, when every instance of
-    ///   the app has it; the present one signs until then.
-    /// - A key that is not among them any more verifies until the last token that it may have
-    ///   signed has expired.
+    /// - A first key that has not signed before begins to sign in five minutes, when every instance
+    ///   of the app has it; the current one signs until then.
+    /// - A key that is no longer listed verifies until the last token that it may have signed has
+    ///   expired.
     ///
-    /// So a rotation is `replace` with the new key alone.
+    /// To rotate, call `replace` with the new key alone.
     ///
     /// # Errors
     ///
-    /// No key, two of one id, or an id that is none. The keys stay as they are then.
+    /// No keys, two keys with the same id, or an invalid id. The keys are then unchanged.
     pub fn replace(&self, keys: impl IntoKeys) -> Result<(), KeyError> {
         self.change(keys.into_keys()?, &[])
     }
 
     /// [Replaces](Self::replace) the keys by those in a file, and [retires](Self::retire) those
-    /// that it says are revoked.
+    /// that it marks as revoked.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read); the keys stay as they are then.
+    /// As [`read`](Self::read); the keys are then unchanged.
     pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), KeyFileError> {
         let file = key_file::read(path.as_ref())?;
         self.change(file.keys, &file.revoked).map_err(KeyFileError::Keys)
     }
 
-    /// Drops a key at once: its tokens are refused from now on, and where it signed, the next one
-    /// signs without waiting. Says whether there was such a key.
+    /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the
+    /// next key signs without delay. Returns whether there was such a key.
     ///
-    /// A key that somebody else may have needs more: `Tokens::compromised`.
+    /// For a compromised key use `Tokens::compromised`.
     ///
     /// # Errors
     ///
-    /// The only key cannot be dropped: [`replace`](Self::replace) it before.
+    /// The only key cannot be removed: [`replace`](Self::replace) it first.
     pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let entries: Vec<RingKey> = self.load().keys().cloned().collect();
@@ -151,22 +151,22 @@ impl TokenKeys {
         Ok(is_known)
     }
 
-    /// The keys as they are now.
+    /// The current keys.
     #[inline]
     pub(super) fn load(&self) -> Guard<Arc<KeyRing>> {
         self.0.ring.load()
     }
 
-    /// Tells the keys about the time of the app. Where two apps share them, that of the first
-    /// holds.
+    /// Gives the keys the clock and token lifetime of the app. If two apps share them, those of the
+    /// first apply.
     pub(super) fn set_timing(&self, clock: Clock, longest: Duration) {
-        // Set before: see above.
+        // An error means that it was set before.
         let _ = self.0.timing.set(Timing { clock, longest });
     }
 
     fn change(&self, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyError> {
         if keys.is_empty() {
-            // The present keys would be left without a successor.
+            // Removing it would leave no key that signs.
             return Err(KeyError::Empty);
         }
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +177,7 @@ impl TokenKeys {
         self.store(without(changed(&ring, keys, now, longest), revoked))
     }
 
-    /// Puts a ring in place. Where none of its keys has begun to sign, the next one begins.
+    /// Stores a ring. If none of its keys signs yet, the next one begins now.
     fn store(&self, mut entries: Vec<RingKey>) -> Result<(), KeyError> {
         let now = self.now();
         let signers = entries.iter_mut().filter(|entry| entry.key.can_sign());
@@ -193,14 +193,14 @@ impl TokenKeys {
     }
 }
 
-/// The ring in which `keys` take the place of the present ones, the first to sign.
+/// The ring in which `keys` replace the present ones.
 fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) -> Vec<RingKey> {
     let live = || ring.keys().filter(|entry| entry.retires.is_none_or(|end| now < end));
     let present = |id: &str| live().find(|entry| entry.key.id() == id);
-    // A ring has the key that signs latest first.
+    // The ring is sorted by when its keys begin to sign, latest first.
     let signing = live().find(|entry| entry.signs_from <= now && entry.key.can_sign());
     let signing_id = signing.map(|entry| Box::<str>::from(entry.key.id()));
-    // Keys that are not the first sign, if they do, until the first begins.
+    // A key that is not the first signs, if at all, until the first begins.
     let begun = |entry: Option<&RingKey>| {
         entry.map(|entry| entry.signs_from).filter(|from| *from <= now).unwrap_or(Timestamp::MAX)
     };
@@ -228,20 +228,20 @@ fn without(mut entries: Vec<RingKey>, ids: &[Box<str>]) -> Vec<RingKey> {
     entries
 }
 
-/// What is given as the keys of an app: a [`SecretKey`], whose id follows from its bytes, a list
-/// of ids and secret keys for HS256, or a list of [`Key`]s.
+/// The keys of an app: a [`SecretKey`], whose id is derived from its bytes, a list of ids and
+/// secret keys for HS256, or a list of [`Key`]s.
 pub trait IntoKeys {
-    /// Makes the keys.
+    /// Converts into keys.
     ///
     /// # Errors
     ///
-    /// An id that is none.
+    /// An invalid id.
     fn into_keys(self) -> Result<Vec<Key>, KeyError>;
 }
 
 impl IntoKeys for SecretKey {
     fn into_keys(self) -> Result<Vec<Key>, KeyError> {
-        // What is derived says nothing about the key, and is the same in every instance.
+        // The derived id reveals nothing about the key, and is the same in every instance.
         let name = self.derive("id of a token key");
         let id: String = name.bytes().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Ok(vec![Key::hs256(&id, &self)?])

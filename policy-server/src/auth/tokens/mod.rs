@@ -1,5 +1,5 @@
-//! Signed access tokens, refresh tokens and tickets of an app: their settings, what handlers do
-//! with them, and the service that checks them.
+//! Signed access tokens, refresh tokens and tickets of an app: their settings, the handler
+//! argument, and the service that verifies them.
 
 #[cfg(feature = "asym")]
 mod external;

@@ -1,4 +1,4 @@
-//! What a process knows of the revocations in the store.
+//! The revocations of the store, as one process knows them.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -12,10 +12,10 @@ use crate::{
     store::{Revocation, RevocationBatch},
 };
 
-/// The most entries that one step forgets, so that no request waits for long.
+/// The most entries that one step removes, so that no request waits long for the lock.
 const FORGOTTEN_AT_ONCE: usize = 1000;
 
-/// A copy of the revocations in the store, which is asked for every token.
+/// A copy of the revocations in the store, consulted for every token.
 #[derive(Debug)]
 pub(super) struct RevocationCache {
     state: RwLock<State>,
@@ -25,9 +25,9 @@ pub(super) struct RevocationCache {
 #[derive(Debug)]
 struct State {
     set: RevocationSet,
-    /// The place in the store's sequence that the set is at.
+    /// The position in the store's sequence up to which the copy is complete.
     sequence: u64,
-    /// Counts the cut-offs.
+    /// The number of cut-offs.
     cuts: u64,
 }
 
@@ -50,14 +50,14 @@ impl RevocationCache {
         self.read().set.issue_time(user, now)
     }
 
-    /// How many cut-offs this process has seen.
+    /// The number of cut-offs that this process has seen.
     pub(super) fn cuts(&self) -> u64 {
         self.read().cuts
     }
 
-    /// The `iat` of what is issued to a user now, on the word of a store that was asked after
-    /// [`cuts`](Self::cuts) were seen. Where a cut-off came in between it may be meant for what
-    /// is issued, so the time is not put behind it.
+    /// The `iat` of something issued to a user now, based on a store that was queried after
+    /// [`cuts`](Self::cuts) were seen. A cut-off in between may be meant to revoke it, so the time
+    /// is then not moved past the cut-off.
     pub(super) fn issue_time_since(&self, cuts: u64, user: &str, now: Timestamp) -> Timestamp {
         let state = self.read();
         if state.cuts == cuts { state.set.issue_time(user, now) } else { now }
@@ -71,12 +71,12 @@ impl RevocationCache {
         self.read().set.cut_off_of_all(now)
     }
 
-    /// Where to ask the store on from.
+    /// The position from which to query the store.
     pub(super) fn sequence(&self) -> u64 {
         self.read().sequence
     }
 
-    /// Takes over what the store answered to a question that was asked at `asked`.
+    /// Applies the store's response to a query made at `asked`.
     pub(super) fn apply(&self, batch: RevocationBatch, asked: Timestamp) {
         let mut state = self.write();
         for revocation in batch.revocations {
@@ -89,8 +89,8 @@ impl RevocationCache {
         state.set.expire(asked, FORGOTTEN_AT_ONCE);
     }
 
-    /// Takes over what was revoked here; its place in the sequence is met again later, with
-    /// whatever others revoked before it.
+    /// Applies a revocation of this process. It is read again later at its position in the
+    /// sequence, with any that others made before it.
     pub(super) fn revoke(&self, revocation: Revocation) {
         if let Some(ended) = self.write().revoke(revocation) {
             self.revocation_bus.publish(ended);
@@ -113,7 +113,7 @@ impl RevocationCache {
 }
 
 impl State {
-    /// Adds a revocation; gives the news for what lasts longer than a request, if it is news.
+    /// Adds a revocation; returns the event for open streams if it was unknown.
     fn revoke(&mut self, revocation: Revocation) -> Option<RevocationEvent> {
         match revocation {
             Revocation::Token { id, until } => {

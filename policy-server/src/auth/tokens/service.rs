@@ -1,4 +1,4 @@
-//! The tokens of a running app.
+//! The token service of a running app.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -34,12 +34,12 @@ use crate::{
     store::{Family, Refresh, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
 };
 
-/// How often the store is asked for revocations.
+/// How often the store is queried for revocations.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the store removes what no longer matters, in such steps.
+/// How often the store removes expired entries, and how many per step.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
-/// The longest token: what is longer does not fit into the header fields of many servers.
+/// The longest token: longer ones exceed the header limits of many servers.
 pub(super) const MAX_LEN: usize = 4096;
 
 /// Issues, refreshes, revokes and verifies the tokens of one app.
@@ -55,18 +55,18 @@ pub(crate) struct TokenService {
     lifetime: Duration,
     /// How long a token of any issuer can be accepted after its `iat`.
     longest: Duration,
-    /// The widest leeway of all issuers.
+    /// The largest leeway of all issuers.
     leeway: Duration,
     refresh_lifetime: Duration,
     refresh_grace: Duration,
     store: Arc<dyn TokenStore>,
-    /// There once the store is open.
+    /// Set once the store is open.
     refresh_key: OnceCell<RefreshKey>,
     clock: Clock,
     random: Random,
 }
 
-/// What is to be said of an access token besides who issues it when.
+/// What an access token states besides its issuer and dates.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Grant<'a> {
     pub(super) session: Option<&'a str>,
@@ -75,8 +75,8 @@ pub(super) struct Grant<'a> {
 }
 
 impl TokenService {
-    /// Checks the settings; opens nothing. `own_origin` is issuer and audience, and `store` the
-    /// store, where the settings name none.
+    /// Checks the settings; opens nothing. `own_origin` is the default issuer and audience, `store`
+    /// the default store.
     pub(crate) fn new(
         settings: TokenSettings,
         own_origin: &str,
@@ -130,14 +130,14 @@ impl TokenService {
         })
     }
 
-    /// Opens the store and loads every revocation. To be called before the first request; a
-    /// service whose store answers at once opens itself when it is first used.
+    /// Opens the store and loads all revocations. Call it before the first request; a service whose
+    /// store need not be awaited opens itself on first use.
     pub(crate) async fn open(&self) -> Result<(), StoreError> {
         self.refresh_key().await?;
         self.sync().await
     }
 
-    /// Keeps the revocations up to date, and the store clean, for as long as it is polled.
+    /// Keeps the revocations up to date, and purges the store, for as long as it is polled.
     pub(crate) async fn run(&self) {
         let mut purge_at = self.clock.now().after(PURGE_INTERVAL);
         let mut is_in_touch = true;
@@ -161,7 +161,7 @@ impl TokenService {
         }
     }
 
-    /// Asks the store for new revocations once.
+    /// Queries the store for new revocations once.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
         let asked = self.clock.now();
         let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
@@ -169,7 +169,7 @@ impl TokenService {
         Ok(())
     }
 
-    /// Verifies an access token: the bytes behind `Bearer `.
+    /// Verifies an access token: the bytes after `Bearer `.
     #[inline]
     pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Verified, TokenError> {
         let own = match self.verifier.verify_owned(&self.keys.load(), token, now) {
@@ -185,7 +185,7 @@ impl TokenService {
         Ok(Verified::own(own))
     }
 
-    /// Verifies a token that the own keys refused with `fault`.
+    /// Verifies a token that this app's own keys refused with `fault`.
     #[cfg(feature = "asym")]
     #[cold]
     fn verify_foreign(
@@ -206,7 +206,7 @@ impl TokenService {
         Ok(token)
     }
 
-    /// There is no other issuer.
+    /// Without the feature there are no external issuers.
     #[cfg(not(feature = "asym"))]
     fn verify_foreign(
         &self,
@@ -217,8 +217,8 @@ impl TokenService {
         Err(fault)
     }
 
-    /// Fetches the keys of all issuers that publish them once. What fails is said in the log, and
-    /// tried again by [`keep_keys`](Self::keep_keys).
+    /// Fetches the keys of all issuers that publish them once. Failures are logged and retried by
+    /// [`keep_keys`](Self::keep_keys).
     #[cfg(feature = "asym")]
     pub(crate) async fn fetch_keys(&self) {
         let mut all = tokio::task::JoinSet::new();
@@ -240,12 +240,12 @@ impl TokenService {
         })
     }
 
-    /// Whether a token that was issued then is not revoked, as far as is known.
+    /// Whether a token issued at that time is not revoked, as far as known.
     pub(crate) fn holds(&self, names: Names<'_>, issued: Timestamp, now: Timestamp) -> bool {
         self.check(issued, now, || names) != Err(TokenError::Revoked)
     }
 
-    /// Whether something that was issued then still holds.
+    /// Whether something issued at that time is still valid.
     #[inline]
     fn check<'a>(
         &self,
@@ -260,7 +260,7 @@ impl TokenService {
         }
     }
 
-    /// A store in this process answers at once, so what is known of it is never stale.
+    /// A store in this process is never stale, since it need not be awaited.
     #[cold]
     fn check_stale(
         &self,
@@ -287,7 +287,9 @@ impl TokenService {
         grant: Grant<'_>,
     ) -> Result<Issued, Problem> {
         if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
-            return Err(Problem::internal(format!("`{scope}` is no scope (RFC 6749 3.3)")));
+            return Err(Problem::internal(format!(
+                "`{scope}` is not a valid scope (RFC 6749 3.3)"
+            )));
         }
         let scope = identity.scopes.join(" ");
         let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
@@ -310,7 +312,7 @@ impl TokenService {
         Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
 
-    /// An access token as of a login at `authenticated`, where it says that.
+    /// An access token as of a login at `authenticated`, if it states that.
     #[cfg(feature = "testing")]
     pub(crate) fn mint(
         &self,
@@ -332,13 +334,13 @@ impl TokenService {
         self.put_ticket(Caller { identity, authenticated, session: None, token: None }).await
     }
 
-    /// How long an access token is good, with all leeway.
+    /// How long an access token is accepted, with all leeway.
     #[cfg(feature = "testing")]
     pub(crate) fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// The `iat` of what is issued to a user now.
+    /// The `iat` of something issued to a user now.
     pub(super) fn issue_time(&self, user: &str) -> Timestamp {
         self.revocation_cache.issue_time(user, self.clock.now())
     }
@@ -390,7 +392,7 @@ impl TokenService {
         }
     }
 
-    /// Ends the family of a refresh token. Says whether it lived.
+    /// Ends the family of a refresh token. Returns whether it was live.
     pub(super) async fn logout(&self, text: &str) -> Result<bool, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
@@ -401,28 +403,29 @@ impl TokenService {
         }
     }
 
-    /// Revokes one token that expires then.
+    /// Revokes one token, which expires at that time.
     pub(super) async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
         self.revoke(Revocation::Token { id: id.into(), until: expires.after(self.leeway) }).await
     }
 
-    /// Revokes everything that was issued to a user. Gives how many families ended.
+    /// Revokes everything issued to a user. Returns how many families ended.
     pub(super) async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
-        // The families first: what they still give until then is covered by the cut-off.
+        // End refresh token families first; access tokens that they issue meanwhile predate the
+        // cut-off.
         let ended = self.store.end_families(user).await.map_err(unavailable)?;
         self.cut_user(user).await?;
         Ok(ended)
     }
 
-    /// Revokes every access token that a user was issued until now, by the name that revocations
-    /// know.
+    /// Revokes every access token issued to a user until now. The user is in the form that
+    /// revocations use.
     pub(super) async fn cut_user(&self, user: &str) -> Result<(), Problem> {
         let before = self.revocation_cache.cut_off(user, self.clock.now());
         self.revoke(Revocation::User { user: user.into(), before }).await
     }
 
-    /// Revokes every access token that was issued until now.
+    /// Revokes every access token issued until now.
     pub(super) async fn revoke_all(&self) -> Result<(), Problem> {
         let before = self.revocation_cache.cut_off_of_all(self.clock.now());
         self.revoke(Revocation::All { before }).await
@@ -432,12 +435,12 @@ impl TokenService {
         &self.keys
     }
 
-    /// Makes a ticket for the caller of a request.
+    /// Issues a ticket to the caller of a request.
     pub(super) async fn put_ticket(&self, caller: Caller) -> Result<String, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
         let ticket = Ticket {
-            // What a cut-off of this second covers was made before it.
+            // Everything that a cut-off of this second covers was issued before it.
             expires: self.issue_time(&caller.user()).after(Ticket::LIFETIME),
             identity: caller.identity,
             authenticated: caller.authenticated,
@@ -448,8 +451,8 @@ impl TokenService {
         Ok(token.text())
     }
 
-    /// Takes a ticket: no second call gets it, and none gets one whose user or token was revoked
-    /// since it was made.
+    /// Redeems a ticket: only the first call gets it, and none if its user or token was revoked
+    /// since it was issued.
     pub(crate) async fn take_ticket(&self, text: &str) -> Result<Option<Ticket>, StoreError> {
         let Some(token) = OpaqueToken::parse(OpaqueKind::Ticket, text) else { return Ok(None) };
         self.refresh_key().await?;
@@ -469,7 +472,7 @@ impl TokenService {
         }
     }
 
-    /// An access token of a family beside its refresh token.
+    /// An access token of a family, with its refresh token.
     fn issue_for(
         &self,
         family: &Family,
@@ -489,7 +492,7 @@ impl TokenService {
         self.revoke(Revocation::Token { id: Handle(family.id).to_string().into(), until }).await
     }
 
-    /// Revokes in the store, and then here.
+    /// Revokes in the store first, then in this process.
     async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         self.store.revoke(revocation.clone()).await.map_err(unavailable)?;
@@ -497,7 +500,7 @@ impl TokenService {
         Ok(())
     }
 
-    /// The key of refresh tokens, from the store that is open then.
+    /// The key of refresh tokens; opens the store if needed.
     async fn refresh_key(&self) -> Result<&RefreshKey, StoreError> {
         let open = || async {
             self.store.open().await?;
@@ -510,7 +513,7 @@ impl TokenService {
 
     pub(super) async fn purge(&self, now: Timestamp) {
         while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
-            // A store that answers at once lets nobody else run.
+            // A store that never waits would otherwise not let other tasks run.
             tokio::task::yield_now().await;
         }
     }
@@ -531,7 +534,7 @@ impl fmt::Debug for TokenService {
     }
 }
 
-/// 503: the client keeps its credential and asks again.
+/// 503: the client keeps its credential and retries.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn unavailable(error: StoreError) -> Problem {
     log!(TokenStoreFailed, error = %printable(&error.to_string()));

@@ -1,4 +1,4 @@
-//! What an app says about its tokens.
+//! Token settings of an app.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,9 +15,9 @@ use super::Issuer;
 use super::{IntoKeys, TokenKeys, Tokens, service::MAX_LEN};
 use crate::{base::error::StartProblem, store::TokenStore};
 
-/// The longest time for which a used refresh token may be accepted once more.
+/// The longest grace period of a used refresh token.
 const LONGEST_GRACE: Duration = Duration::from_secs(60);
-/// What is known of revocations is a second old at the most while nothing is wrong.
+/// In normal operation, the known revocations are at most a second old.
 const LEAST_STALENESS: Duration = Duration::from_secs(2);
 
 /// The settings of the tokens of an app, which [`App::tokens`](crate::App::tokens) takes.
@@ -41,7 +41,7 @@ pub struct TokenSettings {
     pub(super) issuers: Vec<Issuer>,
 }
 
-/// What becomes of a token while nobody can say whether it was revoked.
+/// What happens to a token while revocations cannot be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnStale {
@@ -52,17 +52,17 @@ pub enum OnStale {
     Allow,
 }
 
-/// What an app signs its tokens with; see [`TokenSettings`] for what else it can say of them.
+/// The keys with which an app signs its tokens; [`TokenSettings`] has the other settings.
 impl Tokens {
-    /// Tokens that are signed by HMAC with SHA-256 (RFC 7518 3.2): a [`SecretKey`], or ids and
-    /// secret keys of which the first signs.
+    /// Tokens signed by HMAC with SHA-256 (RFC 7518 3.2): a [`SecretKey`], or ids and secret keys
+    /// of which the first signs.
     ///
-    /// Access tokens (RFC 9068) live for 5 minutes, refresh tokens for 30 days from the login;
-    /// issuer and audience are the public origin of the app.
+    /// Access tokens (RFC 9068) live for 5 minutes, refresh tokens for 30 days from the login.
+    /// Issuer and audience are the public origin of the app.
     ///
     /// # Errors
     ///
-    /// No key, two of one id, or an id that is none.
+    /// No keys, two keys with the same id, or an invalid id.
     ///
     /// ```
     /// use std::time::Duration;
@@ -81,29 +81,29 @@ impl Tokens {
         Ok(Self::signed_with(TokenKeys::new(keys)?))
     }
 
-    /// Tokens that are signed with ECDSA on P-256 and SHA-256 (RFC 7518 3.4): the id of a key and
-    /// its private half, as PEM or DER of PKCS#8. For more than one key, or a file of them, there
-    /// is [`signed_with`](Self::signed_with).
+    /// Tokens signed by ECDSA on P-256 with SHA-256 (RFC 7518 3.4): the id of a key and its private
+    /// key, as PEM or DER of PKCS#8. For several keys, or a key file, use
+    /// [`signed_with`](Self::signed_with).
     ///
     /// # Errors
     ///
-    /// An id or a key that is none.
+    /// An invalid id or key.
     #[cfg(feature = "asym")]
     pub fn es256(id: &str, private: impl AsRef<[u8]>) -> Result<TokenSettings, KeyError> {
         Ok(Self::signed_with(TokenKeys::new(vec![Key::es256(id, private.as_ref())?])?))
     }
 
-    /// Tokens that are signed with Ed25519 (RFC 8037 3.1), as [`es256`](Self::es256).
+    /// Tokens signed by Ed25519 (RFC 8037 3.1); otherwise like [`es256`](Self::es256).
     ///
     /// # Errors
     ///
-    /// An id or a key that is none.
+    /// An invalid id or key.
     #[cfg(feature = "asym")]
     pub fn ed25519(id: &str, private: impl AsRef<[u8]>) -> Result<TokenSettings, KeyError> {
         Ok(Self::signed_with(TokenKeys::new(vec![Key::ed25519(id, private.as_ref())?])?))
     }
 
-    /// Tokens that are signed with keys which the application holds a handle to.
+    /// Tokens signed with keys to which the application holds a handle.
     pub fn signed_with(keys: TokenKeys) -> TokenSettings {
         TokenSettings::new(keys)
     }
@@ -128,7 +128,7 @@ impl TokenSettings {
         }
     }
 
-    /// Accepts the tokens of somebody else as well, on every route that takes tokens.
+    /// Also accepts the tokens of an external issuer, on every route that takes tokens.
     #[cfg(feature = "asym")]
     #[must_use]
     pub fn accept(mut self, issuer: Issuer) -> Self {
@@ -136,79 +136,80 @@ impl TokenSettings {
         self
     }
 
-    /// The handle by which keys are changed while the app runs.
+    /// The handle by which keys are changed at run time.
     pub fn keys(&self) -> TokenKeys {
         self.keys.clone()
     }
 
-    /// Who issues the tokens (`iss`); the public origin of the app by default.
+    /// The issuer of the tokens (`iss`); the public origin of the app by default.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<Box<str>>) -> Self {
         self.issuer = Some(issuer.into());
         self
     }
 
-    /// Whom the tokens are for (`aud`); the public origin of the app by default.
+    /// The audience of the tokens (`aud`); the public origin of the app by default.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<Box<str>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
 
-    /// How long an access token lives: 5 minutes by default. What a login may do changes for its
-    /// tokens at the latest then.
+    /// How long an access token lives: 5 minutes by default. A change of a user's rights takes
+    /// effect within this time.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
         self
     }
 
-    /// The longest life of a token that is accepted: an hour by default.
+    /// The longest lifetime of an accepted token: an hour by default.
     #[must_use]
     pub fn max_lifetime(mut self, lifetime: Duration) -> Self {
         self.max_lifetime = lifetime;
         self
     }
 
-    /// How far the clocks of servers may differ: 30 seconds by default, 300 at the most.
+    /// How far the clocks of servers may differ: 30 seconds by default, at most 300.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
         self
     }
 
-    /// How long after a login its refresh tokens end: 30 days by default.
+    /// How long after the login its refresh tokens expire: 30 days by default.
     #[must_use]
     pub fn refresh_lifetime(mut self, lifetime: Duration) -> Self {
         self.refresh_lifetime = lifetime;
         self
     }
 
-    /// How long a used refresh token gives the same successor once more: 10 seconds by default,
-    /// a minute at the most. Two tabs that refresh at once, and a client whose answer was lost,
-    /// stay logged in by it; later uses end the whole family (RFC 9700 4.14.2).
+    /// How long a used refresh token still yields the same successor: 10 seconds by default, at
+    /// most a minute. It keeps two tabs that refresh at the same time, and a client that lost the
+    /// response, logged in; a later reuse ends the whole family (RFC 9700 4.14.2).
     #[must_use]
     pub fn refresh_grace(mut self, grace: Duration) -> Self {
         self.refresh_grace = grace;
         self
     }
 
-    /// How long revocations are relied on while the store does not answer: 5 seconds by default.
+    /// How long known revocations are relied on while the store is unavailable: 5 seconds by
+    /// default.
     #[must_use]
     pub fn max_staleness(mut self, staleness: Duration) -> Self {
         self.max_staleness = staleness;
         self
     }
 
-    /// What becomes of tokens after that: [`OnStale::Deny`] by default.
+    /// What happens to tokens after that: [`OnStale::Deny`] by default.
     #[must_use]
     pub fn on_stale(mut self, on_stale: OnStale) -> Self {
         self.on_stale = on_stale;
         self
     }
 
-    /// Where refresh tokens, revocations and tickets are kept: by default where the sessions are.
-    /// A store that is given here is the one that tests get, too.
+    /// Where refresh tokens, revocations and tickets are stored: by default where the sessions are.
+    /// Tests use a store given here as well.
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Some(Arc::new(store));
@@ -222,12 +223,12 @@ impl TokenSettings {
         self
     }
 
-    /// Everything that is wrong with them under this origin.
+    /// All problems of the settings under this origin.
     pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
         self.profile(own_origin, MAX_LEN).err().unwrap_or_default()
     }
 
-    /// What tokens have to look like.
+    /// The verification profile of the tokens.
     pub(super) fn profile(
         &self,
         own_origin: &str,
@@ -255,11 +256,11 @@ impl TokenSettings {
         check(grace <= longest_grace, Rule::TokenRefreshGrace, format!("{grace:?}"));
         let profile = Profile::new(issuer, audience)
             .and_then(|profile| profile.leeway(leeway)?.max_lifetime(self.max_lifetime))
-            // Each key has one algorithm of its own, and the next key may have another one.
+            // Each key has its own algorithm, and the next key may have another one.
             .and_then(|profile| profile.max_len(max_len)?.algorithms(Algorithm::ALL));
         match profile {
             Ok(profile) if problems.is_empty() => Ok(profile),
-            // What a profile refuses is among the problems.
+            // Errors of the profile are among the problems.
             _ => Err(problems),
         }
     }

@@ -1,15 +1,15 @@
-//! A token that was accepted, and the names that it is revoked by.
+//! A verified token, and the names by which revocations refer to it.
 
 use std::borrow::Cow;
 
 use policy_core::token::{Claims, Token};
 
-/// Stands between a foreign issuer and a name that it gave (ASCII's unit separator). No foreign
-/// issuer has one in its own name, and what this app issues has no issuer before it: so names of
-/// two issuers are never the same.
+/// Separates an external issuer from a name that it gave (ASCII unit separator). The name of an
+/// external issuer cannot contain it, and names of this app have no issuer in front, so names of
+/// different issuers never collide.
 const BORDER: char = '\u{1f}';
 
-/// A token, and whether somebody else issued it.
+/// A verified token, and whether another issuer issued it.
 #[derive(Debug)]
 pub(crate) struct Verified {
     token: Token,
@@ -22,7 +22,7 @@ impl Verified {
         Self { token, is_foreign: false }
     }
 
-    /// A token of an issuer that this app accepts.
+    /// A token of an external issuer.
     #[cfg(feature = "asym")]
     pub(super) fn foreign(token: Token) -> Self {
         Self { token, is_foreign: true }
@@ -36,18 +36,18 @@ impl Verified {
         self.token.claims()
     }
 
-    /// The issuer, where it is not this app.
+    /// The issuer, if it is not this app.
     pub(crate) fn foreign_issuer(&self) -> Option<&str> {
         self.is_foreign.then(|| self.claims().issuer())
     }
 
-    /// A name that the token says, as revocations know it.
+    /// A name in the token, in the form that revocations use.
     pub(crate) fn scoped<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         scoped(self.foreign_issuer(), name)
     }
 }
 
-/// A name that an issuer gave, as revocations know it.
+/// A name that an issuer gave, in the form that revocations use.
 pub(crate) fn scoped<'a>(foreign_issuer: Option<&str>, name: &'a str) -> Cow<'a, str> {
     match foreign_issuer {
         Some(issuer) => format!("{issuer}{BORDER}{name}").into(),
@@ -55,7 +55,7 @@ pub(crate) fn scoped<'a>(foreign_issuer: Option<&str>, name: &'a str) -> Cow<'a,
     }
 }
 
-/// The foreign issuer that gave a name which revocations know.
+/// The external issuer in a name of the form that revocations use.
 pub(crate) fn foreign_issuer_of(scoped: &str) -> Option<&str> {
     scoped.split_once(BORDER).map(|(issuer, _)| issuer)
 }

@@ -1,5 +1,5 @@
-//! Fetches a document: one connection, one request, one answer. What a browser would do besides
-//! (redirects, proxies, cookies, compression) is not there to be turned off.
+//! Fetches a document: one connection, one request, one response. It does not implement redirects,
+//! proxies, cookies or compression.
 
 use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
@@ -18,62 +18,62 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
 use crate::base::{error::StartProblem, tls_roots};
 
-/// The most bytes that the head of an answer may have.
+/// The most bytes of a response head.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// Where a document is.
+/// The address of a document.
 #[derive(Debug)]
 pub(super) struct Address {
     text: Box<str>,
-    /// Host and port as the `Host` field says them.
+    /// Host and port as in the `Host` header.
     authority: Box<str>,
-    /// Without brackets.
+    /// Without brackets, for IPv6 too.
     host: Box<str>,
     port: u16,
     path: Uri,
     has_tls: bool,
 }
 
-/// A document, and how its server is talked to.
+/// A document and the connection settings of its server.
 pub(super) struct Document {
     address: Address,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// What was fetched.
+/// A fetched document.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) body: Bytes,
-    /// How long it holds, as its server says.
+    /// How long it is fresh, according to its server.
     pub(super) max_age: Option<Duration>,
 }
 
-/// Why a document cannot be had.
+/// Why a document could not be fetched.
 #[derive(Debug)]
 pub(super) enum FetchError {
-    /// No connection, or one that TLS refuses.
+    /// The connection failed, in TCP or TLS.
     Connection(std::io::Error),
-    /// No answer in HTTP.
+    /// No valid HTTP response.
     Http(hyper::Error),
-    /// Another status than 200. A redirect is one: the address is to be the right one.
+    /// A status other than 200. Redirects count as errors: configure the final address.
     Status(StatusCode),
-    /// A body that is too long or breaks off.
+    /// The body is too long or incomplete.
     Body(axum_core::BoxError),
     /// It took too long.
     TimedOut,
-    /// Something else than keys.
+    /// The document is no JWK Set.
     NoKeySet,
 }
 
 impl Address {
-    /// Reads an address of the configuration; none ever comes from elsewhere.
+    /// Parses an address of the configuration. Addresses never come from elsewhere.
     pub(super) fn parse(text: &str, is_development: bool) -> Result<Self, Rule> {
         const WRONG: Rule = Rule::IssuerAddress;
         let uri: Uri = text.parse().map_err(|_not_one| WRONG)?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(WRONG);
         };
-        // Strict about hosts, without user and password; a fragment is not sent.
+        // Validates the host, without user and password; fragments are not sent.
         let origin = format!("{scheme}://{authority}");
         let origin = OriginPattern::parse(&origin).map_err(|_rule| WRONG)?;
         let has_tls = scheme == "https";
@@ -94,7 +94,7 @@ impl Address {
 }
 
 impl Document {
-    /// `authority` is the PEM of the certificates to trust, in place of those of the web.
+    /// `authority` is the PEM of the CA certificates to trust, in place of the public web's.
     pub(super) fn new(address: Address, authority: Option<&[u8]>) -> Result<Self, StartProblem> {
         if !address.has_tls {
             return Ok(Self { address, tls: None });
@@ -111,7 +111,7 @@ impl Document {
         &self.address.text
     }
 
-    /// Fetches it once; whoever calls this decides for how long.
+    /// Fetches it once; the caller sets the time-out.
     pub(super) async fn fetch(&self) -> Result<Fetched, FetchError> {
         let Address { host, port, .. } = &self.address;
         let tcp = TcpStream::connect((&**host, *port)).await.map_err(FetchError::Connection)?;
@@ -140,7 +140,7 @@ impl Document {
             (header::CONNECTION, "close"),
         ];
         for (name, value) in fields {
-            // The authority was an origin, which has no other bytes.
+            // The authority was parsed as an origin, so all its bytes are valid.
             if let Ok(value) = value.parse() {
                 request.headers_mut().insert(name, value);
             }
@@ -148,7 +148,7 @@ impl Document {
         let mut exchange = pin!(async {
             read(sender.send_request(request).await.map_err(FetchError::Http)?).await
         });
-        // The connection has to be polled for the exchange to go on.
+        // The connection must be polled for the exchange to make progress.
         select! {
             fetched = &mut exchange => fetched,
             _ended = connection => exchange.await,
@@ -165,7 +165,7 @@ async fn read(response: Response<Incoming>) -> Result<Fetched, FetchError> {
     Ok(Fetched { body: body.to_bytes(), max_age: max_age(&head.headers) })
 }
 
-/// RFC 9111 5.2.2.1; the smallest where there are several.
+/// `max-age` (RFC 9111 5.2.2.1), or the smallest if there are several.
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let values = headers.get_all(header::CACHE_CONTROL).into_iter();
     let directives = values.filter_map(|value| value.to_str().ok()).flat_map(|it| it.split(','));
@@ -186,11 +186,11 @@ impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection(error) => write!(f, "no connection: {error}"),
-            Self::Http(error) => write!(f, "no answer: {error}"),
+            Self::Http(error) => write!(f, "no response: {error}"),
             Self::Status(status) => write!(f, "the status is {}, not 200", status.as_u16()),
             Self::Body(error) => write!(f, "no body of at most {} bytes: {error}", Jwks::MAX_LEN),
-            Self::TimedOut => f.write_str("no answer in time"),
-            Self::NoKeySet => f.write_str("the answer is no set of keys (RFC 7517 5)"),
+            Self::TimedOut => f.write_str("no response in time"),
+            Self::NoKeySet => f.write_str("the response is no JWK Set (RFC 7517 5)"),
         }
     }
 }

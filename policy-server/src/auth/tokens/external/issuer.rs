@@ -1,4 +1,4 @@
-//! What an app says about somebody whose tokens it accepts.
+//! Settings of an external issuer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,21 +17,21 @@ use crate::base::{
     error::StartProblem,
 };
 
-/// Somebody else whose tokens an app accepts, such as the identity provider of a company.
+/// An external issuer whose tokens an app accepts, such as the identity provider of a company.
 ///
-/// Its keys are [fetched](Self::jwks) or [given](Self::keys); they are of ES256, Ed25519 or
-/// RS256, and used for tokens of this issuer alone. Everything else has a default: access tokens
-/// (RFC 9068) for the audience of this app, 30 seconds of leeway, at most an hour of lifetime.
+/// Its keys are [fetched](Self::jwks) or [given](Self::keys). They are for ES256, Ed25519 or RS256,
+/// and used only for tokens of this issuer. Everything else has a default: access tokens (RFC 9068)
+/// for the audience of this app, 30 seconds of leeway, at most an hour of lifetime.
 ///
-/// A token is of the issuer only where its header names one of these keys and the algorithm of
-/// that key, the signature is that key's, and the claims name this issuer and this audience. A
-/// key of one issuer is never used for another, nor for another algorithm: not where both have a
-/// key of the same id, nor where one publishes the key of the other. Whose key is asked is
-/// decided by the id alone; an id that is not there is not looked for elsewhere.
+/// A token is accepted only if its header names one of these keys and that key's algorithm, the
+/// signature verifies with that key, and the claims name this issuer and this audience. A key of
+/// one issuer is never used for another, nor for another algorithm, even if two issuers have keys
+/// with the same id or publish each other's keys. The key is chosen by its id alone; an unknown id
+/// is not looked up elsewhere.
 ///
-/// What such a token says of scopes and roles is believed as if this app had said it, and its
-/// `sub` is a user of that issuer: `ada` of one issuer is not `ada` of another. Where both call
-/// the same routes, name a user by `Principal::issuer` and `Principal::subject` together.
+/// Scopes and roles of such a token are trusted like those of this app's own tokens. Its `sub` is a
+/// user of that issuer: `ada` of one issuer is not `ada` of another. If both may call a route,
+/// identify a user by `Principal::issuer` together with `Principal::subject`.
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};
@@ -70,7 +70,7 @@ enum Type {
     Other(Box<str>),
 }
 
-/// The app that an issuer is accepted by.
+/// The app that accepts an issuer.
 pub(super) struct Context<'a> {
     pub(super) audience: &'a str,
     pub(super) is_development: bool,
@@ -79,7 +79,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Issuer {
-    /// The issuer that calls itself so in its tokens (`iss`), compared byte for byte.
+    /// The issuer with this name (`iss`), compared byte for byte.
     pub fn new(name: impl Into<Box<str>>) -> Self {
         Self {
             name: name.into(),
@@ -94,46 +94,45 @@ impl Issuer {
         }
     }
 
-    /// What the issuer calls this app (`aud`); by default what this app's own tokens call it.
+    /// The issuer's name for this app (`aud`); by default the audience of this app's own tokens.
     #[must_use]
     pub fn audience(mut self, audience: impl Into<Box<str>>) -> Self {
         self.audience = Some(audience.into());
         self
     }
 
-    /// Where the issuer publishes its keys (RFC 7517 5), in place of [given](Self::keys) ones: an
-    /// `https` address, or in the development profile an `http` one of this machine.
+    /// The address of the issuer's JWK Set (RFC 7517 5), in place of [given](Self::keys) keys: an
+    /// `https` address, or in the development profile an `http` address of this machine.
     ///
     /// The document is fetched when the app starts, and then as often as its `Cache-Control:
-    /// max-age` says, within 5 minutes and 24 hours. Only that address is asked: no redirect is
-    /// followed and no proxy used; an answer has 5 seconds and 64 KiB.
+    /// max-age` says, within 5 minutes and 24 hours. Only that address is contacted: redirects are
+    /// not followed and proxies not used. A response may take 5 seconds and 64 KiB.
     ///
-    /// While it cannot be fetched it is tried again, after 10 seconds at first and 10 minutes at
-    /// last, and the keys of the last document hold for 24 hours more. Tokens of the issuer get
-    /// 503 (`auth.credentials-unchecked`) after that, and before the first document. Tokens of
-    /// others never depend on it.
+    /// A failed fetch is repeated, after 10 seconds at first and 10 minutes in the end, and the
+    /// keys of the last document stay valid for 24 more hours. After that, and before the first
+    /// document, tokens of the issuer get 503 (`auth.credentials-unchecked`). Tokens of other
+    /// issuers are not affected.
     ///
-    /// No request waits for the network. A token of this issuer that names a key which the
-    /// document does not have gets 503 with `Retry-After: 1` while the document is fetched again,
-    /// and 401 where it was fetched within the last 30 seconds: so unknown keys, however many,
-    /// lead to one fetch in 30 seconds.
+    /// No request waits for the network. A token of this issuer with an unknown key id gets 503
+    /// with `Retry-After: 1` while the document is fetched again, and 401 if it was fetched within
+    /// the last 30 seconds. Any number of unknown key ids causes at most one fetch in 30 seconds.
     ///
-    /// A key that the issuer took out of its document is good until the next fetch.
+    /// A key that the issuer removed from its document stays valid until the next fetch.
     #[must_use]
     pub fn jwks(mut self, address: impl Into<Box<str>>) -> Self {
         self.source = Some(Source::Document(address.into()));
         self
     }
 
-    /// The keys of the issuer, in place of a [document](Self::jwks) with them.
+    /// The keys of the issuer, in place of a [JWK Set](Self::jwks) that is fetched.
     #[must_use]
     pub fn keys(mut self, keys: impl IntoIterator<Item = Key>) -> Self {
         self.source = Some(Source::Given(keys.into_iter().collect()));
         self
     }
 
-    /// Whose certificates the server of the document may have, as PEM, in place of those that
-    /// browsers trust: for an issuer inside of a company.
+    /// The CA certificates to trust for the server of the JWK Set, as PEM, in place of those that
+    /// browsers trust: for an issuer inside a company.
     #[must_use]
     pub fn certificate_authority(mut self, pem: impl Into<Box<[u8]>>) -> Self {
         self.authority = Some(pem.into());
@@ -148,30 +147,30 @@ impl Issuer {
         self
     }
 
-    /// Accepts tokens whose type says nothing: `JWT` or none. Others of the same issuer for the
-    /// same audience, such as ID tokens, may then pass for access tokens (RFC 8725 3.11): only
-    /// for issuers that cannot set a type.
+    /// Accepts tokens with the generic type `JWT` or without a type. Other tokens of the same
+    /// issuer for the same audience, such as ID tokens, may then pass for access tokens (RFC 8725
+    /// 3.11), so use it only for issuers that cannot set a type.
     #[must_use]
     pub fn generic_type(mut self) -> Self {
         self.typ = Type::Generic;
         self
     }
 
-    /// How far its clock may differ from ours: 30 seconds by default, 300 at the most.
+    /// How far the issuer's clock may differ from ours: 30 seconds by default, at most 300.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
         self
     }
 
-    /// The longest life of a token that is accepted: an hour by default.
+    /// The longest lifetime of an accepted token: an hour by default.
     #[must_use]
     pub fn max_lifetime(mut self, lifetime: Duration) -> Self {
         self.max_lifetime = lifetime;
         self
     }
 
-    /// The longest token, in bytes: 4096 by default, 16384 at the most.
+    /// The longest token in bytes: 4096 by default, at most 16384.
     #[must_use]
     pub fn max_len(mut self, len: usize) -> Self {
         self.max_len = len;
@@ -197,7 +196,7 @@ impl Issuer {
         self.leeway
     }
 
-    /// Puts keys and profile together, or says why they are none.
+    /// Combines keys and profile, or reports the first problem.
     pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, StartProblem> {
         let location = format!("App::tokens: issuer `{}`", self.name.escape_debug());
         let broken = |rule| StartProblem::without_value(rule, &location);

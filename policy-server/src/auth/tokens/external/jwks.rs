@@ -1,4 +1,4 @@
-//! The keys that an issuer publishes: kept, fetched in time, and for how long they are good.
+//! The published keys of an issuer: fetching, refreshing and expiry.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,29 +19,29 @@ use crate::base::{
     event::log,
 };
 
-/// How long an answer may take.
+/// The time-out of a fetch.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a document is the latest word, whatever it says itself.
+/// How long a document counts as fresh at least, whatever its `max-age`.
 const SHORTEST_AGE: Duration = Duration::from_secs(5 * 60);
 const LONGEST_AGE: Duration = Duration::from_secs(24 * 3600);
-/// How long after its age a document is still good, where it cannot be fetched again.
+/// How long a stale document stays usable while it cannot be fetched again.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// How old a document has to be, at least, for an unknown key to have it fetched again.
+/// The minimum age of a document before an unknown key id causes a fetch.
 const EARLIEST: Duration = Duration::from_secs(30);
-/// How long after a first failure it is tried again; each time twice as long.
+/// The delay after a first failure; it doubles with each further one.
 const FIRST_RETRY: Duration = Duration::from_secs(10);
 const LAST_RETRY: Duration = Duration::from_secs(10 * 60);
 
-/// The keys of one issuer.
+/// The JWK Set of one issuer.
 ///
-/// Only [`run`](Self::run) fetches them, and what comes before it at the start: there is never
-/// more than one fetch at a time, whoever asked for it.
+/// Only [`run`](Self::run), and the start before it, fetch keys, so there is never more than one
+/// fetch at a time.
 #[derive(Debug)]
 pub(in super::super) struct JwkSet {
     document: Document,
     held: ArcSwapOption<Held>,
     plan: Mutex<Plan>,
-    /// A token named a key that is not there.
+    /// Notified when a token names an unknown key.
     missed: Notify,
     clock: Clock,
     random: Random,
@@ -50,7 +50,7 @@ pub(in super::super) struct JwkSet {
 /// The keys of one document.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// None, where the issuer has withdrawn all.
+    /// `None` if the issuer has withdrawn all keys.
     keys: Option<KeyRing>,
     fetched: Timestamp,
     good_until: Timestamp,
@@ -60,7 +60,7 @@ pub(super) struct Held {
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
     due: Timestamp,
-    /// How often it could not be fetched since it last could.
+    /// The number of failures since the last successful fetch.
     failures: u32,
 }
 
@@ -76,15 +76,15 @@ impl JwkSet {
         Self { document, held, plan, missed: Notify::new(), clock, random }
     }
 
-    /// The keys, where they are good and one has this id.
+    /// The keys, if they are usable and one of them has this id.
     pub(super) fn keys(&self, id: &str, now: Timestamp) -> Option<Arc<Held>> {
         let held = self.held.load_full()?;
         let is_there = held.keys.as_ref().is_some_and(|keys| keys.has(id));
         (is_there && now < held.good_until).then_some(held)
     }
 
-    /// Why a token of this issuer is refused that names a key which is not there. Where the
-    /// document is not of this moment, it is fetched again soon.
+    /// The error for a token of this issuer with an unknown key id. Unless the document is recent,
+    /// it also requests a new fetch.
     pub(super) fn miss(&self, now: Timestamp) -> TokenError {
         if self.is_of_this_moment(now) {
             TokenError::UnknownKey
@@ -102,7 +102,7 @@ impl JwkSet {
         }
     }
 
-    /// Waits until the document is due, or wanted.
+    /// Waits until the document is stale or a fetch is requested.
     async fn wait(&self) {
         let Plan { due, failures } = self.plan();
         if failures > 0 {
@@ -112,7 +112,7 @@ impl JwkSet {
             select! {
                 () = self.clock.wait_until(due) => return,
                 () = self.missed.notified() => {
-                    // It may have been fetched since.
+                    // It may have been fetched since the notification.
                     if !self.is_of_this_moment(self.clock.now()) {
                         return;
                     }
@@ -141,7 +141,7 @@ impl JwkSet {
     fn hold(&self, jwks: Jwks, began: Timestamp, age: Duration) {
         let address = self.document.address();
         jwks.skipped.iter().for_each(|skipped| tell(address, skipped));
-        // Only a ring without keys is none: a document has each id once.
+        // The only possible error is a ring without keys, since a parsed document has each id once.
         let keys = KeyRing::new(jwks.keys.into_iter().map(RingKey::new).collect()).ok();
         if keys.is_none() {
             log!(IssuerWithoutKeys, address);
@@ -162,8 +162,8 @@ impl JwkSet {
         log!(IssuerKeysAway, address = self.document.address(), %error, failures);
     }
 
-    /// How long to wait after so many failures: between the half and the whole of a time that
-    /// doubles, so that servers which failed together do not come back together.
+    /// The delay after a number of failures: random between half and all of a doubling time, so
+    /// that servers which failed together do not retry together.
     fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
         let whole = FIRST_RETRY.saturating_mul(doubled).min(LAST_RETRY);
@@ -171,7 +171,7 @@ impl JwkSet {
         (whole + whole.mul_f64(f64::from(drawn) / f64::from(u32::MAX))) / 2
     }
 
-    /// Whether the document is too young to be fetched again.
+    /// Whether the document is too recent to be fetched again.
     fn is_of_this_moment(&self, now: Timestamp) -> bool {
         self.held.load().as_ref().is_some_and(|held| now < held.fetched.after(EARLIEST))
     }
@@ -180,13 +180,13 @@ impl JwkSet {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the plan before.
+    /// Returns the previous plan.
     fn set_plan(&self, plan: Plan) -> Plan {
         std::mem::replace(&mut *self.plan.lock().unwrap_or_else(PoisonError::into_inner), plan)
     }
 }
 
-/// Says why an entry of a document is not used.
+/// Logs why an entry of a document is not used.
 fn tell(address: &str, SkippedJwk { id, fault, .. }: &SkippedJwk) {
     let id = printable(id);
     match fault {
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::auth::tokens::external::fetch::Address;
 
-    /// Keys of nobody, whose random numbers are all this byte.
+    /// An empty key set whose random source yields only this byte.
     fn drawing(byte: u8) -> JwkSet {
         let address = Address::parse("https://id.example/keys", false).unwrap();
         let random = Random::from_fn(move |bytes| bytes.fill(byte));

@@ -1,23 +1,21 @@
-//! Tokens that somebody else issued.
+//! Tokens of external issuers.
 //!
-//! A token is accepted from a foreign issuer exactly where all of this holds:
+//! A token of an external issuer is accepted if and only if:
 //!
-//! 1. its header names a key (`kid`) which that issuer has, and the algorithm of that key;
-//! 2. the signature is that key's;
-//! 3. its claims are what the profile of that same issuer asks for: `iss` byte for byte, `aud`,
-//!    dates, type.
+//! 1. its header names a key (`kid`) of that issuer, and the algorithm of that key;
+//! 2. the signature verifies with that key;
+//! 3. its claims satisfy the profile of that same issuer: `iss` byte for byte, `aud`, dates, type.
 //!
-//! Keys and profile are one value, [`Foreign`], so a key is never used with the profile of
-//! another issuer: whoever signs with the keys of one issuer and writes the name of another is
-//! refused by the third rule. No two issuers have one name, the app's own included, so at most
-//! one accepts a token. Where two have a key of the same id, which either of them can bring about
-//! by publishing it, each holds the token against its own key and profile: neither can take
-//! tokens of the other, or keep them from being accepted. Keys that the header does not name are
-//! never tried.
+//! Keys and profile are one value, [`Foreign`], so a key is never used with the profile of another
+//! issuer: a token signed by one issuer in the name of another is refused by the third rule. No two
+//! issuers have the same name, the app's own included, so at most one accepts a token. If two have
+//! a key with the same id, which either can cause by publishing it, each verifies the token with
+//! its own key and profile: neither can accept tokens of the other, or prevent them from being
+//! accepted. Keys that the header does not name are never tried.
 //!
-//! Each key has one algorithm, fixed by its type when it was read. Foreign issuers have only
-//! algorithms with a public half: a secret among their keys does not start, or is left out of a
-//! document, so that no public key is ever taken for a secret (RFC 8725 2.1).
+//! Each key has one algorithm, fixed by its type when it is parsed. External issuers can only use
+//! asymmetric algorithms: a symmetric key given to one is a start error, and one in a fetched
+//! document is skipped, so that a public key is never used as an HMAC secret (RFC 8725 2.1).
 
 mod fetch;
 mod issuer;
@@ -39,11 +37,11 @@ use crate::base::{
 
 pub use issuer::Issuer;
 
-/// The issuers that an app accepts besides itself.
+/// The external issuers of an app.
 #[derive(Debug)]
 pub(super) struct Issuers(Box<[Foreign]>);
 
-/// One of them: its keys, and what its tokens have to look like.
+/// One of them: its keys and the profile of its tokens.
 #[derive(Debug)]
 struct Foreign {
     verifier: Verifier,
@@ -56,11 +54,11 @@ enum Keys {
     JwkSet(Arc<JwkSet>),
 }
 
-/// The app, as its issuers are to know it.
+/// What the settings of an issuer depend on in the app.
 pub(super) struct Own<'a> {
     pub(super) issuer: &'a str,
     pub(super) audience: &'a str,
-    /// Without TLS in the development profile.
+    /// `http` in the development profile.
     pub(super) origin: &'a str,
 }
 
@@ -74,7 +72,7 @@ impl Issuers {
     ) -> Result<Self, Vec<StartProblem>> {
         let mut names: Vec<Box<str>> = vec![own.issuer.into()];
         let (mut built, mut problems) = (Vec::new(), Vec::new());
-        // Every public origin has TLS.
+        // Every public origin uses TLS.
         let is_development = own.origin.starts_with("http:");
         for issuer in issuers {
             let context = Context { audience: own.audience, is_development, clock, random };
@@ -93,7 +91,7 @@ impl Issuers {
         if problems.is_empty() { Ok(Self(built.into())) } else { Err(problems) }
     }
 
-    /// Those whose keys are fetched.
+    /// The issuers whose keys are fetched.
     pub(super) fn published(&self) -> impl Iterator<Item = &Arc<JwkSet>> {
         self.0.iter().filter_map(|issuer| match &issuer.keys {
             Keys::Given(_) => None,
@@ -101,8 +99,8 @@ impl Issuers {
         })
     }
 
-    /// Holds a token, which the app's own keys refused with `fault`, against the issuers that
-    /// have the key which it names.
+    /// Verifies a token that the app's own keys refused with `fault`, by the issuers that have the
+    /// named key.
     pub(super) fn verify(
         &self,
         token: &[u8],
@@ -116,7 +114,7 @@ impl Issuers {
         for issuer in &self.0 {
             match issuer.verify(&id, token, now) {
                 Some(Ok(token)) => return Ok(token),
-                // That of the issuer who signed it says most.
+                // The error of the issuer whose signature is valid is the most specific one.
                 Some(Err(found)) if !is_signed(fault) => fault = found,
                 Some(Err(_)) | None => (),
             }
@@ -126,21 +124,21 @@ impl Issuers {
 }
 
 impl Foreign {
-    /// The verdict on a token that names this key; none where this issuer has nothing to say.
+    /// The result for a token with this key id; `None` if this issuer does not know the token.
     fn verify(&self, id: &str, token: &[u8], now: Timestamp) -> Option<Result<Token, TokenError>> {
         let verify = |keys: &KeyRing| self.verifier.verify_owned(keys, token, now);
         match &self.keys {
             Keys::Given(keys) => keys.has(id).then(|| verify(keys)),
             Keys::JwkSet(published) => match published.keys(id, now) {
                 Some(held) => held.keys().map(verify),
-                // What a token says unverified decides only how it is refused.
+                // An unverified claim only decides how the token is refused.
                 None => self.verifier.is_claimed_by(token).then(|| Err(published.miss(now))),
             },
         }
     }
 }
 
-/// Whether a token with this fault had a signature of the issuer that it names.
+/// Whether the signature was valid despite this error.
 fn is_signed(fault: TokenError) -> bool {
     !matches!(
         fault,
