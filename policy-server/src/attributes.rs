@@ -1,5 +1,5 @@
-//! The attributes. The macros are in `policy-macros`; their documentation is here, where it can
-//! name what it is about, and where its examples run.
+//! The attributes. The macros are in `policy-macros`; they are documented here, where links to this
+//! crate work and examples run.
 
 /// Binds a handler to GET requests of a path.
 ///
@@ -11,12 +11,12 @@
 /// ```
 ///
 /// A path has fixed segments, parameters `{name}`, and at its end at most one `{*name}`, which
-/// takes the rest. Every parameter is an argument of the handler, of the same name, in any
-/// position; its type implements [`FromParam`]. All other arguments are extractors, and the last
-/// one of them may read the body. `crate` is needed where `policy_server` goes by another name.
+/// matches the rest. Every parameter is an argument of the handler with the same name, in any
+/// position; its type implements [`FromParam`]. All other arguments are extractors, and the last of
+/// them may read the body. `crate` is needed if `policy_server` is renamed.
 ///
-/// A handler can have several route attributes, as long as their paths have the same parameters
-/// in the same order. It needs an [`auth`](macro@auth), and can have a [`cors`](macro@cors) and a
+/// A handler can have several route attributes if their paths have the same parameters in the same
+/// order. It needs an [`auth`](macro@auth), and can have a [`cors`](macro@cors) and a
 /// [`csrf`](macro@csrf).
 ///
 /// ```
@@ -32,9 +32,10 @@
 /// let app = App::new("hello".to_owned()).routes(routes![user]);
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
-/// - a path that no request has: without `/` in front, with a query, `//`, `..` or percent codes
+/// - a path that no request can have: without a leading `/`, with a query, `//`, `..` or
+///   percent-encoding
 /// - a parameter without an argument:
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
@@ -44,8 +45,8 @@
 ///   ```
 /// - a handler that is not `async`, or is generic, `unsafe` or a method
 /// - arguments that are borrowed, more than 8 path parameters, more than 12 other arguments
-/// - axum's `Path`, `RawPathParams`, `MatchedPath` and `NestedPath`, which compile and are empty
-///   outside of axum's own router
+/// - axum's `Path`, `RawPathParams`, `MatchedPath` and `NestedPath`, which compile but are empty
+///   outside axum's own router
 /// - a handler without `#[auth]`
 ///
 /// [`FromParam`]: crate::FromParam
@@ -55,7 +56,7 @@ macro_rules! methods {
     ($($name:ident $method:literal $path:literal;)*) => {$(
         #[doc = concat!("Binds a handler to ", $method, " requests of a path.")]
         ///
-        /// Grammar, arguments and refusals are those of [`get`](macro@get).
+        /// Grammar, arguments and compile errors are those of [`get`](macro@get).
         ///
         /// ```
         /// use policy_server::prelude::*;
@@ -87,9 +88,9 @@ methods! {
 /// #[route(METHOD, .., "/path")]
 /// ```
 ///
-/// A method is an upper-case word, of the standard or one's own. One that is no word, or is not
-/// upper case, is written as a string: methods are case-sensitive (RFC 9110 9.1). Everything
-/// else is as in [`get`](macro@get).
+/// A method is an upper-case word, standard or not. One that is not an identifier, or not upper
+/// case, is written as a string: methods are case-sensitive (RFC 9110 9.1). Everything else is as
+/// in [`get`](macro@get).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -99,10 +100,10 @@ methods! {
 /// async fn cache() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
-/// Next to what `get` refuses: CONNECT and TRACE, which are the server's own, and the same method
-/// and path twice on one handler.
+/// Those of `get`; CONNECT and TRACE, which the server handles itself; and the same method and path
+/// twice on one handler.
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;
@@ -112,9 +113,9 @@ methods! {
 /// ```
 pub use policy_macros::route;
 
-/// States which pages of other origins may read the answers of a route (Fetch, CORS protocol).
+/// Sets which origins may read the responses of a route (Fetch, CORS protocol).
 ///
-/// It replaces whatever the group and the app say; nothing is merged. Without it, they decide.
+/// It replaces the policies of the group and the app; nothing is merged. Without it, they apply.
 ///
 /// # Grammar
 ///
@@ -124,23 +125,23 @@ pub use policy_macros::route;
 /// #[cors(none)]           shared with nobody, whatever the group and the app say
 /// ```
 ///
-/// | part | says |
+/// | part | meaning |
 /// |---|---|
-/// | `origins = ["https://a.example", ..]` | who may read; also `https://*.a.example`, `http://localhost:*`, or `*` alone |
-/// | `origins = config("name", within = [..])` | a list given to the app, inside of a bound |
-/// | `credentials` | cookies may come along |
+/// | `origins = ["https://a.example", ..]` | the origins that may read; also `https://*.a.example`, `http://localhost:*`, or `*` alone |
+/// | `origins = config("name", within = [..])` | a list that the app provides, within a bound |
+/// | `credentials` | requests may carry cookies |
 /// | `headers = ["x-request-id", ..]` | request headers beyond those that follow from the route |
 /// | `expose = ["etag", ..]` | response headers that the page may read |
 /// | `methods = ["PUT", ..]` | methods, in place of those that the router serves at the path |
-/// | `max_age = 600` | seconds for which a browser may keep a preflight; `0` and `-1`: not at all |
-/// | `dangerous_insecure_origins` | accepts `credentials` for origins that are not `https` |
-/// | `dangerous_public_suffix` | accepts `credentials` for every name under a public suffix |
+/// | `max_age = 600` | seconds for which a browser may cache a preflight; `0` and `-1`: not at all |
+/// | `dangerous_insecure_origins` | permits `credentials` for origins that are not `https` |
+/// | `dangerous_public_suffix` | permits `credentials` for every name under a public suffix |
 ///
-/// Only `origins` is needed. Each list can also be a constant expression, and so can `max_age`.
+/// Only `origins` is required. Each list, and `max_age`, can also be a constant expression.
 ///
-/// A browser keeps what a preflight allows for all methods of an address. So it is told not to
-/// keep it, whatever `max_age` says, where another route of the path changes something and has
-/// other `origins`, `credentials`, `headers` or `methods`, or no `cors` at all.
+/// A browser caches the result of a preflight per URL, for all methods. If another route of the
+/// path is unsafe and has other `origins`, `credentials`, `headers` or `methods`, or no `cors` at
+/// all, caching is therefore disabled, whatever `max_age` is set.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -165,7 +166,7 @@ pub use policy_macros::route;
 /// async fn invoices() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `cors.`. The most common:
 ///
@@ -180,11 +181,11 @@ pub use policy_macros::route;
 /// - `null`, and origins that no browser sends: with a path, a trailing slash, upper case or a
 ///   default port
 /// - with `credentials`, origins that are not `https` and wildcards over a public suffix
-/// - methods and headers that no browser lets a page send or read
+/// - methods and headers that browsers never let a page send or read
 /// - a second `#[cors]`, and one on a function without a route
 pub use policy_macros::cors;
 
-/// States who may call a route. Every route has to say it, so that none is open by accident.
+/// Sets who may call a route. It is required on every route, so that none is public by accident.
 ///
 /// # Grammar
 ///
@@ -194,21 +195,21 @@ pub use policy_macros::cors;
 /// #[auth(scheme = ApiKeys, part, ..)]             whoever a scheme of your own lets in
 /// ```
 ///
-/// | word | is |
+/// | word | credential |
 /// |---|---|
-/// | `session` | the cookie of a session |
-/// | `token` | a bearer token; where one is sent, it alone decides |
-/// | `ticket` | a single-use ticket in the query, for WebSockets of pages that have tokens |
+/// | `session` | a session cookie |
+/// | `token` | a bearer token; if one is sent, it alone decides |
+/// | `ticket` | a single-use ticket in the query, for WebSockets of pages that use tokens |
 /// | `scheme = path::to::Type` | a type that implements [`Scheme`] |
 ///
-/// | part | says |
+/// | part | meaning |
 /// |---|---|
-/// | `optional` | who has no credential is let in as nobody; the rest holds for who has one |
-/// | `scopes = ["orders:read", ..]` | all of them are needed |
-/// | `roles = ["admin", ..]` | one of them is needed |
-/// | `fresh = "10m"` | the user proved who they are within this time; in `s`, `m`, `h` or `d` |
+/// | `optional` | requests without a credential are accepted as anonymous; the rest applies to those with one |
+/// | `scopes = ["orders:read", ..]` | all of them are required |
+/// | `roles = ["admin", ..]` | one of them is required |
+/// | `fresh = "10m"` | the user must have authenticated within this time; in `s`, `m`, `h` or `d` |
 ///
-/// The credentials stand in any order, joined by `|`, and so do the parts. Each list can also be a
+/// Credentials can be in any order, joined by `|`, and so can the parts. Each list can also be a
 /// constant expression.
 ///
 /// ```
@@ -227,13 +228,13 @@ pub use policy_macros::cors;
 /// async fn close_account() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `auth.`. The most common:
 ///
-/// - `public` next to anything else, and an own scheme next to other credentials
-/// - scopes that no token can carry, empty lists, times without a unit
-/// - sharing by [`cors`](macro@cors) without `credentials` where a session is the only way in:
+/// - `public` with anything else, and a scheme together with other credentials
+/// - invalid scopes, empty lists, times without a unit
+/// - sharing by [`cors`](macro@cors) without `credentials` where a session is the only credential:
 ///   no page could use it
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
@@ -242,17 +243,17 @@ pub use policy_macros::cors;
 ///   #[auth(session)]
 ///   async fn account() {}
 ///   ```
-/// - an argument `Principal` where there need not be any: on a `public` or `optional` route
+/// - an argument `Principal` on a `public` or `optional` route, which may have none
 /// - a second `#[auth]`, and one on a function without a route
 ///
 /// [`Scheme`]: crate::Scheme
 pub use policy_macros::auth;
 
-/// States how a route is protected against requests that pages of others forge.
+/// Sets how a route is protected from CSRF.
 ///
-/// Only what browsers send by themselves can be abused so: a session, or an own scheme that says
-/// it is ambient. Without the attribute, each request of such a caller that may change something
-/// needs `token`.
+/// CSRF needs a credential that browsers attach by themselves: a session, or a scheme that declares
+/// itself ambient. Without the attribute, every unsafe request with such a credential needs a
+/// `token`.
 ///
 /// # Grammar
 ///
@@ -271,9 +272,9 @@ pub use policy_macros::auth;
 /// async fn save_draft() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
-/// An exemption without a reason, and any protection where nothing can be forged:
+/// An exemption without a reason, and any protection on a route without an ambient credential:
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;
@@ -284,11 +285,11 @@ pub use policy_macros::auth;
 /// ```
 pub use policy_macros::csrf;
 
-/// States who may keep the answers of a route, and for how long (RFC 9111).
+/// Sets which caches may store the responses of a route, and for how long (RFC 9111).
 ///
-/// It replaces whatever the group and the app say; nothing is merged. What the handler writes into
-/// `Cache-Control` makes it stricter only, and what belongs to one person or has a secret in it
-/// goes into no shared cache, whatever anybody says.
+/// It replaces the policies of the group and the app; nothing is merged. A `Cache-Control` of the
+/// handler can only make it stricter, and a response that is personal or contains a secret is never
+/// stored by a shared cache, whatever is declared.
 ///
 /// # Grammar
 ///
@@ -298,24 +299,24 @@ pub use policy_macros::csrf;
 /// #[cache(none)]          none, whatever the group and the app say
 /// ```
 ///
-/// | part | says |
+/// | part | meaning |
 /// |---|---|
-/// | `no_store` | nobody keeps an answer; stands alone, or with `vary` |
-/// | `private` | the cache of one user keeps it |
-/// | `public` | caches that serve many users keep it, too |
-/// | `max_age = 60` | for so many seconds it is fresh |
-/// | `s_maxage = 60` | the same in caches that serve many users |
-/// | `no_cache` | before each use a cache asks whether it still holds |
-/// | `must_revalidate` | once it is stale, a cache asks, also when it cannot |
-/// | `immutable` | while it is fresh it does not change, so no reload asks |
-/// | `stale_while_revalidate = 30` | for so many seconds a stale answer serves while a cache asks |
-/// | `stale_if_error = 600` | for so many seconds a stale answer serves where there is no other |
-/// | `vary = ["accept", ..]` | the request fields that the answer depends on |
+/// | `no_store` | no cache stores a response; used alone or with `vary` |
+/// | `private` | only the cache of one user stores it |
+/// | `public` | shared caches store it too |
+/// | `max_age = 60` | seconds for which it is fresh |
+/// | `s_maxage = 60` | the same in shared caches |
+/// | `no_cache` | a cache revalidates it before each use |
+/// | `must_revalidate` | a cache never uses it stale, even if it cannot revalidate it |
+/// | `immutable` | it does not change while fresh, so that a reload does not revalidate it |
+/// | `stale_while_revalidate = 30` | seconds for which it may be used stale while a cache revalidates it |
+/// | `stale_if_error = 600` | seconds for which it may be used stale if revalidation fails |
+/// | `vary = ["accept", ..]` | the request headers that the response depends on |
 ///
-/// All of it holds for the good answers that caches keep: 200, 203, 204, 206, 300, 301, 304 and
-/// 308. Other answers are stored by nobody, unless the handler writes a `max-age` for them.
-/// `vary` is on every answer. Those to POST and PATCH are kept only where the handler writes a
-/// `Content-Location` (RFC 9110 9.3.3).
+/// It applies to cacheable responses with the statuses 200, 203, 204, 206, 300, 301, 304 and 308.
+/// Other responses are not stored, unless the handler sets a `max-age` for them. `vary` is on every
+/// response. Responses to POST and PATCH are stored only if the handler sets a `Content-Location`
+/// (RFC 9110 9.3.3).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -338,12 +339,12 @@ pub use policy_macros::csrf;
 /// async fn account() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `cache.`. The most common:
 ///
-/// - `public`, `s_maxage` and `must_revalidate` where the answers depend on who asks: they let
-///   shared caches keep them (RFC 9111 3.5)
+/// - `public`, `s_maxage` and `must_revalidate` where the response depends on the caller: they let
+///   shared caches store it (RFC 9111 3.5)
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
 ///   #[get("/account")]
@@ -351,26 +352,26 @@ pub use policy_macros::csrf;
 ///   #[auth(session)]
 ///   async fn account() {}
 ///   ```
-/// - methods that no cache keeps answers to, such as DELETE, unless it is `no_store`; POST and PATCH
+/// - methods whose responses no cache stores, such as DELETE, unless it is `no_store`; POST and
+///   PATCH without an age
+/// - `private` with `public` or `s_maxage`, `no_store` with anything else, `immutable` or stale use
 ///   without an age
-/// - `private` with `public` or `s_maxage`, `no_store` with anything, `immutable` or stale answers
-///   without an age
-/// - `*` in `vary`, and what is no header name
+/// - `*` in `vary`, and invalid header names
 /// - a second `#[cache]`, and one on a function without a route
 pub use policy_macros::cache;
 
-/// Answers with a script where the query names a function to call (JSONP), for pages of partners
-/// that are too old for CORS.
+/// Responds with a script if the query names a function to call (JSONP), for pages of partners that
+/// do not support CORS.
 ///
-/// `/prices?callback=show` is answered by `/**/typeof show==='function'&&show({..});` in place of
-/// the JSON that the handler gives; without the parameter, by the JSON. A name that is no
-/// function's, or stands there twice, is refused with 400 and written nowhere. Every page can read
-/// such an answer, so no cookie and no token is looked at where one is made. Errors are not
-/// wrapped: a page learns of them by the `error` event of its script element.
+/// `/prices?callback=show` gets `/**/typeof show==='function'&&show({..});` in place of the JSON
+/// that the handler returns; without the parameter, the JSON itself. An invalid or repeated name is
+/// refused with 400 and never written to a response. Every page can read such a response, so
+/// cookies and tokens of the request are ignored. Errors are not wrapped: a page learns of them by
+/// the `error` event of its script element.
 ///
-/// A script of another origin can do on a page what it likes, which is why a Content Security
-/// Policy that allows one host allows all that it serves: old partners are best served from a
-/// host of their own. New ones use [`cors`](macro@cors).
+/// A script of another origin has full control over the page that loads it, and a Content Security
+/// Policy that allows a host allows all scripts of that host. Serve such partners from a separate
+/// host, and use [`cors`](macro@cors) for new ones.
 ///
 /// # Grammar
 ///
@@ -380,8 +381,8 @@ pub use policy_macros::cache;
 /// #[jsonp(PARTNERS)]                          a constant of type JsonpPolicy, shared between routes
 /// ```
 ///
-/// A function has a name of at most 64 characters of `A-Z a-z 0-9 _ $`; with `dotted`, of at most
-/// three of them with dots between, which reaches functions that were not made to be called so.
+/// A function name has at most 64 characters of `A-Z a-z 0-9 _ $`; with `dotted`, up to three names
+/// joined by dots, which can also reach functions that were not meant as callbacks.
 ///
 /// ```
 /// use policy_server::{policy::{Grammar, JsonpPolicy}, prelude::*};
@@ -403,12 +404,11 @@ pub use policy_macros::cache;
 /// }
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `jsonp.`:
 ///
-/// - a route that is not `public`, or whose handler takes a session: what is in the script would
-///   be anybody's
+/// - a route that is not `public`, or whose handler takes a session: any page could read the script
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
 ///   #[get("/account")]
@@ -421,11 +421,11 @@ pub use policy_macros::cache;
 /// - a second `#[jsonp]`, and one on a function without a route
 pub use policy_macros::jsonp;
 
-/// Limits the requests of a route: how large, how long, how often, how many at once.
+/// Limits the requests of a route: size, time, rate and concurrency.
 ///
-/// Each limit is a facet of its own: what a route does not limit, the group and the app may.
-/// Preflights are not counted, and a request over a limit is answered with the route's CORS
-/// headers, so that a page can tell what happened.
+/// Each limit is set separately: a limit that the route does not set is inherited from the group or
+/// the app. Preflights are not counted. A request over a limit gets a response with the route's
+/// CORS headers, so that a page can read the reason.
 ///
 /// # Grammar
 ///
@@ -434,16 +434,16 @@ pub use policy_macros::jsonp;
 /// #[limit(UPLOADS)]               a constant of type Limits, shared between routes
 /// ```
 ///
-/// | part | says | over it |
+/// | part | meaning | over it |
 /// |---|---|---|
 /// | `body = "1 MiB"` | the most bytes of a body, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
-/// | `timeout = "5s"` | the longest time until an answer is ready, in `ms`, `s` or `m` | 503 |
+/// | `timeout = "5s"` | the longest time until a response is ready, in `ms`, `s` or `m` | 503 |
 /// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
-/// | `concurrency = 64` | the most requests at work at once | 503 |
+/// | `concurrency = 64` | the most concurrent requests | 503 |
 ///
-/// An IPv6 address counts by its first 64 bits. A rate is a burst, too: all of its requests may
-/// come at once, and then none for the rest of the period.
+/// An IPv6 address counts by its first 64 bits. A rate is also the burst size: all of its requests
+/// may come at once, and then none for the rest of the period.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -461,11 +461,11 @@ pub use policy_macros::jsonp;
 /// async fn search() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `limit.`:
 ///
-/// - numbers without a unit, units that are none, nothing at all
+/// - numbers without a unit, unknown units, an empty list
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
 ///   #[post("/orders")]
@@ -473,17 +473,17 @@ pub use policy_macros::jsonp;
 ///   #[limit(body = "1 mb")]
 ///   async fn order() {}
 ///   ```
-/// - zero, times of more than a day, and what is too large to count
-/// - a rate `per principal` on a `public` route, which has none
+/// - zero, times of more than a day, and numbers that are too large to count
+/// - a rate `per principal` on a `public` route, which has no principal
 /// - a second `#[limit]`, and one on a function without a route
 pub use policy_macros::limit;
 
-/// States what browsers are told about the answers of a route: what a page may load, who may frame
-/// it, what it tells to others.
+/// Sets the security headers of a route's responses: what a page may load, who may frame it, and
+/// what it reveals to other sites.
 ///
-/// It replaces whatever the group and the app say; nothing is merged. What it does not state is as
-/// in `HeadersPolicy::DEFAULT`, so no part is lost because another one is stated, and every answer
-/// has `X-Content-Type-Options: nosniff`. A field that the handler writes itself stays.
+/// It replaces the policies of the group and the app; nothing is merged. Parts that it does not set
+/// are as in `HeadersPolicy::DEFAULT`, and every response has `X-Content-Type-Options: nosniff`. A
+/// header that the handler sets itself is kept.
 ///
 /// # Grammar
 ///
@@ -493,20 +493,20 @@ pub use policy_macros::limit;
 /// #[headers(none)]           no fields, whatever the group and the app say
 /// ```
 ///
-/// | part | says |
+/// | part | meaning |
 /// |---|---|
-/// | `csp = "script-src 'self' 'nonce'; .."` | what a page may load and run; `'nonce'` is another one in each answer |
-/// | `frame = none` | nobody may show the page in a frame; also `same_origin`, `any`, or a list of origins |
-/// | `referrer = "no-referrer"` | what of its address the page tells to others |
-/// | `permissions = ["camera=()", ..]` | what the page may use of the device |
+/// | `csp = "script-src 'self' 'nonce'; .."` | what a page may load and run; `'nonce'` differs for each response |
+/// | `frame = none` | no page may frame it; also `same_origin`, `any`, or a list of origins |
+/// | `referrer = "no-referrer"` | what `Referer` reveals to other sites |
+/// | `permissions = ["camera=()", ..]` | the browser features that the page may use |
 /// | `coop = "same-origin"` | `Cross-Origin-Opener-Policy` |
 /// | `coep = "require-corp"` | `Cross-Origin-Embedder-Policy` |
-/// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every answer |
-/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every answer over TLS of a service with a public origin |
-/// | `include_subdomains`, `preload` | what `hsts` promises beyond |
-/// | `every_answer` | answers that are no pages have the fields of pages, too |
+/// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every response |
+/// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every response over TLS of a service with a public origin |
+/// | `include_subdomains`, `preload` | the options of `hsts` |
+/// | `every_answer` | sends the headers of pages with other responses too |
 ///
-/// Pages are answers of HTML and XML: what browsers run scripts in.
+/// Pages are responses of HTML and XML, in which browsers run scripts.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -521,11 +521,11 @@ pub use policy_macros::limit;
 /// async fn orders() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Every rule of `policy_core::Rule` whose code begins with `headers.`. The most common:
 ///
-/// - a keyword without quotes, which browsers take for the name of a host:
+/// - a keyword without quotes, which browsers read as a host name:
 ///   ```compile_fail
 ///   # use policy_server::prelude::*;
 ///   #[get("/orders")]
@@ -533,21 +533,21 @@ pub use policy_macros::limit;
 ///   #[headers(csp = "default-src self")]
 ///   async fn orders() {}
 ///   ```
-/// - a directive, a feature or a field twice; `frame` next to `frame-ancestors`
-/// - a nonce that is always the same, and `'strict-dynamic'` without one
-/// - a `corp` that keeps out whom [`cors`](macro@cors) or [`jsonp`](macro@jsonp) lets in
-/// - `preload` without the promises that browsers ask for
+/// - a directive, feature or header twice; `frame` together with `frame-ancestors`
+/// - a constant nonce, and `'strict-dynamic'` without a nonce
+/// - a `corp` that blocks origins which [`cors`](macro@cors) or [`jsonp`](macro@jsonp) admits
+/// - `preload` without the options that browsers require for it
 pub use policy_macros::headers;
 
-/// States which pages of others may load a route (W3C Fetch Metadata).
+/// Sets which other sites may load a route (W3C Fetch Metadata).
 ///
-/// Browsers say whose page made a request, and what for. Pages that are not meant are refused with
-/// 403 before the handler runs: they cannot load an answer as an image, a script or a frame, nor
-/// guess by time or size what it says. Always let in are what [`cors`](macro@cors) grants or
-/// [`jsonp`](macro@jsonp) answers, links that show the answer as a page of its own, and requests
-/// of programs and of browsers that say nothing.
+/// Browsers state which site a request comes from and what it is for. Requests of sites that are
+/// not admitted get 403 before the handler runs: they cannot load a response as an image, script or
+/// frame, nor infer its content from its timing or size. Always admitted are requests that
+/// [`cors`](macro@cors) grants or [`jsonp`](macro@jsonp) serves, top-level navigations, and
+/// requests without Fetch Metadata, as programs and old browsers send them.
 ///
-/// It replaces whatever the group and the app say. Without it, they decide.
+/// It replaces the policies of the group and the app. Without it, they apply.
 ///
 /// # Grammar
 ///
@@ -566,9 +566,9 @@ pub use policy_macros::headers;
 /// async fn account() {}
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
-/// Anything but one of these words:
+/// Anything except one of these words:
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;
@@ -588,8 +588,8 @@ pub use policy_macros::isolation;
 /// routes![crate = path::to::policy_server, handler, ..]
 /// ```
 ///
-/// Nothing is registered by itself: linking code opens no endpoint. A handler that no list names
-/// gets the compiler's warning that it is never used, unless it is exported.
+/// Nothing registers itself: linking code opens no endpoint. A handler that no list names gets the
+/// compiler's unused warning, unless it is exported.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -605,7 +605,7 @@ pub use policy_macros::isolation;
 /// let app = App::new(()).routes(routes![orders::list]);
 /// ```
 ///
-/// # What it refuses
+/// # Compile errors
 ///
 /// Everything that is not the name of a function with a route attribute, and handlers with an
 /// argument that cannot be extracted with the app's state.

@@ -1,4 +1,4 @@
-//! HTTP services whose rules stand as attributes on their handlers.
+//! HTTP services whose policies are attributes on their handlers.
 //!
 //! ```no_run
 //! use policy_server::prelude::*;
@@ -20,134 +20,138 @@
 //! }
 //! ```
 //!
-//! An attribute that contradicts itself, or that no browser could follow, is a compile error on
-//! the token. What only the assembled app shows stops the start, every problem at once. Every
-//! answer of a route carries the headers of its policy: those of errors, of a handler that
-//! panicked and of a request that timed out too.
+//! An attribute that contradicts itself, or that no browser could follow, is a compile error at the
+//! token. Errors that only the whole app shows prevent the start and are reported together. Every
+//! response of a route carries the headers of its policy, including errors, panics of the handler
+//! and time-outs.
 //!
-//! # What is where
+//! # Overview
 //!
-//! - [`App`] puts routes, [groups](Group), [mounted services](Mount) and settings together;
-//!   [`AppService`] is the result, a `tower::Service`; [`Server`] has it listen.
-//! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`]
-//!   bind a handler to requests; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists
-//!   handlers.
-//! - Arguments of handlers are path parameters ([`FromParam`]) and axum-core's extractors:
-//!   those in [`extract`], axum's and axum-extra's.
-//! - [`Principal`] is who sent a request, [`Session`] what is kept of them between requests;
-//!   [`Sessions`] and [`Tokens`] log in and out, [`extract::CsrfToken`] is what a page sends back.
-//!   [`session`], [`tokens`] and [`store`] have their settings, keys and stores, [`Scheme`] is for
-//!   credentials of one's own.
+//! - [`App`] combines routes, [groups](Group), [mounted services](Mount) and settings;
+//!   [`AppService`] is the compiled app, a `tower::Service`; [`Server`] serves it on a socket.
+//! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`] bind a
+//!   handler to a path; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists handlers.
+//! - Handler arguments are path parameters ([`FromParam`]) and axum-core extractors: those in
+//!   [`extract`], axum's and axum-extra's.
+//! - [`Principal`] is the authenticated caller, [`Session`] the data kept between their requests.
+//!   [`Sessions`] and [`Tokens`] log in and out, and [`extract::CsrfToken`] is the CSRF token of a
+//!   page. [`session`], [`tokens`] and [`store`] have settings, keys and stores; [`Scheme`] is for
+//!   an application's own credentials.
 //! - [`cache`](macro@cache), [`limit`](macro@limit), [`headers`](macro@headers),
 //!   [`isolation`](macro@isolation) and [`jsonp`](macro@jsonp) are the rest of a route's policy;
-//!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for an
-//!   app, a group or a mount.
-//! - [`response`] has what tells clients what they have already: [`ETag`](response::ETag),
+//!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for
+//!   an app, a group or a mount.
+//! - [`response`] has the validators for caches and conditional requests: [`ETag`](response::ETag),
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
-//! - [`Problem`] is how a request fails, [`Invalid`] what is wrong with what it sent, [`Error`]
-//!   how a start fails. [`response`] has what is said beside an answer.
-//! - [`operation`] is how to run an app: probes, logs, runtimes, limits.
-//! - [`PolicyLayer`] puts a policy in front of a service that is not ours.
-//! - The module `testing`, of the feature of that name, is for tests: a client without sockets, a
-//!   browser, the laws of `policy_tests!`, stores that fail.
-//! - `Tls`, of the feature `tls`, is HTTPS: certificates, their renewal, the redirect beside it.
-//! - The engine is a crate of its own, `policy-core`, of the same version: depend on it for what
-//!   is not here. What a service needs of it by name is.
+//! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
+//!   failed start.
+//! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
+//! - [`PolicyLayer`] puts a CORS policy in front of any `tower` service.
+//! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
+//!   model of the browser, the laws of `policy_tests!`, fault-injecting stores.
+//! - `Tls`, with the feature `tls`, is HTTPS: certificates, their renewal, and the redirect from
+//!   HTTP.
+//! - The engine is the crate `policy-core` of the same version. What a service needs of it is
+//!   exported here; depend on it for the rest.
 //!
-//! # Who may call
+//! # Authentication
 //!
-//! Every route says it by [`#[auth(..)]`](macro@auth); one that does not is a compile error.
+//! Every route declares its callers by [`#[auth(..)]`](macro@auth); a route without it is a compile
+//! error.
 //!
-//! | word | lets in |
+//! | word | accepts |
 //! |---|---|
-//! | `public` | everybody, and nobody is asked who they are |
-//! | `session` | who is logged in by the cookie of a session |
-//! | `token` | who sends a good `Authorization: Bearer` |
-//! | `ticket` | who sends `?ticket=` that [`Tokens::ticket`](Tokens::ticket) made, once, within 30 seconds |
-//! | <code>session \| token</code> | either; where a bearer token is sent, it alone decides |
-//! | `scheme = ApiKeys` | whom a [`Scheme`] of the application recognises |
-//! | `optional` | also who has no credential, as nobody; a bad token is refused |
-//! | `scopes = [..]` | who was granted all of these |
-//! | `roles = [..]` | who has one of these |
-//! | `fresh = "10m"` | who proved within this time who they are: by a login or [`Session::elevate`] |
+//! | `public` | everyone, without authentication |
+//! | `session` | a user who is logged in by a session cookie |
+//! | `token` | a valid `Authorization: Bearer` |
+//! | `ticket` | `?ticket=` with a ticket of [`Tokens::ticket`](Tokens::ticket), once, within 30 seconds |
+//! | <code>session \| token</code> | either; if a bearer token is sent, it alone decides |
+//! | `scheme = ApiKeys` | a caller that a [`Scheme`] of the application recognises |
+//! | `optional` | also requests without a credential, as anonymous; an invalid token is refused |
+//! | `scopes = [..]` | a caller with all of these scopes |
+//! | `roles = [..]` | a caller with one of these roles |
+//! | `fresh = "10m"` | a caller who authenticated within this time, by a login or [`Session::elevate`] |
 //!
-//! It is asked before anything of the handler runs, and never on a preflight. A handler gets the
-//! outcome as [`Principal`], which nothing but this gate makes.
+//! Authentication runs before any code of the handler, and never for a preflight. A handler gets
+//! the result as [`Principal`], which only this gate creates.
 //!
-//! | answer | when |
+//! | status | when |
 //! |---|---|
-//! | 401 | no credential, a bad or expired one, or a login that is too old |
-//! | 400 | an `Authorization` that is malformed, or repeated |
+//! | 401 | the credential is missing, invalid or expired, or the login is too old |
+//! | 400 | the `Authorization` header is malformed or repeated |
 //! | 403 | scopes or roles are missing; `csrf.origin` and `csrf.token`: see below |
-//! | 503 | the credential cannot be checked now: nobody is logged out for it |
-//! | 303 | in place of 401, to a browser that opens a page, if there is a [`login_page`](session::SessionSettings::login_page) |
+//! | 503 | the credential cannot be checked at the moment; no user is logged out because of it |
+//! | 303 | in place of 401, for a navigation, if there is a [`login_page`](session::SessionSettings::login_page) |
 //!
-//! All of them carry the route's CORS headers, and no cache keeps them. They do not say which rule
-//! a token broke, but for `auth.token-expired`: refresh then, and only then.
+//! All of them carry the route's CORS headers and are never cached. They do not reveal which rule a
+//! token broke, except for `auth.token-expired`, which tells the client to refresh it.
 //!
-//! **Deviation:** a 401 carries `WWW-Authenticate`, as RFC 9110 15.5.2 asks, where a route takes
-//! tokens, or a scheme that has a [challenge](Scheme::challenge). Where a session is the only way
-//! in there is none: no registered scheme means a cookie, and `Basic` would open a dialog of the
-//! browser.
+//! **Deviation:** a 401 carries `WWW-Authenticate`, which RFC 9110 15.5.2 requires, only if the
+//! route takes tokens or a scheme with a [challenge](Scheme::challenge). If a session is the only
+//! credential there is none: no registered scheme means a cookie, and `Basic` would open a dialog
+//! in the browser.
 //!
-//! ## Forged requests
+//! ## CSRF
 //!
-//! A browser sends the cookie of a session whoever asks it to. So what changes something by a
-//! session, or asks for [`Session`] or [`Sessions`], has to come from a page of this origin or of
-//! one that the route's [`cors`](macro@cors) grants with `credentials` (403 `csrf.origin`), and
-//! where there is a session, bring its token back, as `x-csrf-token` or as the form field
-//! `csrf_token` (403 `csrf.token`). It holds on `public` routes too. Pages get the token by
-//! [`extract::CsrfToken`]: a route that gives it is one line. Bearer tokens need none of it.
-//! [`#[csrf(..)]`](macro@csrf) is for the exceptions.
+//! A browser attaches the session cookie to requests of any page. An unsafe request with a session,
+//! or one whose handler takes [`Session`] or [`Sessions`], therefore has to come from a page of
+//! this origin or of one that the route's [`cors`](macro@cors) grants with `credentials` (403
+//! `csrf.origin`). If there is a session, it must also carry the session's CSRF token, as
+//! `x-csrf-token` or as the form field `csrf_token` (403 `csrf.token`). This applies to `public`
+//! routes too. Pages get the token by [`extract::CsrfToken`]; a route that returns it is one line.
+//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions.
 //!
-//! ## What ends when
+//! ## Lifetimes
 //!
-//! - A session ends 15 minutes after its last use and 8 hours after its login, unless
-//!   [told otherwise](session::SessionSettings::idle); by `logout` and `revoke..` at once. A login always
-//!   gives it a new id. What takes rights away is stored whatever becomes of the answer; what
-//!   gives them, only if its status is below 400.
-//! - An access token ends after 5 minutes, and nobody has to ask a store about it. That a client
-//!   drops its copy ends nothing: whoever has another one goes on. Only
-//!   [revocations](Tokens::revoke_user) end it early.
-//! - A refresh token is good for once. A second use, later than a grace of 10 seconds, ends
-//!   everything of its login.
-//! - Event streams, WebSockets and other lasting answers end with the credential that opened them.
+//! - A session ends 15 minutes after its last use and 8 hours after its login
+//!   ([`idle`](session::SessionSettings::idle) and `absolute` change this), and immediately by `logout` and
+//!   `revoke..`. A login always gives it a new id. Logout and revocation are committed even if the
+//!   response fails; logins and new rights only if the status is below 400.
+//! - An access token expires after 5 minutes and is verified without a store lookup. Deleting it at
+//!   the client does not invalidate copies; only [revocations](Tokens::revoke_user) end it
+//!   early.
+//! - A refresh token can be used once. A second use after a grace period of 10 seconds ends
+//!   everything that was issued from its login.
+//! - Event streams, WebSockets and other streaming responses end with the credential that opened
+//!   them.
 //!
-//! `cargo run -p accounts` shows all of it.
+//! The example `cargo run -p accounts` shows all of this.
 //!
-//! # What HTTP asks of an answer
+//! # HTTP semantics
 //!
-//! - **HEAD** is GET without the body, header for header. OPTIONS says what is served. A method that
-//!   a path does not serve gets 405 with `Allow`, one that nobody knows 501.
+//! - **HEAD** is GET without the body, with the same headers. OPTIONS lists the methods of a path.
+//!   A method that a path does not serve gets 405 with `Allow`, an unknown one 501.
 //! - **`Cache-Control`** is what [`#[cache(..)]`](macro@cache) declares. A handler can make it
-//!   stricter, never laxer; errors are stored nowhere unless their handler says so; what depends on
-//!   who asks is for one browser, whatever was declared; what carries a credential is for none.
-//! - **Conditions and ranges** of GET and HEAD are answered by the app, for every answer that has an
-//!   [`ETag`](response::ETag) or [`LastModified`](response::LastModified), or declares
-//!   [`ByteRanges`](response::ByteRanges): 304, 206, 412, 416 (RFC 9110 13.2.2). A handler that changes something asks
-//!   [`Preconditions`](extract::Preconditions) before it does.
-//! - **Problems** have one form, `application/problem+json`, and a page or a text for who would rather
-//!   read that. [`Valid`](extract::Valid) lists all faults of an argument at once.
-//! - **Limits** by [`#[limit(..)]`](macro@limit): 413, 408 or 503, 429 with `Retry-After`. They are
-//!   counted in this process, where they are stated: one of the app over all routes that take it
-//!   over. The address is that of the connection; behind a proxy all clients have one, so limit by
-//!   principal there. Without any, a body has 2 MiB and an answer 30 seconds.
-//! - **Security fields**: without a word every answer has `nosniff`, pages cannot be framed by
-//!   others, and browsers stay with `https` where there is a public origin.
-//!   [`HeadersPolicy::API`] and [`HeadersPolicy::PAGES`] are stricter.
-//! - **Isolation** by [`#[isolation(..)]`](macro@isolation) keeps pages of others from loading a
-//!   route in any way that [`cors`](macro@cors) does not grant.
+//!   stricter, never less strict. Errors are not stored unless their handler allows it. A response
+//!   that depends on the caller is stored by their browser only, whatever was declared, and one
+//!   with a credential not at all.
+//! - **Conditional and range requests** by GET and HEAD are evaluated by the app for every response
+//!   that has an [`ETag`](response::ETag) or [`LastModified`](response::LastModified), or declares
+//!   [`ByteRanges`](response::ByteRanges): 304, 206, 412, 416 (RFC 9110 13.2.2). A handler that
+//!   changes something checks [`Preconditions`](extract::Preconditions) first.
+//! - **Problems** are `application/problem+json`, or a page or text for clients that prefer these.
+//!   [`Valid`](extract::Valid) lists all errors of an argument together.
+//! - **Limits** by [`#[limit(..)]`](macro@limit): 413, 408 or 503, and 429 with `Retry-After`. They
+//!   are counted per process, at the level that sets them: a limit of the app counts all routes
+//!   that inherit it. The address is that of the connection unless [`App::behind`] names trusted
+//!   proxies; without that, all clients of a proxy share one address, so limit by principal there.
+//!   By default a body has at most 2 MiB, and a response must be ready within 30 seconds.
+//! - **Security headers**: by default every response has `nosniff`, pages cannot be framed by other
+//!   origins, and HSTS is sent if there is a public origin. [`HeadersPolicy::API`] and
+//!   [`HeadersPolicy::PAGES`] are stricter.
+//! - **Isolation** by [`#[isolation(..)]`](macro@isolation) keeps pages of other origins from
+//!   loading a route in any way that [`cors`](macro@cors) does not grant.
 //!
-//! `cargo run -p catalogue` shows all of it.
+//! The example `cargo run -p catalogue` shows all of this.
 //!
 //! # Paths
 //!
-//! A request matches byte for byte: `/a` and `/a/` are two paths, and neither is redirected to
-//! the other. A fixed segment wins over a parameter. Parameters are percent-decoded once, after
-//! the match. A path with a malformed percent code or a dot segment, encoded or not, is
-//! answered with 400 before anything is routed.
+//! A request matches byte for byte: `/a` and `/a/` are two paths, and neither redirects to the
+//! other. A fixed segment takes precedence over a parameter. Parameters are percent-decoded once,
+//! after the match. A path with malformed percent-encoding or a dot segment, encoded or not, gets
+//! 400 before routing.
 
-// For the routes of this crate's own: generated code names it.
+// Generated code refers to `policy_server`; this crate's own route needs the name too.
 extern crate self as policy_server;
 
 mod app;
@@ -223,8 +227,8 @@ pub mod operation {}
 #[cfg(feature = "tls")]
 pub mod tls {}
 
-/// What [`CorsPolicy`], [`CachePolicy`], [`HeadersPolicy`], [`Limits`] and the other policies are
-/// made of, and how making one fails.
+/// Types that [`CorsPolicy`], [`CachePolicy`], [`HeadersPolicy`], [`Limits`] and the other policies
+/// are built from, and the errors of building them.
 pub mod policy {
     pub use policy_core::{
         cache::CachePolicyBuilder,
@@ -234,14 +238,14 @@ pub mod policy {
         limits::RateKey,
     };
 
-    /// The words of a Content-Security-Policy.
+    /// Directives and sources of a Content-Security-Policy.
     pub mod csp {
         pub use policy_core::headers::csp::{Directive, Name, Source};
     }
 }
 
-/// Sessions: their settings, the session of a request, and how both fail. In a handler,
-/// [`Session`] and [`Sessions`] are what to do with them.
+/// Sessions: their settings, the session of a request, and their errors. Handlers use [`Session`]
+/// and [`Sessions`].
 pub mod session {
     pub use policy_core::session::DataError;
 
@@ -251,14 +255,13 @@ pub mod session {
     };
 }
 
-/// Tokens: their settings and keys, and what is issued. In a handler, [`Tokens`] is what to do with
-/// them.
+/// Tokens: their settings, keys and issued tokens. Handlers use [`Tokens`].
 ///
-/// - [`Tokens::hs256`] begins the settings, which [`App::tokens`] takes.
-/// - [`Tokens`] as an argument of a handler issues, refreshes and revokes.
-/// - With the feature `asym`, keys may be of ES256 and Ed25519, and `TokenSettings::accept` takes the
-///   tokens of other issuers.
-/// - [`TokenKeys`](tokens::TokenKeys) is the handle that changes keys while the app runs.
+/// - [`Tokens::hs256`] creates the settings, which [`App::tokens`] takes.
+/// - [`Tokens`] as a handler argument issues, refreshes and revokes.
+/// - With the feature `asym`, keys may be for ES256 and Ed25519, and `TokenSettings::accept` accepts the
+///   tokens of external issuers.
+/// - [`TokenKeys`](tokens::TokenKeys) is the handle that changes keys at run time.
 pub mod tokens {
     pub use policy_core::{
         secret::{SecretError, SecretKey},
@@ -289,7 +292,7 @@ pub mod prelude {
     pub use http::StatusCode;
 }
 
-/// What the macros expand to; no public API.
+/// For code that the macros generate; not a public API.
 #[doc(hidden)]
 pub mod __private {
     pub use std::vec;
@@ -297,7 +300,7 @@ pub mod __private {
     pub use http;
     pub use policy_core;
 
-    /// The rows of the embedded store, which are fuzzed from outside.
+    /// The rows of the embedded store, for fuzz targets.
     #[cfg(feature = "embedded")]
     pub use crate::store::embedded::codec::{Row, Successor, TokenRow};
     #[cfg(feature = "testing")]
@@ -314,7 +317,7 @@ pub mod __private {
     };
 }
 
-/// The examples of the README are tested as those of the documentation are.
+/// Tests the examples of the README like those of the documentation.
 #[cfg(all(doctest, feature = "testing", feature = "http3", feature = "proxy"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -22,7 +22,6 @@ use std::time::Duration;
 /// what requests and their responses account for. Above the first three, data waits or is refused.
 /// Above the others the connection is closed; other connections are not affected. A client that
 /// only sends PING and reads nothing counts as idle.
-/// others a connection ends, and all the others go on. A client that pings and takes nothing is idle.
 #[derive(Clone, Debug)]
 #[must_use = "settings hold for the app that they are given to"]
 pub struct ServerSettings {

@@ -32,7 +32,7 @@ use crate::{
 ///     ) -> Result<Option<Identity>, AuthError> {
 ///         match request.headers().get("x-api-key") {
 ///             None => Ok(None),
-/// A real implementation looks up a hash of the key.
+///             // A real implementation looks up a hash of the key.
 ///             Some(key) if key == "k-7f3a" => Ok(Some(Identity::new("partner-7"))),
 ///             Some(_) => Err(AuthError::Invalid),
 ///         }

@@ -13,11 +13,11 @@ use crate::base::problem::{Problem, rejection};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BodyRejection {
-    /// It is over the limit of the app.
+    /// The body exceeds the limit of the app.
     TooLarge,
     /// It did not arrive in time.
     TimedOut,
-    /// It broke off, or is malformed on the wire.
+    /// The body is incomplete or malformed on the wire.
     Incomplete(axum_core::Error),
 }
 
@@ -69,8 +69,8 @@ impl Error for BodyRejection {
     }
 }
 
-/// Collects into one buffer. A list of frames would hold many times the limit if a client sent
-/// its body byte by byte.
+/// Collects into one buffer. A list of frames would take many times the limit if a client sent its
+/// body byte by byte.
 pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
     let Some(first) = next(&mut body).await? else {
         return Ok(Bytes::new());
@@ -87,7 +87,7 @@ pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
     Ok(all.freeze())
 }
 
-/// The next data of a body, trailers left out.
+/// The next data frame; trailers are skipped.
 async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyRejection> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame?.into_data() {

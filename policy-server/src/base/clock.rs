@@ -1,4 +1,4 @@
-//! Time and randomness, which an app is given.
+//! The clock and the random source of an app.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use std::{
 use policy_core::time::Timestamp;
 use tokio::sync::watch;
 
-/// Tells an app what time it is: the system's clock, or in tests one that they move.
+/// The clock of an app: the system's, or in tests one that they advance.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,21 +28,21 @@ impl Clock {
         Self(None)
     }
 
-    /// A clock that stands at this many seconds since 1970 until it is moved. Copies of it show
-    /// the same time.
+    /// A clock that shows this many seconds since 1970 until it is advanced. Copies show the same
+    /// time.
     pub fn at(seconds: u64) -> Self {
         Self(Some(Arc::new(watch::Sender::new(Timestamp::from_seconds(seconds)))))
     }
 
-    /// Moves a standing clock on; what waits for a time that is reached wakes up. The system's
-    /// clock is not moved.
+    /// Advances a test clock and wakes what waits for a time that is reached. It does not change
+    /// the system's clock.
     pub fn advance(&self, duration: Duration) {
         if let Some(time) = &self.0 {
             time.send_modify(|time| *time = time.after(duration));
         }
     }
 
-    /// The time. A system clock before 1970 shows 1970.
+    /// The current time. A system clock before 1970 shows 1970.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Some(time) => *time.borrow(),
@@ -53,8 +53,7 @@ impl Clock {
         }
     }
 
-    /// The time since some point in the past; it never goes back, as the system's clock may when
-    /// it is set.
+    /// The time since a fixed point in the past. It never goes back, unlike the system's clock.
     pub(crate) fn monotonic(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         match &self.0 {
@@ -67,7 +66,7 @@ impl Clock {
     pub(crate) async fn wait_until(&self, time: Timestamp) {
         match &self.0 {
             Some(now) => {
-                // The sender is here, so waiting cannot fail.
+                // The sender is alive here, so waiting cannot fail.
                 let _ = now.subscribe().wait_for(|now| *now >= time).await;
             }
             None => loop {
@@ -75,7 +74,7 @@ impl Clock {
                 if now >= time {
                     return;
                 }
-                // In steps, since the system's clock may be set while this waits.
+                // In steps, since the system's clock may be set meanwhile.
                 tokio::time::sleep(time.since(now).min(Duration::from_secs(60))).await;
             },
         }
@@ -89,10 +88,10 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Where random bytes come from.
+/// Fills a buffer with random bytes.
 type Fill = dyn FnMut(&mut [u8]) + Send;
 
-/// Draws the random bytes of an app: from the system, or in tests from a source of theirs.
+/// The random source of an app: the system's, or in tests one of theirs.
 #[derive(Clone, Default)]
 pub struct Random(Option<Arc<Mutex<Box<Fill>>>>);
 
@@ -102,12 +101,12 @@ impl Random {
         Self(None)
     }
 
-    /// A source that a test can foretell.
+    /// A source that a test can predict.
     pub fn from_fn(fill: impl FnMut(&mut [u8]) + Send + 'static) -> Self {
         Self(Some(Arc::new(Mutex::new(Box::new(fill)))))
     }
 
-    /// Draws bytes.
+    /// Draws random bytes.
     ///
     /// # Errors
     ///
@@ -122,7 +121,7 @@ impl Random {
     }
 }
 
-/// The system gives no random bytes.
+/// The system returned no random bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomError(String);
 

@@ -1,4 +1,4 @@
-//! Why an app does not start.
+//! Start errors.
 
 use std::{error::Error as StdError, fmt, io, sync::Arc};
 
@@ -7,21 +7,21 @@ use policy_core::{Rule, cors::PolicyError, token::KeyError};
 
 /// Why an app does not start, or stopped.
 ///
-/// Its text lists every problem with its help. A `main` returns it as a
-/// [`Report`](crate::Report), which prints that text.
+/// Its text lists every problem with help. `main` can return it as a [`Report`](crate::Report),
+/// which prints that text.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The app has these problems.
     Start(Vec<StartProblem>),
-    /// Something else of the operating system failed.
+    /// An operation of the operating system failed.
     Io(io::Error),
 }
 
-/// One problem of an app: a rule, where it is broken, and by what.
+/// One problem of an app: a rule, where it is broken, and the offending value.
 ///
-/// What is legal but odd has the same shape, and a rule that only
-/// [warns](policy_core::Severity::Warning): it is printed or logged when the app starts.
+/// Something legal but unusual has the same form, with a rule that only
+/// [warns](policy_core::Severity::Warning). It is printed or logged when the app starts.
 ///
 /// ```
 /// use std::io;
@@ -55,12 +55,12 @@ impl StartProblem {
         Self { rule, location: location.into(), part: None, value: None, cause: None }
     }
 
-    /// Says which part of a policy or of the settings it is about.
+    /// Names the part of the policy or settings.
     pub(crate) fn of_part(self, part: &'static str) -> Self {
         Self { part: Some(part), ..self }
     }
 
-    /// The same problem, of something whose location its finder does not know.
+    /// The same problem with its location, which its finder does not know.
     #[cfg(any(feature = "asym", feature = "proxy"))]
     pub(crate) fn at(self, location: &str, value: impl Into<String>) -> Self {
         Self { location: location.to_owned(), value: Some(value.into()), ..self }
@@ -80,12 +80,12 @@ impl StartProblem {
         self.rule.code()
     }
 
-    /// Where: a handler, a part of the app such as `App::tls`, or a file.
+    /// The location: a handler, a part of the app such as `App::tls`, or a file.
     pub fn location(&self) -> &str {
         &self.location
     }
 
-    /// What breaks the rule; `None` where something is missing.
+    /// The offending value; `None` where something is missing.
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()
     }
@@ -108,7 +108,8 @@ impl fmt::Display for StartProblem {
         }
         if let Some(value) = value {
             let separator = if part.is_some() { " " } else { ": " };
-            // Values may come from files and environments: nothing in them may forge a line.
+            // Values may come from files and the environment, and must not be able to forge log
+            // lines.
             write!(f, "{separator}`{}`", value.escape_debug())?;
         }
         write!(f, ": {}", rule.message())?;
@@ -142,7 +143,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Start(_) => None,
-            // The text of the error is that of the system's already.
+            // The error's text already is the system's.
             Self::Io(error) => error.source(),
         }
     }
@@ -154,7 +155,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// So that `main` can write `Tokens::hs256(keys)?`.
+/// Lets `main` use `Tokens::hs256(keys)?`.
 ///
 /// ```
 /// use policy_server::{Error, Tokens, tokens::Key};

@@ -1,10 +1,10 @@
-//! Text that may quote a request, made fit for logs and answers.
+//! Escapes text that may quote a request, for logs and responses.
 
-/// The most characters of a quoting text that are shown.
+/// The most characters that are shown.
 const LONGEST: usize = 400;
 
-/// The text on one line and cut to a length: control characters and what else changes how text
-/// is displayed is escaped, so that nothing a client sends can forge a line of a log.
+/// The text on one line, cut to a maximum length. Control characters, and others that change how
+/// text is displayed, are escaped, so that a client cannot forge log lines.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST));
     for (count, character) in text.chars().enumerate() {
@@ -22,7 +22,7 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// Whether the character turns the direction in which text is displayed (UAX #9 2).
+/// Whether the character changes the direction of displayed text (UAX #9 2).
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,9 +1,8 @@
-//! What the server logs: events of the catalogue.
+//! Log events of the catalogue.
 
 use policy_core::EventLevel;
 
-/// Logs an event under its code, in its words, with these fields; `text: value` is written behind
-/// the words.
+/// Logs an event with its code, its text and these fields; `text: value` is appended to the text.
 macro_rules! log {
     ($event:ident, text: $text:expr $(,)?) => {
         $crate::base::event::log!(@ $event, {}, "{}: {}", ::policy_core::Event::$event.message(), $text)

@@ -1,13 +1,12 @@
-//! How `main` ends with an error.
+//! The error that `main` returns.
 
 use std::{error::Error, fmt};
 
-/// The error of a `main` that starts an app, for the person who reads it.
+/// The error of a `main` that starts an app, formatted for people.
 ///
-/// Rust prints the error that `main` returns in its `Debug` form, which for
-/// [`Error`](crate::Error) names fields and variants, as logs want it. The `Debug` form of a
-/// report is the text of the error, with the help, and what caused it. Any error becomes one by
-/// `?`.
+/// Rust prints the error that `main` returns in its `Debug` form, which for [`Error`](crate::Error)
+/// shows fields and variants. The `Debug` form of a report is the text of the error, with its help
+/// and its causes. `?` converts any error into a report.
 ///
 /// ```no_run
 /// use policy_server::prelude::*;
@@ -20,7 +19,7 @@ use std::{error::Error, fmt};
 /// ```
 pub struct Report(Box<dyn Error + Send + Sync>);
 
-/// A report is no [`Error`] itself, so that every error can become one.
+/// A report does not implement [`Error`] itself, so that it can be made from every error.
 impl<E: Error + Send + Sync + 'static> From<E> for Report {
     fn from(error: E) -> Self {
         Self(error.into())

@@ -1,4 +1,4 @@
-//! Log lines of refused requests, bounded in number and length.
+//! Log lines for refused requests, limited in number and length.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,8 +9,8 @@ use http::Method;
 use policy_core::{Refusal, gate::Single};
 use tracing::{Span, level_filters::LevelFilter};
 
-/// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second: a flood of them
-/// must not become a flood of lines. What a client sent is escaped.
+/// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second, so that a flood of
+/// requests does not flood the log. Text from clients is escaped.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog(Mutex<Window>);
 
@@ -24,7 +24,7 @@ struct Window {
 impl RefusalLog {
     const PER_SECOND: u32 = 20;
 
-    /// `detail` is the exact reason, which the answer does not tell.
+    /// `detail` is the exact reason, which the response does not contain.
     pub(crate) fn refused(
         &self,
         refusal: Refusal,
@@ -55,7 +55,7 @@ impl RefusalLog {
         );
     }
 
-    /// The number of lines that were left out since the last one, if this one may be written.
+    /// The number of lines omitted since the last one; `None` if this line is omitted too.
     fn admit(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |began| now.duration_since(began) >= Duration::from_secs(1);
@@ -72,7 +72,7 @@ impl RefusalLog {
     }
 }
 
-/// Enough of a text to recognise it.
+/// The beginning of a text, enough to recognise it.
 pub(crate) fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(256).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()

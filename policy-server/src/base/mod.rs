@@ -1,4 +1,4 @@
-//! What everything above needs: the clock, errors, problems.
+//! The base of all other modules: the clock, errors, problems.
 
 pub(crate) mod body;
 pub(crate) mod clock;

@@ -1,4 +1,4 @@
-//! Which certificates of servers are trusted, where this one is the client.
+//! The trusted CA certificates, where this server is the client.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use tokio_rustls::rustls::{
 
 use super::error::StartProblem;
 
-/// TLS with the certificates of the web, or with those of this PEM in their place.
+/// A TLS client configuration that trusts the CA certificates of the web, or of this PEM in their
+/// place.
 pub(crate) fn client_config(authority: Option<&[u8]>) -> Result<ClientConfig, StartProblem> {
-    // Given by name, so that nothing depends on a default of the process.
+    // Passed explicitly, so that nothing depends on the process default.
     let provider = Arc::new(aws_lc_rs::default_provider());
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -38,7 +39,7 @@ fn roots(authority: Option<&[u8]>) -> Result<RootCertStore, StartProblem> {
     Ok(roots)
 }
 
-/// Whose authority it is, its user knows.
+/// The caller adds the location.
 fn problem(rule: Rule) -> StartProblem {
     StartProblem::without_value(rule, "")
 }

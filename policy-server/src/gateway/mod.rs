@@ -1,4 +1,4 @@
-//! What passes messages of others on: the reverse proxy, CONNECT and TRACE.
+//! Intermediary roles: reverse proxy, CONNECT and TRACE.
 
 #[cfg(feature = "proxy")]
 pub(crate) mod proxy;

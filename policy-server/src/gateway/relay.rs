@@ -1,4 +1,4 @@
-//! Bytes between two streams, both ways.
+//! Relays bytes between two streams in both directions.
 
 use std::{
     io,
@@ -8,12 +8,12 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 
-/// The memory of each direction: what a stream over HTTP/2 sends in one frame.
+/// The buffer of each direction: the size of an HTTP/2 data frame.
 const BUFFER: usize = 16 * 1024;
 
-/// Passes bytes on until both sides have ended, one has failed, `ended` is done, or nothing has
-/// moved for the idle time (a quarter more at the most). When one side ends, the other is told and
-/// may go on (RFC 9110 9.3.6). Each direction holds at most one buffer: a side that takes nothing
+/// Relays bytes until both sides have ended, one has failed, `ended` completes, or nothing has
+/// moved for the idle time (up to a quarter longer). When one side ends, the other is told and may
+/// continue (RFC 9110 9.3.6). Each direction buffers at most one frame: a side that does not read
 /// makes the other wait.
 pub(crate) async fn relay<A, B>(
     one: A,
@@ -58,10 +58,10 @@ async fn pump(
     }
 }
 
-/// After so many looks without movement a stream is idle.
+/// A stream is idle after this many checks without progress.
 const LOOKS: u32 = 4;
 
-/// Done when nothing has moved for this time.
+/// Completes when nothing has moved for this time.
 async fn quiet(idle: Option<Duration>, moved: &AtomicU32) {
     let Some(idle) = idle else { return std::future::pending().await };
     let (mut seen, mut quiet_looks) = (moved.load(Relaxed), 0);

@@ -1,4 +1,4 @@
-//! The answer to TRACE.
+//! The response to TRACE.
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
@@ -7,8 +7,7 @@ use http::{
 };
 use policy_core::{Refusal, forwarded::is_forwarding, gate::Head};
 
-/// Sends the head of a request back as `message/http` (RFC 9110 9.3.8), without what is nobody
-/// else's business.
+/// Returns the head of a request as `message/http` (RFC 9110 9.3.8), without possible credentials.
 ///
 /// # Errors
 ///
@@ -42,12 +41,12 @@ pub(crate) fn answer(
     Ok(response)
 }
 
-/// Parts of the names of fields that carry credentials; schemes of an application's own read
-/// others than `Authorization`.
+/// Substrings of the names of headers that carry credentials; schemes of the application may read
+/// headers other than `Authorization`.
 const SENSITIVE: [&str; 9] =
     ["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature"];
 
-/// Whether a field may be a credential, or says who sent the request.
+/// Whether a header may be a credential or identify the client.
 fn is_sensitive(name: &HeaderName) -> bool {
     is_forwarding(name) || SENSITIVE.iter().any(|part| name.as_str().contains(part))
 }

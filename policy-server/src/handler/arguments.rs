@@ -1,4 +1,4 @@
-//! The arguments of a handler that come from axum-core's extractors.
+//! Handler arguments from axum-core's extractors.
 
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
@@ -13,8 +13,8 @@ use crate::{
     handler::{BoxFuture, Call, Respond},
 };
 
-/// The answer of an extractor that did not get what it reads. Those of others answer in words of
-/// their own; what these say of a fault of the server is for the log alone.
+/// The response of an extractor that failed. Extractors of other crates have their own texts; what
+/// those state about a server error is only logged.
 async fn rejected(response: Response) -> Response {
     let is_problem = response.headers().get(CONTENT_TYPE).is_some_and(|kind| *kind == MEDIA_TYPE);
     match response.status() {
@@ -30,10 +30,10 @@ async fn rejected(response: Response) -> Response {
     }
 }
 
-/// All extracted arguments of a handler, in order: every one but the last from the head of the
-/// request, the last from the whole of it.
+/// All extracted arguments of a handler, in order: all but the last from the request head, the last
+/// from the whole request.
 pub trait Arguments<S, Via>: Sized + Send {
-    /// Extracts them and runs the handler, or answers with the first rejection.
+    /// Extracts them and runs the handler, or responds with the first rejection.
     fn call<F, Fut>(call: Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
@@ -41,7 +41,7 @@ pub trait Arguments<S, Via>: Sized + Send {
 }
 
 impl<S> Arguments<S, ()> for () {
-    /// Nothing of the request is carried along.
+    /// Nothing of the request is kept.
     fn call<F, Fut>(_call: Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
@@ -70,13 +70,13 @@ macro_rules! arguments {
                 call.insert_context();
                 let Call { request, route, .. } = call;
                 Box::pin(async move {
-                    // A route is of an app with its state: the compiler saw to that.
+                    // The compiler has checked that a route is used in an app with its state.
                     let Some(state) = route.state.downcast_ref::<S>() else {
                         return Problem::from(Refusal::Internal).into_response();
                     };
                     #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
                     let (mut parts, body) = request.into_parts();
-                    // A rejection need not be `Send`: it is a response before anything waits.
+                    // A rejection need not be `Send`: it is converted before anything is awaited.
                     $(let $head = $head::from_request_parts(&mut parts, state).await;
                     let $head = match $head.map_err(IntoResponse::into_response) {
                         Ok(argument) => argument,
@@ -107,8 +107,8 @@ arguments!(A B C D E F G H I; L);
 arguments!(A B C D E F G H I J; L);
 arguments!(A B C D E F G H I J K; L);
 
-/// `FromRequestParts` in this crate's words; `do_not_recommend` keeps the compiler from
-/// unfolding it to axum-core's.
+/// `FromRequestParts` with this crate's diagnostics; `do_not_recommend` keeps the compiler from
+/// expanding it to axum-core's.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "not an extractor for state `{S}`",
@@ -120,7 +120,7 @@ pub trait ExtractParts<S>: FromRequestParts<S> {}
 #[diagnostic::do_not_recommend]
 impl<S, T: FromRequestParts<S>> ExtractParts<S> for T {}
 
-/// `FromRequest` in this crate's words.
+/// `FromRequest` with this crate's diagnostics.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "not an extractor for state `{S}`",

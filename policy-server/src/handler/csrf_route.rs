@@ -1,11 +1,11 @@
-//! A route that pages get their anti-forgery token from.
+//! A route from which pages get their CSRF token.
 
 use policy_macros::{auth, get};
 
 use super::extract::CsrfToken;
 
-/// `GET /csrf`: the anti-forgery token of the session, as `{"token": ".."}`; `null` where there
-/// is no session. It is shared with the origins of the app's default policy.
+/// `GET /csrf`: the CSRF token of the session, as `{"token": ".."}`; `null` without a session. It
+/// is shared with the origins of the app's default policy.
 ///
 /// ```
 /// use policy_server::{prelude::*, session};

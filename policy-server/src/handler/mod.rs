@@ -1,4 +1,4 @@
-//! What a route macro makes of a handler: constant data, and one call into this file.
+//! What the route macros generate code for: constant data, and one call into this module.
 
 pub(crate) mod arguments;
 pub(crate) mod csrf_route;
@@ -31,13 +31,13 @@ use crate::{
     },
 };
 
-/// A handler on its way to an answer.
+/// A handler as a future.
 pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-/// A handler as its macro describes it; the macros implement it for the marker type of each
-/// handler, and nobody else does.
+/// A handler as its macro describes it. Only the macros implement it, for the marker type of each
+/// handler.
 ///
-/// `Via` is axum-core's private mark of how the last argument is extracted; it is inferred.
+/// `Via` is axum-core's private marker for how the last argument is extracted; it is inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not a handler for the state of this app (handler.not-a-handler)",
     label = "not a handler for this app",
@@ -45,7 +45,7 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
     note = "every argument is a parameter of the path or an extractor for the app's state"
 )]
 pub trait Endpoint<S, Via>: 'static {
-    /// What its attributes say.
+    /// What its attributes declare.
     const DESCRIPTION: Description;
 
     /// Extracts the arguments and runs the function.
@@ -61,9 +61,10 @@ pub struct Description {
     pub policy: RoutePolicy,
     /// The type in `#[auth(scheme = ..)]`.
     pub scheme: Option<fn() -> TypeId>,
-    /// Whether it takes anything of the request but parameters of the path.
+    /// Whether it takes arguments other than path parameters.
     pub extracts: bool,
-    /// Whether that is `Session` or `Sessions`, which its macro knows by name.
+    /// Whether one of them is `Session`, `Sessions` or `CsrfToken`, which its macro recognises by
+    /// name.
     pub takes_session: bool,
     /// The path of the function.
     pub handler: &'static str,
@@ -75,44 +76,44 @@ pub struct Description {
     pub attributes: &'static [(&'static str, u32)],
 }
 
-/// A route as its handler and its extractors know it.
+/// A route, as its handler and extractors see it.
 #[derive(Debug)]
 pub(crate) struct RouteInfo {
     /// The template of the path, prefix included.
     pub(crate) path: Arc<str>,
-    /// What its attributes say; nothing where it is no handler.
+    /// The attributes of the handler; `None` for other targets.
     pub(crate) description: Option<Description>,
     /// The state of the app, of the type that all its handlers take.
     pub(crate) state: Arc<dyn Any + Send + Sync>,
 }
 
 impl RouteInfo {
-    /// The path of the handler's function; empty where it is no handler.
+    /// The path of the handler function; empty for other targets.
     pub(crate) fn handler(&self) -> &'static str {
         self.description.as_ref().map_or("", |handler| handler.handler)
     }
 
-    /// The name of a parameter of the path.
+    /// The name of a path parameter.
     fn parameter(&self, index: usize) -> Option<String> {
         let template = PathTemplate::parse(&self.path).ok()?;
         template.parameters().nth(index).map(str::to_owned)
     }
 }
 
-/// One request that passed the gates of its route.
+/// A request that passed the gates of its route.
 #[derive(Debug)]
 pub struct Call {
     pub(crate) request: Request,
     pub(crate) values: Values,
     pub(crate) client: Client,
     pub(crate) route: Arc<RouteInfo>,
-    /// Who sent it; nothing in an app that knows nobody.
+    /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
 impl Call {
-    /// Leaves a note about the route for extractors that ask for it, and tells those of axum
-    /// that the body has its limit already.
+    /// Inserts the context for extractors, and tells those of axum that the body is already
+    /// limited.
     pub(crate) fn insert_context(&mut self) {
         if !self.request.body().is_end_stream() {
             DefaultBodyLimit::disable().apply(&mut self.request);
@@ -123,7 +124,8 @@ impl Call {
     }
 }
 
-/// Runs one handler. It is written, and checked by the compiler, once for all of them.
+/// Runs one handler. The code of all handlers goes through this function, so it is type-checked
+/// once.
 pub fn invoke<S, Via, P, A, F, Fut>(call: Call, handler: F) -> BoxFuture
 where
     P: Parameters,
@@ -141,8 +143,7 @@ where
     }
 }
 
-/// What a handler may return: [`IntoResponse`], with an error that says so in this crate's
-/// words.
+/// The return type of a handler: [`IntoResponse`], with this crate's diagnostics.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this cannot be a response (handler.not-a-response)",
     label = "this return type does not implement `IntoResponse`",

@@ -1,4 +1,4 @@
-//! The parameters of a path as arguments of a handler.
+//! Path parameters as handler arguments.
 
 use std::{fmt::Display, str::FromStr};
 
@@ -6,8 +6,7 @@ use policy_core::{Refusal, gate::decode_parameter, route::MAX_PARAMETERS};
 
 use crate::base::problem::Problem;
 
-/// A type that a parameter of a path can be parsed into: everything that implements
-/// [`FromStr`].
+/// A type that can be parsed from a path parameter: everything that implements [`FromStr`].
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -34,7 +33,7 @@ pub trait FromParam: Sized + Send {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text, for the one who sent it.
+    /// What is wrong with the text, for the client.
     fn from_param(text: &str) -> Result<Self, String>;
 }
 
@@ -45,7 +44,7 @@ impl<T: FromStr<Err: Display> + Send> FromParam for T {
     }
 }
 
-/// What the parameters of a path took, as places in the path of the request.
+/// The values of the path parameters, as ranges in the request path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     ranges: [(u32, u32); MAX_PARAMETERS],
@@ -53,7 +52,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Adds `value`, which is a part of `path`.
+    /// Adds `value`, which must be a part of `path`.
     pub(crate) fn push(&mut self, path: &str, value: &str) {
         let start = (value.as_ptr() as usize).wrapping_sub(path.as_ptr() as usize);
         if let Some(place) = self.ranges.get_mut(usize::from(self.len)) {
@@ -69,7 +68,7 @@ impl Values {
     }
 }
 
-/// A parameter that its type does not parse.
+/// A parameter that its type could not parse.
 #[derive(Debug)]
 pub struct InvalidParameter {
     pub(crate) index: usize,

@@ -1,4 +1,4 @@
-//! Services that are no annotated handlers.
+//! Services without attributes.
 
 use std::{
     convert::Infallible,
@@ -20,12 +20,11 @@ use tower_service::Service;
 use super::BoxFuture;
 use crate::base::problem::Problem;
 
-/// A service without its type, called from many connections at once: what a layer around an app
-/// wraps.
+/// A type-erased service, called from many connections concurrently; layers wrap it.
 #[derive(Clone)]
 pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 
-/// A layer, as what it makes of the service inside of it.
+/// A layer, as a function from the service inside it to the wrapped one.
 pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
 
 impl SharedService {

@@ -1,9 +1,9 @@
-//! What a request that becomes a stream of bytes holds on to.
+//! Keeps the connection of an upgraded request open.
 
 use std::{any::Any, sync::Arc};
 
-/// Keeps the connection of an upgraded request from counting as idle, for as long as a clone of
-/// it lives. The server puts it into the extensions of the request.
+/// Keeps the connection of an upgraded request from counting as idle while a clone of this lives.
+/// The server puts it into the extensions of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenStream(
     #[expect(dead_code, reason = "it is held")] Arc<dyn Any + Send + Sync>,

@@ -1,4 +1,5 @@
-//! What a connection is doing, noted without a clock: the timer looks at it once in a while.
+//! The activity of a connection. It is recorded without reading a clock; a timer checks it
+//! periodically.
 
 use std::{
     sync::{
@@ -10,26 +11,25 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-/// Shared by the socket, the service and the timer of one connection, which are one task: the
+/// Shared by the socket, the service and the timer of one connection. They are one task, so the
 /// atomics are never contended.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Requests that wait for a handler, or for the source of a body.
+    /// Requests that wait for a handler or for the source of a body.
     open: AtomicU32,
-    /// Grows with what a request moves.
+    /// Increases with the data of requests.
     moved: AtomicU32,
-    /// The bytes that went out, less those that came in and asked for no more than an answer
-    /// of their own length.
+    /// Bytes written, minus those read that demand only a reply of their own length.
     balance: AtomicI64,
-    /// Bytes came in since the last request began or ended.
+    /// Bytes were read since the last request began or ended.
     head_begun: AtomicBool,
-    /// The client does not take what is written.
+    /// The client does not read what is written.
     write_blocked: AtomicBool,
-    /// What ends an upgraded connection from outside.
+    /// Closes an upgraded connection from outside.
     cut: Cut,
 }
 
-/// A connection that is no longer HTTP can be ended only by its socket.
+/// A connection that is no longer HTTP can be closed only at its socket.
 #[derive(Debug, Default)]
 struct Cut {
     is_upgraded: AtomicBool,
@@ -38,7 +38,7 @@ struct Cut {
     writer: AtomicWaker,
 }
 
-/// The side of a socket that waits.
+/// The direction in which a socket waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
     Read,
@@ -46,7 +46,8 @@ pub(super) enum Side {
 }
 
 impl Activity {
-    /// A request's head is complete, or its body goes on; it is open until the guard is dropped.
+    /// A request head is complete, or its body continues. The request is open until the guard is
+    /// dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
         self.open.fetch_add(1, Relaxed);
         self.moved.fetch_add(1, Relaxed);
@@ -54,8 +55,9 @@ impl Activity {
         OpenRequest(Arc::clone(self))
     }
 
-    /// Bytes came in. Without a request in flight they are no progress: the timer of heads
-    /// watches them in HTTP/1.1, and in HTTP/2 a frame now and then would hold a connection.
+    /// Records bytes that were read. Without a request in flight they are no progress: in HTTP/1.1
+    /// the header timer covers them, and in HTTP/2 an occasional frame could otherwise hold a
+    /// connection open.
     pub(super) fn read(&self) {
         if self.open.load(Relaxed) > 0 {
             self.moved.fetch_add(1, Relaxed);
@@ -63,39 +65,39 @@ impl Activity {
         self.head_begun.store(true, Relaxed);
     }
 
-    /// Bytes came in that belong to no request, and that may be answered all the same.
+    /// Records bytes that belong to no request but may need a reply.
     pub(super) fn owes(&self, bytes: u32) {
         if bytes > 0 {
             self.balance.fetch_sub(i64::from(bytes), Relaxed);
         }
     }
 
-    /// So many bytes went out.
+    /// Records written bytes.
     pub(super) fn wrote(&self, bytes: usize) {
         self.balance.fetch_add(i64::try_from(bytes).unwrap_or(i64::MAX), Relaxed);
-        // A head that came in while an answer is written is late by no fault of the client's.
+        // A head that arrives while a response is written is not late by the client's fault.
         self.head_begun.store(false, Relaxed);
         self.write_blocked.store(false, Relaxed);
     }
 
-    /// The client does not take what is to go out.
+    /// The client does not read pending output.
     pub(super) fn waits_to_write(&self) {
         self.write_blocked.store(true, Relaxed);
     }
 
-    /// The connection is about to become something else than HTTP.
+    /// The connection is about to be upgraded.
     pub(super) fn upgrade(&self) {
         self.cut.is_upgraded.store(true, Relaxed);
     }
 
-    /// Ends an upgraded connection: its socket fails from now on.
+    /// Closes an upgraded connection: its socket fails from now on.
     pub(super) fn cut(&self) {
         self.cut.is_cut.store(true, Relaxed);
         self.cut.reader.wake();
         self.cut.writer.wake();
     }
 
-    /// Whether the socket is to fail; if not, whoever waits is woken when it is.
+    /// Whether the socket must fail; if not, the waiting task is woken when it must.
     pub(super) fn is_cut(&self, side: Side, context: &Context<'_>) -> bool {
         if !self.cut.is_upgraded.load(Relaxed) {
             return false;
@@ -107,24 +109,24 @@ impl Activity {
         self.cut.is_cut.load(Relaxed)
     }
 
-    /// Whether a part of a head is there, and nothing else is going on.
+    /// Whether only a part of a head was received and no request is in flight.
     pub(super) fn is_reading_head(&self) -> bool {
         self.head_begun.load(Relaxed)
             && self.open.load(Relaxed) == 0
             && !self.write_blocked.load(Relaxed)
     }
 
-    /// Whether the connection waits for its client, and not for a handler.
+    /// Whether the connection waits for its client and not for a handler.
     pub(super) fn waits_for_client(&self) -> bool {
         self.open.load(Relaxed) == 0 || self.write_blocked.load(Relaxed)
     }
 
-    /// Differs from an earlier value if something of a request came in in between.
+    /// Changes when data of a request was received.
     pub(super) fn moved(&self) -> u32 {
         self.moved.load(Relaxed)
     }
 
-    /// Is more than ever before if something of an answer went out in between.
+    /// Exceeds all earlier values when data of a response was sent.
     pub(super) fn balance(&self) -> i64 {
         self.balance.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! One connection: which protocol it speaks, its timer, and its end.
+//! One connection: protocol detection, its timer, and its shutdown.
 
 use std::{
     convert::Infallible,
@@ -52,7 +52,7 @@ use crate::{
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Serves one connection to its end; `permit` and `alive` go when it does.
+/// Serves one connection to its end, which drops `permit` and `alive`.
 pub(super) async fn serve_connection(
     stream: TcpStream,
     address: SocketAddr,
@@ -62,9 +62,9 @@ pub(super) async fn serve_connection(
     let Serving { service, role, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
-    // Answers are written whole; waiting to fill a segment only delays them.
+    // Responses are written whole, so Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
-    // In a box, which is gone when it is done: the task keeps no room for it.
+    // Boxed, so that its memory is freed when it completes, instead of staying part of the task.
     let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
     let established = tokio::select! {
         established = established => established,
@@ -96,7 +96,7 @@ pub(super) async fn serve_connection(
         let connection = http1::Builder::new()
             .keep_alive(settings.keep_alive)
             .max_buf_size(settings.header_limit)
-            // Ours costs nothing per request.
+            // Our own timer has no cost per request.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(io), service)
             .with_upgrades();
@@ -105,23 +105,23 @@ pub(super) async fn serve_connection(
     drop(alive);
 }
 
-/// What is spoken once a connection is there.
+/// The protocol of an established connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http1,
     Http2,
 }
 
-/// A connection on which HTTP can begin.
+/// A connection that is ready for HTTP.
 struct Established {
-    /// For whom a proxy speaks.
+    /// The client that a proxy reports.
     client: Option<SocketAddr>,
     socket: Socket,
     protocol: Protocol,
 }
 
-/// What comes before HTTP: the header of a proxy that sends one, TLS where the listener speaks it,
-/// and which version of HTTP follows. `None` if the other end speaks something else, or goes away.
+/// Handles what precedes HTTP: the PROXY protocol, TLS if the listener uses it, and the choice of
+/// the HTTP version. `None` if the peer speaks another protocol or disconnects.
 async fn establish(
     mut stream: TcpStream,
     address: SocketAddr,
@@ -146,7 +146,7 @@ async fn establish(
     Some(Established { client, socket, protocol })
 }
 
-/// Looks at the first bytes without taking them.
+/// Peeks at the first bytes.
 async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
     let mut bytes = [0; PREFACE.len()];
     loop {
@@ -158,12 +158,12 @@ async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
         if !PREFACE.starts_with(begun) {
             return Some(Protocol::Http1);
         }
-        // What was peeked at stays readable, so there is nothing to wait for but time.
+        // Peeked bytes stay readable, so readiness cannot be awaited; poll instead.
         sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// A connection that can be asked to end after the requests in flight.
+/// A connection that can be told to end after the requests in flight.
 trait Graceful: Future<Output = hyper::Result<()>> {
     fn end(self: Pin<&mut Self>);
 }
@@ -182,8 +182,8 @@ impl Graceful
     }
 }
 
-/// Runs a connection until it ends, its timer ends it, or the server does. The connection comes
-/// in a box, since every function that it passes through would keep room for it.
+/// Runs a connection until it ends, its timer closes it, or the server stops. The connection is
+/// boxed, since every future that contains it would be that much larger.
 async fn drive(
     mut connection: Pin<Box<impl Graceful>>,
     mut timer: Timer,
@@ -218,25 +218,25 @@ async fn drive(
     }
 }
 
-/// Closes a connection whose client leaves it waiting.
+/// Closes a connection whose client keeps it waiting.
 ///
-/// The timer is set once and looked at when it fires, not set anew for every request: what
-/// happened in between is in [`Activity`].
+/// The timer is set once and checked when it fires, instead of being set again for every request:
+/// [`Activity`] records what happened in between.
 pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
-    /// Whether this task's waker is with the sleep already. A connection is a task of its own,
-    /// so it never changes.
+    /// Whether this task's waker is registered with the sleep. A connection stays in one task, so
+    /// the waker never changes.
     is_registered: bool,
     header_timeout: Option<Duration>,
     is_watching_head: bool,
     look: Duration,
     seen: u32,
-    /// The most that [`Activity::balance`] ever was.
+    /// The maximum of [`Activity::balance`] so far.
     paid: i64,
     quiet_looks: u32,
 }
 
-/// After so many looks without movement a connection is idle.
+/// A connection is idle after this many checks without progress.
 const LOOKS: u32 = 4;
 
 impl Timer {
@@ -291,7 +291,7 @@ impl Timer {
     }
 }
 
-/// The app, as one connection calls it.
+/// The app as the service of one connection.
 struct ConnectionService {
     app: AppService,
     role: Arc<Role>,
@@ -327,7 +327,7 @@ impl Service<Request<Incoming>> for ConnectionService {
 }
 
 impl ConnectionService {
-    /// The stream of HTTP/2 that a request becomes if its answer says so.
+    /// The HTTP/2 stream of a request that its response may upgrade.
     fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
         let opened = OpenStream::new(self.activity.begin_request());
         let stream = Stream::of(request, &opened, &self.shutdown);
@@ -336,12 +336,12 @@ impl ConnectionService {
     }
 }
 
-/// An answer that keeps its request open, first itself and then by its body.
+/// A response that keeps its request open, first by itself and then by its body.
 struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
-    /// What it says of HTTP/3.
+    /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
     stream: Option<Box<Stream>>,
@@ -365,7 +365,7 @@ impl Future for OpenResponse {
     }
 }
 
-/// With what it says of HTTP/3. An app that says something else knows why.
+/// Announces HTTP/3, unless the app sets `Alt-Svc` itself.
 #[cfg(feature = "http3")]
 fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
     if let Some(alternative) = alternative {
@@ -374,7 +374,7 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
     response
 }
 
-/// Ends a connection that is no longer HTTP when the credential that opened it ends.
+/// Closes an upgraded connection when the credential that opened it ends.
 fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
     let Some(ended) =
         response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take)
@@ -382,7 +382,7 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
         return;
     };
     activity.upgrade();
-    // The socket holds the activity: without it there is nothing to end.
+    // The socket holds the activity; once it is gone there is nothing to close.
     let activity = Arc::downgrade(activity);
     tokio::spawn(async move {
         let mut ended = pin!(ended);
@@ -398,8 +398,8 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
     });
 }
 
-/// A body that keeps its request open while its source is asked for more of it. While the client
-/// is to take what there is, the connection waits for the client.
+/// A body that keeps its request open while its source is waited for. While the client has to read,
+/// the connection waits for the client.
 struct OpenBody {
     body: Body,
     open: Option<OpenRequest>,

@@ -1,10 +1,11 @@
-//! Where the requests of an HTTP/2 connection run: in the connection's own task, until one waits.
+//! Runs the requests of an HTTP/2 connection in the connection's own task until they wait.
 //!
-//! hyper makes every request of HTTP/2 a task of its own. On a work-stealing runtime such a task,
-//! once it has its answer, wakes the connection ahead of all other tasks, which then writes this one
-//! answer: a system call for each request, where one would do for all that came in together. Here
-//! they are collected while the connection reads, run once, and written together. One that has to
-//! wait becomes a task of its own, which any worker may go on with.
+//! hyper spawns a task for every HTTP/2 request. On a work-stealing runtime, such a task wakes the
+//! connection ahead of all other tasks when its response is ready, and the connection then writes
+//! this one response: one system call per request, where one would do for all requests read
+//! together. This executor collects the requests while the connection reads, runs them once, and
+//! lets their responses be written together. A request that has to wait is spawned as a task, which
+//! any worker may continue.
 
 use std::{
     mem,
@@ -19,19 +20,19 @@ use hyper::rt::Executor;
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
-/// A request with its answer, or what else hyper has run.
+/// A request with its response, or another future that hyper spawns.
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How long requests may compute one after another before they are given to other workers.
+/// How long requests may compute in sequence before the rest is spawned for other workers.
 const SHARE: Duration = Duration::from_micros(500);
 
-/// Takes what hyper has to run.
+/// Collects the futures that hyper spawns.
 #[derive(Clone, Default)]
 pub(super) struct StreamExecutor(Arc<Mutex<Collected>>);
 
 #[derive(Default)]
 struct Collected {
-    /// Whether the connection is being polled, and runs what is collected afterwards.
+    /// Whether the connection is being polled, so that collected futures run afterwards.
     is_open: bool,
     work: Vec<Work>,
 }
@@ -45,7 +46,7 @@ impl StreamExecutor {
         self.collected().is_open = true;
     }
 
-    /// Gives what was collected in exchange for an empty list.
+    /// Swaps the collected futures for an empty list.
     fn close(&self, work: &mut Vec<Work>) {
         let mut collected = self.collected();
         collected.is_open = false;
@@ -59,7 +60,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
         if collected.is_open {
             collected.work.push(Box::pin(future));
         } else {
-            // A request that became a task of its own has more to run, such as a tunnel.
+            // A request that became a task has more to run, such as a tunnel.
             drop(collected);
             tokio::spawn(future);
         }
@@ -67,7 +68,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
 }
 
 pin_project! {
-    /// An HTTP/2 connection and the requests that it begins.
+    /// An HTTP/2 connection with the requests that it spawns.
     pub(super) struct WithStreams<C> {
         #[pin]
         connection: C,
@@ -77,14 +78,14 @@ pin_project! {
 
     impl<C> PinnedDrop for WithStreams<C> {
         fn drop(this: Pin<&mut Self>) {
-            // A connection that panicked leaves requests, which hold what holds them.
+            // The futures left by a connection that panicked hold the executor that holds them.
             this.executor.close(&mut Vec::new());
         }
     }
 }
 
 impl<C> WithStreams<C> {
-    /// The connection that `serve` makes has to give its requests to the executor.
+    /// `serve` must create the connection with this executor.
     pub(super) fn new(serve: impl FnOnce(StreamExecutor) -> C) -> Self {
         let executor = StreamExecutor::default();
         Self { connection: serve(executor.clone()), executor, work: Vec::new() }
@@ -105,7 +106,7 @@ impl<C: Future> Future for WithStreams<C> {
             let ended = this.connection.as_mut().poll(context);
             this.executor.close(this.work);
             if ended.is_ready() {
-                // What they do is done for a client that is gone, too.
+                // Requests are completed even if the client is gone.
                 this.work.drain(..).for_each(spawn);
                 return ended;
             }
@@ -113,20 +114,20 @@ impl<C: Future> Future for WithStreams<C> {
                 return Poll::Pending;
             }
             run(this.work);
-            // What was answered is to be written.
+            // Poll the connection again to write the responses.
         }
     }
 }
 
-/// Runs each until it waits. What comes after one that computed for long is not held up further.
+/// Runs each future until it waits. If one computes for long, the rest is spawned.
 fn run(work: &mut Vec<Work>) {
     let begun = Instant::now();
     let mut is_late = false;
     for mut work in work.drain(..) {
-        // A task of its own is polled again, with a waker of its own.
+        // A spawned task is polled again with its own waker.
         let mut context = Context::from_waker(Waker::noop());
         let mut poll = || work.as_mut().poll(&mut context);
-        // A panic ends this request, as it ends a task.
+        // A panic ends only this request, as in a task.
         if is_late || catch_unwind(AssertUnwindSafe(&mut poll)).is_ok_and(|poll| poll.is_pending())
         {
             spawn(work);
@@ -154,10 +155,10 @@ mod tests {
 
     use super::*;
 
-    // Time stands still, so that no request is late because the machine has much else to do.
+    // Time is paused, so that no request is late because the machine is busy.
 
-    /// A connection that begins so many requests when it is first polled, and notes how many are
-    /// done each time that it is polled again.
+    /// A connection that spawns a number of requests when first polled, and records at each later
+    /// poll how many are complete.
     fn connection(
         requests: u32,
         request: impl Fn(u32, Arc<AtomicU32>) -> Work + Send + 'static,
@@ -225,7 +226,7 @@ mod tests {
         let (mut with, seen) = connection(3, |number, done| {
             Box::pin(async move {
                 if number == 0 {
-                    // The time goes on before anybody would have to wait for it.
+                    // Time advances before any request would have to wait for it.
                     let mut advance = pin!(advance(SHARE * 2));
                     let _ = poll_fn(|context| Poll::Ready(advance.as_mut().poll(context))).await;
                 }
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 2]);
     }
 
-    /// hyper has the sending half of a tunnel run by the executor, when its request is answered.
+    /// hyper spawns the sending half of a tunnel on the executor when its request is complete.
     #[tokio::test(start_paused = true)]
     async fn what_a_request_begins_by_itself_runs() {
         let executor = StreamExecutor::default();
@@ -282,7 +283,7 @@ mod tests {
         settled(&done, 1).await;
     }
 
-    /// Requests hold the executor, and must not be held by it.
+    /// Requests hold the executor, which must not hold them.
     #[test]
     fn a_connection_that_panics_leaves_nothing_behind() {
         let mut with = WithStreams::new(|executor| {

@@ -1,49 +1,49 @@
-//! The frames of HTTP/2 that come in: what they weigh against what they are good for.
+//! Limits received HTTP/2 frames that belong to no request.
 //!
-//! The parser below answers SETTINGS and PING and drops PRIORITY for as long as they come, and
-//! each costs more to handle than to send.
+//! The parser replies to SETTINGS and PING and drops PRIORITY without a limit, although each costs
+//! more to handle than to send.
 
-/// How much more a client may send about its connection than its requests and their answers
-/// warrant: 20,000 PINGs. What keeps a connection open for an hour comes to a hundredth.
+/// How many bytes of such frames a client may send beyond what its requests and their responses
+/// account for: 20,000 PINGs. Keeping a connection open for an hour takes a hundredth of that.
 const CREDIT: u32 = 256 * 1024;
 
 /// The client's preface (RFC 9113 3.4).
 const PREFACE_LEN: u32 = 24;
-/// The head of a frame (RFC 9113 4.1).
+/// The length of a frame header (RFC 9113 4.1).
 const HEAD_LEN: usize = 9;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 
-/// Follows the bytes of one connection from frame to frame.
+/// Parses the frame headers of one connection.
 #[derive(Debug)]
 pub(super) struct Frames {
     head: [u8; HEAD_LEN],
-    /// How much of the head there is.
+    /// The number of header bytes read so far.
     begun: usize,
-    /// What is still to come of a payload.
+    /// The remaining bytes of a payload.
     rest: u32,
     is_of_request: bool,
     debt: u32,
 }
 
-/// What some bytes were.
+/// The classification of some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Weight {
-    /// Content of requests.
+    /// The content of requests.
     pub(super) useful: u32,
-    /// Everything about the connection.
+    /// Everything about the connection itself.
     pub(super) overhead: u32,
 }
 
 impl Frames {
-    /// From the preface on.
+    /// Starts at the preface.
     pub(super) fn new() -> Self {
         Self { head: [0; HEAD_LEN], begun: 0, rest: PREFACE_LEN, is_of_request: true, debt: 0 }
     }
 
-    /// Takes what came in.
+    /// Counts received bytes.
     pub(super) fn read(&mut self, mut bytes: &[u8]) -> Weight {
         let mut weight = Weight::default();
         while !bytes.is_empty() {
@@ -84,12 +84,12 @@ impl Frames {
         behind
     }
 
-    /// Takes how much went out. An answer to a PING is as long as the PING, and counts half.
+    /// Counts sent bytes. A reply to PING is as long as the PING, so it counts half.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.debt = self.debt.saturating_sub(u32::try_from(bytes / 2).unwrap_or(u32::MAX));
     }
 
-    /// Whether the client sent more about its connection than it may.
+    /// Whether the client exceeded the limit.
     pub(super) fn are_too_many(&self) -> bool {
         self.debt > CREDIT
     }
@@ -139,14 +139,14 @@ mod tests {
             }
             frames.are_too_many()
         };
-        // Each with its answer.
+        // Each with its reply.
         assert!(flooded(PING, 8, 17));
         assert!(flooded(SETTINGS, 0, 9));
-        // PRIORITY has none, and an update that opens a window by a byte lets a byte go.
+        // PRIORITY has no reply, and a WINDOW_UPDATE by one byte lets one byte be sent.
         assert!(flooded(2, 5, 0));
         assert!(flooded(8, 4, 10));
         assert!(flooded(DATA, 0, 0));
-        // An update for every 50 bytes that went out.
+        // A WINDOW_UPDATE for every 50 bytes sent.
         assert!(!flooded(8, 4, 59));
         assert!(!flooded(HEADERS, 1, 0));
         assert!(!flooded(DATA, 1, 0));

@@ -1,37 +1,37 @@
-//! The limits of HTTP/2, beyond those that every connection has.
+//! The limits of HTTP/2, in addition to those of every connection.
 
 use hyper::server::conn::http2::Builder;
 
 use crate::app::settings::ServerSettings;
 
-/// Requests at once: RFC 9113 6.5.2 asks for 100 at least, and browsers use no more.
+/// Concurrent requests: RFC 9113 6.5.2 recommends at least 100, and browsers use no more.
 const STREAMS: u32 = 200;
 
-/// How much of a body may come before its handler asks for it. A connection keeps no more than
-/// one window however many streams it has.
+/// How much of a body may arrive before its handler reads it. The connection window is the same, so
+/// a connection buffers no more, however many streams it has.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// How much of an answer lies ready for a socket that is full. All streams of a connection
-/// together keep less than 13 MiB from a client that opens its windows and reads nothing.
+/// How much of a response is buffered for a full socket. All streams of a connection together
+/// buffer less than 13 MiB for a client that opens its windows and reads nothing.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// The least that RFC 9113 4.2 allows: a longer frame makes others wait.
+/// The minimum of RFC 9113 4.2: a longer frame would block others.
 const FRAME: u32 = 16 * 1024;
 
-/// Requests taken back before anybody looked at them: more are a rapid reset (CVE-2023-44487).
+/// Requests reset before they were processed; more are a rapid reset attack (CVE-2023-44487).
 const EARLY_RESETS: usize = 20;
 
-/// Streams that we had to reset, since each of them could be a request that has begun
-/// (CVE-2025-8671). No proper client comes near, so it holds for the life of a connection.
+/// Streams that we had to reset, each of which may be a request that has begun (CVE-2025-8671).
+/// Well-behaved clients stay far below this, so it applies to the whole life of a connection.
 const OWN_RESETS: usize = 200;
 
-/// Sets what the parser bounds, and that WebSockets may come (RFC 8441). Its own limits stay for
-/// empty and small DATA frames, for CONTINUATION frames, and for what a header block may unpack to
-/// before it is given up.
+/// Configures the limits of the parser, and permits WebSockets (RFC 8441). The parser's own limits
+/// for empty and small DATA frames, for CONTINUATION frames and for the size of decoded header
+/// blocks are kept.
 ///
-/// No PINGs of ours keep a connection alive: what is idle ends by
-/// [`ServerSettings::idle_timeout`], and phones sleep.
+/// We send no PING to keep a connection alive: idle ones are closed by [`ServerSettings::idle_timeout`],
+/// and a PING would wake phones.
 pub(super) fn limit<E>(builder: &mut Builder<E>, settings: &ServerSettings) {
     builder
         .enable_connect_protocol()

@@ -1,4 +1,4 @@
-//! Addresses that are listened on, and what is done with what connects to them.
+//! Listeners, and what they do with new connections.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -21,10 +21,10 @@ use crate::{
     base::{error::StartProblem, event::log},
 };
 
-/// How many connections may wait to be accepted.
+/// The backlog: how many connections may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// An address that is listened on.
+/// A bound address.
 #[derive(Debug)]
 pub(super) struct Listener {
     /// One for each runtime that serves connections.
@@ -32,20 +32,20 @@ pub(super) struct Listener {
     pub(super) address: SocketAddr,
 }
 
-/// What is done with what connects.
+/// What a listener does with connections.
 pub(super) enum Role {
-    /// The app answers over plain HTTP.
+    /// Serves the app over plain HTTP.
     Plain,
-    /// The app answers over TLS.
+    /// Serves the app over TLS.
     #[cfg(feature = "tls")]
     Tls {
         acceptor: TlsAcceptor,
         certificates: Arc<Certificates>,
-        /// What answers say of HTTP/3 at the same port (RFC 7838 3).
+        /// The `Alt-Svc` value that announces HTTP/3 at the same port (RFC 7838 3).
         #[cfg(feature = "http3")]
         alternative: Option<HeaderValue>,
     },
-    /// Every request over plain HTTP is sent on to `https`.
+    /// Redirects every request to `https`.
     #[cfg(feature = "tls")]
     Redirect(Redirect),
 }
@@ -62,7 +62,7 @@ impl Role {
         }
     }
 
-    /// The same, telling of HTTP/3.
+    /// The same role, announcing HTTP/3.
     #[cfg(feature = "http3")]
     pub(super) fn with(mut self, told: Option<HeaderValue>) -> Self {
         if let Self::Tls { alternative, .. } = &mut self {
@@ -71,7 +71,7 @@ impl Role {
         self
     }
 
-    /// The field of every answer that tells of HTTP/3.
+    /// The `Alt-Svc` value of every response.
     #[cfg(feature = "http3")]
     pub(super) fn alternative(&self) -> Option<&HeaderValue> {
         match self {
@@ -80,7 +80,7 @@ impl Role {
         }
     }
 
-    /// What people are told of a listener.
+    /// The start message of a listener.
     pub(super) fn told(&self, address: SocketAddr) -> String {
         match self {
             Self::Plain => format!("listening on http://{address}"),
@@ -99,7 +99,7 @@ impl Role {
 }
 
 impl Listener {
-    /// Listens on an address, at this port if it names none.
+    /// Binds an address, with a default port.
     pub(super) async fn bind(
         address: &str,
         default_port: u16,
@@ -135,7 +135,7 @@ impl Listener {
 
 fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // On Windows these words mean something else, which is not wanted.
+    // On Windows this option has another meaning, which would be wrong here.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     #[cfg(unix)]
@@ -148,8 +148,7 @@ fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net
     Ok(socket.into())
 }
 
-/// Serves what connects, never more at once than allowed: the others wait in the kernel's
-/// queue.
+/// Accepts connections up to the limit; the others wait in the kernel's queue.
 pub(super) async fn accept(
     socket: std::net::TcpListener,
     serving: Serving,
@@ -161,7 +160,7 @@ pub(super) async fn accept(
     };
     loop {
         let (stream, peer) = next(&listener).await;
-        // Several listeners share the permits, so none may keep one while it waits for a client.
+        // Listeners share the permits, so none may hold one while it waits for a client.
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
     }
@@ -176,8 +175,8 @@ async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// A peer that went away before it was accepted is none of our business; a lack of file
-/// descriptors goes by when connections end.
+/// A peer that disconnected before it was accepted needs no handling; a lack of file descriptors
+/// ends when connections do.
 async fn pause_if_exhausted(error: &std::io::Error) {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
@@ -186,7 +185,7 @@ async fn pause_if_exhausted(error: &std::io::Error) {
     }
 }
 
-/// The address, with a port where it names none.
+/// The address, with the default port if it has none.
 fn with_port(address: &str, default: u16) -> String {
     let behind_host = match address.rsplit_once(']') {
         Some((_, behind)) => behind,

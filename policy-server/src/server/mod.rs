@@ -1,4 +1,4 @@
-//! Listening: sockets, limits of connections, and the orderly end.
+//! The server: sockets, connection limits and graceful shutdown.
 
 mod activity;
 mod connection;
@@ -46,17 +46,17 @@ use threads::Cores;
 #[cfg(feature = "tls")]
 use tls::Certificates;
 
-/// An app that listens: made by [`App::bind`](crate::App::bind).
+/// A bound server, created by [`App::bind`](crate::App::bind).
 pub struct Server {
     service: AppService,
     address: SocketAddr,
     listeners: Listeners,
-    /// The listener of HTTP/3, beside the app's.
+    /// The HTTP/3 listener.
     #[cfg(feature = "http3")]
     http3: Option<http3::Http3>,
-    /// The runtimes that serve connections, where it is not the one that runs this.
+    /// The runtimes that serve connections, unless this is the current one.
     cores: Option<Cores>,
-    /// What is odd about them.
+    /// Notices about the configuration.
     notices: Vec<StartProblem>,
 }
 
@@ -74,28 +74,27 @@ impl Server {
         redirect.map(|(listener, _)| listener.address)
     }
 
-    /// Serves until ctrl-c or SIGTERM, and finishes the requests in flight then.
+    /// Serves until ctrl-c or SIGTERM, then completes the requests in flight.
     ///
-    /// From the first call on, these signals are caught for the whole process and for as long as
-    /// it lives. Every server of the process that runs this way stops at the first of them, and
-    /// one that is started after it stops at once. A program with other uses for these signals,
-    /// or that goes on after its servers have stopped, uses [`run_until`](Self::run_until).
+    /// From the first call on, these signals are caught for the whole process until it ends. Every
+    /// server of the process that runs this way stops at the first of them, and one that is started
+    /// after it stops at once. A program that uses these signals otherwise, or continues after its
+    /// servers have stopped, uses [`run_until`](Self::run_until).
     ///
     /// # Errors
     ///
-    /// If the signals cannot be caught.
+    /// The signals cannot be caught.
     pub async fn run(self) -> Result<(), Error> {
         let requested = shutdown::requested()?;
         self.run_until(requested).await;
         Ok(())
     }
 
-    /// Serves until `stop` is done, and finishes the requests in flight then. It does not catch
+    /// Serves until `stop` completes, then completes the requests in flight. It does not catch
     /// ctrl-c and SIGTERM.
     ///
-    /// A connection that was upgraded, such as a WebSocket, is its handler's own from then on:
-    /// it is neither waited for nor closed, but for one of a [core](crate::ServerSettings::per_core), whose
-    /// runtime ends.
+    /// An upgraded connection, such as a WebSocket, belongs to its handler: it is neither waited
+    /// for nor closed, except with [`per_core`](crate::ServerSettings::per_core), where its runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         #[cfg(feature = "tls")]
         let fresh = self.keep_certificates_fresh();
@@ -106,7 +105,7 @@ impl Server {
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let shutdown = Shutdown::default();
-        // Every connection holds a sender, so the channel ends with the last of them.
+        // Every connection holds a sender, so the channel closes with the last of them.
         let (alive, mut all_ended) = mpsc::channel(1);
         let mut accepting = JoinSet::new();
         let own = Handle::current();
@@ -143,7 +142,7 @@ impl Server {
         }
         log!(ShuttingDown, %address);
         shutdown.begin();
-        // What lasts for as long as somebody is logged in would never be finished.
+        // Streaming responses may last as long as a session, so they are ended.
         service.app().auth.revocation_bus.publish(RevocationEvent::Service);
         let all_ended = async { all_ended.recv().await.unwrap_or(()) };
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
@@ -159,8 +158,8 @@ impl Server {
         }
     }
 
-    /// What looks after the certificates. SIGHUP is caught when this returns, which is before
-    /// anybody learns that the server listens: not caught, it ends the process.
+    /// The tasks that reload certificates. SIGHUP is caught when this returns, before the server is
+    /// reported as listening: uncaught, it would end the process.
     #[cfg(feature = "tls")]
     fn keep_certificates_fresh(&self) -> Vec<impl Future<Output = ()> + use<>> {
         let roles = self.listeners.iter().map(|(_, role)| role);
@@ -171,11 +170,11 @@ impl Server {
         certificates.map(Certificates::keep_fresh).collect()
     }
 
-    /// Says where the app listens, and what is odd.
+    /// Reports where the app listens, and any notices.
     fn tell(&self) {
         let app = self.service.app();
         if app.own_origin == OwnOrigin::Development {
-            // For the person at the terminal; a deployment has its logs.
+            // For the developer at the terminal; production uses the log.
             eprint!("{}", report(app, &self.listening(), &self.notices).unwrap_or_default());
         }
         for line in self.listening() {
@@ -198,13 +197,13 @@ impl fmt::Debug for Server {
     }
 }
 
-/// What every connection has of its server.
+/// What every connection needs from its server.
 #[derive(Clone)]
 struct Serving {
     service: AppService,
-    /// That of its listener.
+    /// The role of its listener.
     role: Arc<Role>,
     shutdown: Shutdown,
-    /// Goes with the connection.
+    /// Dropped with the connection.
     alive: mpsc::Sender<()>,
 }

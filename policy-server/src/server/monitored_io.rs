@@ -1,4 +1,4 @@
-//! A socket that notes when bytes move.
+//! A socket that records when bytes move.
 
 use std::{
     io::{self, IoSlice},
@@ -18,13 +18,13 @@ use super::{
     socket::Socket,
 };
 
-/// The socket of a connection. It holds the connection's permit, so that an upgraded one, which
-/// outlives its task, still counts.
+/// The socket of a connection. It holds the connection's permit, so that an upgraded connection,
+/// which outlives its task, still counts.
 #[derive(Debug)]
 pub(super) struct MonitoredIo {
     stream: Socket,
     activity: Arc<Activity>,
-    /// In HTTP/2, where not all that moves is a request's.
+    /// For HTTP/2, where not all bytes belong to requests.
     frames: Option<Box<Frames>>,
     _permit: OwnedSemaphorePermit,
 }
@@ -38,7 +38,7 @@ impl MonitoredIo {
         Self { stream, activity, frames: None, _permit: permit }
     }
 
-    /// The same, for a connection that speaks HTTP/2.
+    /// The same, for an HTTP/2 connection.
     pub(super) fn in_frames(self) -> Self {
         Self { frames: Some(Box::new(Frames::new())), ..self }
     }
@@ -74,12 +74,13 @@ impl MonitoredIo {
     }
 }
 
-/// The end of a connection whose client sends frames that move nothing (RFC 9113 10.5).
+/// Closes a connection whose client floods it with frames that belong to no request (RFC 9113
+/// 10.5).
 fn flooded() -> io::Error {
     io::Error::other("too many frames that belong to no request")
 }
 
-/// What the owner of an upgraded connection reads when the credential that opened it has ended.
+/// The read error of an upgraded connection whose credential has ended.
 fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "the credential of this connection ended")
 }

@@ -1,15 +1,14 @@
-//! The header with which a proxy begins a connection.
+//! The PROXY protocol.
 
 use std::{io, net::SocketAddr};
 
 use policy_core::forwarded::proxy_protocol::{MAX_LENGTH, Malformed, Progress, read};
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
-/// Takes the header of the PROXY protocol off a connection, exactly its bytes, and gives the
-/// address of the client, if the header has one.
+/// Reads the header of the PROXY protocol from a connection, exactly its bytes, and returns the
+/// address of the client if the header has one.
 ///
-/// What comes is looked at before it is taken: up to the end of the header all of it belongs to
-/// the header, and what is behind stays for whoever reads on.
+/// Bytes are peeked at before they are read, so that nothing after the header is consumed.
 ///
 /// # Errors
 ///

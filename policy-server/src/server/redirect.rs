@@ -1,4 +1,4 @@
-//! Plain HTTP that leads to HTTPS.
+//! Redirects plain HTTP to HTTPS.
 
 use axum_core::{
     body::Body,
@@ -13,16 +13,17 @@ use policy_core::{
 
 use crate::base::problem::Problem;
 
-/// Sends every request on to the same path and query at one origin, which no request has a say in.
+/// Redirects every request to the same path and query at one origin, which the request cannot
+/// influence.
 #[derive(Debug)]
 pub(super) struct Redirect {
     own_origin: OwnOrigin,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     target: String,
 }
 
 impl Redirect {
-    /// To the public origin, or in development to this machine's name at `port`.
+    /// To the public origin, or in development to `localhost` at `port`.
     pub(super) fn new(own_origin: &OwnOrigin, port: u16) -> Self {
         let target = match own_origin {
             OwnOrigin::Public(origin) => origin.as_str().to_owned(),
@@ -42,20 +43,19 @@ impl Redirect {
         )
     }
 
-    /// Where the resource is.
+    /// The value of `Location`.
     ///
-    /// A preflight is not led on: a browser takes a redirect of one for a failure (Fetch,
-    /// CORS-preflight fetch), and would ask about an address that nobody reads from. Nor is a
-    /// WebSocket, whose client follows no redirect (RFC 6455 4.1), nor `OPTIONS *`, which asks
-    /// about the server. What is left to say to these is that this server does not answer for
-    /// addresses of `http` (RFC 9110 15.5.20).
+    /// Some requests are not redirected: preflights, since browsers treat a redirect of one as a
+    /// failure (Fetch, CORS-preflight fetch); WebSockets, whose clients do not follow redirects
+    /// (RFC 6455 4.1); and `OPTIONS *`, which concerns the server. These get 421, since this server
+    /// is not authoritative for `http` URLs (RFC 9110 15.5.20).
     fn location(&self, head: &Head<'_>) -> Result<HeaderValue, Refusal> {
         if *head.method == Method::CONNECT {
             return Err(Refusal::PlainHttp);
         }
         head.target()?;
         match self.own_origin.admit(head) {
-            // Other names may lead here, and the target is ours.
+            // Other names may resolve to this address; the target is always ours.
             Err(Refusal::HostUnknown) => (),
             admitted => admitted?,
         }
@@ -75,7 +75,7 @@ impl Redirect {
         let headers = response.headers_mut();
         headers.insert(LOCATION, location);
         if self.own_origin == OwnOrigin::Development {
-            // Another program may have the port tomorrow.
+            // Another program may use the port later, so a cached redirect could be wrong.
             forbid_storing(headers);
         }
         response

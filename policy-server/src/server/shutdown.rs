@@ -1,4 +1,4 @@
-//! The end of a server, as its connections learn of it.
+//! Graceful shutdown, as connections observe it.
 
 use std::{
     io,
@@ -29,7 +29,7 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) enum Phase {
     Serve,
-    /// Finish the requests in flight.
+    /// Complete the requests in flight.
     Finish,
     /// Close now.
     Cut,
@@ -49,7 +49,7 @@ impl Shutdown {
         self.0.changed.notify_waiters();
     }
 
-    /// One load: cheap enough to be asked at every turn of a connection.
+    /// A single atomic load: cheap enough for every poll of a connection.
     pub(super) fn phase(&self) -> Phase {
         match self.0.phase.load(Ordering::Acquire) {
             0 => Phase::Serve,
@@ -58,7 +58,7 @@ impl Shutdown {
         }
     }
 
-    /// Done when the phase is not `seen` any more.
+    /// Completes when the phase is no longer `seen`.
     pub(super) async fn left(&self, seen: Phase) {
         loop {
             let changed = self.0.changed.notified();
@@ -70,10 +70,10 @@ impl Shutdown {
     }
 }
 
-/// Done when the process was asked to stop, by ctrl-c or SIGTERM, since the first call of this.
+/// Completes when ctrl-c or SIGTERM was received after the first call of this.
 ///
-/// The signal is noted once for the whole process, by a thread that belongs to no server and no
-/// runtime: a server that begins to listen for it when it has come already sees it too.
+/// The signal is recorded once per process, by a thread that belongs to no server and no runtime,
+/// so a server that starts to wait after the signal sees it too.
 pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
     static REQUESTED: Mutex<Option<watch::Receiver<bool>>> = Mutex::new(None);
     let mut known = REQUESTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,12 +82,12 @@ pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
         None => known.insert(note_signals()?).clone(),
     };
     Ok(async move {
-        // The sender says `true` before it goes, so there is no error.
+        // The sender sends `true` before it is dropped, so there is no error.
         let _ = requested.wait_for(|requested| *requested).await;
     })
 }
 
-/// Says `true` from the first signal on. The signals are caught when this returns.
+/// Becomes `true` at the first signal. The signals are caught when this returns.
 fn note_signals() -> io::Result<watch::Receiver<bool>> {
     let (caught, is_caught) = mpsc::sync_channel(1);
     let (request, requested) = watch::channel(false);
@@ -111,7 +111,7 @@ fn note_signals() -> io::Result<watch::Receiver<bool>> {
     Ok(requested)
 }
 
-/// Done at ctrl-c or SIGTERM.
+/// Completes at ctrl-c or SIGTERM.
 fn signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {

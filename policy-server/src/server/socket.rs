@@ -1,4 +1,4 @@
-//! What the bytes of a connection come over.
+//! The transport of a connection.
 
 use std::{
     io::{self, IoSlice},
@@ -13,7 +13,7 @@ use tokio::{
 #[cfg(feature = "tls")]
 use tokio_rustls::server::TlsStream;
 
-/// A socket with or without TLS: one type, so that everything above is compiled once.
+/// A socket with or without TLS, as one type, so that everything above is compiled once.
 #[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpStream),
@@ -31,7 +31,7 @@ impl Socket {
     }
 }
 
-/// Calls the same method of whichever socket it is.
+/// Calls the same method on either kind of socket.
 macro_rules! either {
     ($self:ident, $stream:ident => $call:expr) => {
         match $self.get_mut() {

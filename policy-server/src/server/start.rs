@@ -1,4 +1,4 @@
-//! Everything that a server needs of its machine, found and bound before anything is served.
+//! Acquires and binds everything that a server needs, before it serves.
 
 #[cfg(feature = "http3")]
 use std::{io::ErrorKind, sync::Arc};
@@ -28,8 +28,8 @@ use crate::{
 };
 
 impl Server {
-    /// Checks the app, reads certificates and listens: all problems of that are said at once.
-    /// Stores are opened when there is none, since that leaves traces.
+    /// Checks the app, reads certificates and binds, and reports all problems together. Stores are
+    /// opened only if there are none, since opening creates files.
     pub(crate) async fn bind(app: AppParts, address: &str) -> Result<Self, Error> {
         let mut start = Start::of(&app);
         #[cfg(feature = "tls")]
@@ -72,12 +72,11 @@ impl Server {
     }
 }
 
-/// What a start comes to know.
+/// The state of a start.
 struct Start {
     settings: ServerSettings,
     own_origin: OwnOrigin,
-    /// Whether requests carry secrets that nobody in front protects: proxies that say of each
-    /// request whether it came over https do.
+    /// Whether requests can carry credentials and no proxy in front is known to use TLS for them.
     has_credentials: bool,
     problems: Vec<StartProblem>,
     notices: Vec<StartProblem>,
@@ -90,7 +89,7 @@ pub(super) type Listeners = Vec<(Listener, Role)>;
 
 impl Start {
     fn of(app: &AppParts) -> Self {
-        // A wrong one is complained about where the app is checked.
+        // An invalid origin is reported where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
         Self {
             settings: app.settings.clone(),
@@ -122,8 +121,8 @@ impl Start {
         self.problems.push(StartProblem::new(rule, "listener", address));
     }
 
-    /// Listens without TLS. On loopback a proxy can be in front that nobody knows of here, and
-    /// nobody else listens in.
+    /// Listens without TLS. On loopback there may be a proxy that is not configured here, and the
+    /// traffic cannot be intercepted.
     async fn plain(&mut self, address: &str) -> Listeners {
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
@@ -173,7 +172,7 @@ impl Start {
         [(listener, role)].into_iter().chain(redirect).collect()
     }
 
-    /// The port of the public origin, which may lead to another one here.
+    /// The port of the public origin, which may be forwarded to another one here.
     #[cfg(feature = "http3")]
     fn public_port(&self) -> Option<u16> {
         let OwnOrigin::Public(origin) = &self.own_origin else { return None };
@@ -183,7 +182,7 @@ impl Start {
         }
     }
 
-    /// Listens for QUIC at the same port. Where any port will do, it is one that both can have.
+    /// Listens for QUIC on the same port. For port 0, chooses one that both can use.
     #[cfg(feature = "http3")]
     async fn with_http3(
         &mut self,

@@ -11,17 +11,17 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-/// How long the last tasks have when everything else is over: a commit of a request that was cut
-/// off, for one.
+/// How long the last tasks may take after everything else has ended, such as the commit of a
+/// request that was cut off.
 const LAST_TASKS: Duration = Duration::from_secs(1);
 
-/// A thread with a runtime of its own for each core. They end when this is dropped.
+/// A thread with its own runtime for each core. They end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Cores {
     runtimes: Vec<Handle>,
-    /// The threads go on for as long as these are there.
+    /// The threads run for as long as these exist.
     going_on: Vec<oneshot::Sender<()>>,
-    /// Ends with the last of the threads.
+    /// Closed with the last of the threads.
     all_ended: mpsc::Receiver<()>,
 }
 
@@ -41,7 +41,7 @@ impl Cores {
         &self.runtimes
     }
 
-    /// Ends the threads, and waits for it.
+    /// Ends the threads, and waits for them.
     pub(super) async fn end(self) {
         let Self { going_on, mut all_ended, .. } = self;
         drop(going_on);
@@ -50,19 +50,19 @@ impl Cores {
     }
 }
 
-/// How many cores this process may use.
+/// The number of cores that this process may use.
 pub(super) fn count() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// The runtime of a core, and what keeps its thread going.
+/// The runtime of a core, and the sender that keeps its thread alive.
 fn start(number: usize, running: mpsc::Sender<()>) -> io::Result<(Handle, oneshot::Sender<()>)> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
     let (going_on, ended) = oneshot::channel();
     thread::Builder::new().name(format!("policy-core-{number}")).spawn(move || {
         runtime.block_on(async {
-            // The sender is dropped, and sends nothing.
+            // The sender is dropped without sending.
             let _ = ended.await;
             finish(&runtime).await;
         });
@@ -71,7 +71,7 @@ fn start(number: usize, running: mpsc::Sender<()>) -> io::Result<(Handle, onesho
     Ok((handle, going_on))
 }
 
-/// Lets what is left on a runtime end.
+/// Lets the remaining tasks of a runtime end.
 async fn finish(runtime: &Runtime) {
     let since = Instant::now();
     while runtime.metrics().num_alive_tasks() > 0 && since.elapsed() < LAST_TASKS {

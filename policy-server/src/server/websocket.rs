@@ -1,5 +1,5 @@
-//! WebSockets over HTTP/2 (RFC 8441): a stream that can be ended from outside, as the socket of
-//! one over HTTP/1.1 can.
+//! WebSockets over HTTP/2 (RFC 8441), as streams that can be closed from outside like the socket of
+//! one over HTTP/1.1.
 
 use std::{
     convert::Infallible,
@@ -22,7 +22,8 @@ use tokio::{
 use super::shutdown::{Phase, Shutdown};
 use crate::{auth::RevocationSignal, gateway::relay::relay, handler::upgrade::OpenStream};
 
-/// A stream of HTTP/2 that is to become a WebSocket, and the end that its handler does not have.
+/// An HTTP/2 stream that may become a WebSocket, and the end of the pipe that its handler does not
+/// have.
 pub(super) struct Stream {
     client: OnUpgrade,
     handler: DuplexStream,
@@ -31,7 +32,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Gives the handler of an extended CONNECT another end of the stream than the stream itself.
+    /// Gives the handler of an extended CONNECT a pipe in place of the stream itself.
     pub(super) fn of(
         request: &mut Request<Incoming>,
         opened: &OpenStream,
@@ -46,8 +47,8 @@ impl Stream {
         Some(Box::new(Self { client, handler, opened, shutdown }))
     }
 
-    /// Passes bytes on from the end of the answer, until the credential that opened the stream
-    /// ends or the server stops.
+    /// Relays bytes once the response is sent, until the credential that opened the stream ends or
+    /// the server stops.
     pub(super) fn begin<B>(self: Box<Self>, response: &Response<B>) {
         let ended =
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
@@ -72,16 +73,16 @@ impl Stream {
     }
 }
 
-/// Whether a request becomes a stream of bytes if its answer says so.
+/// Whether the response can turn the request into a byte stream.
 pub(super) fn is_connect<B>(request: &Request<B>) -> bool {
     *request.method() == Method::CONNECT
 }
 
-/// Room for what one side writes before the other reads.
+/// The buffer of each direction.
 const BUFFER: usize = 16 * 1024;
 
-/// An upgrade, and the other end of what it becomes. hyper makes upgrades of its own connections
-/// only, so this is one: in memory, with one request that is answered at once.
+/// An upgrade, and the other end of its stream. hyper creates upgrades only for its own
+/// connections, so this uses one in memory, with one request that is answered at once.
 fn upgrade() -> Option<(OnUpgrade, DuplexStream)> {
     let (inner, mut outer) = duplex(BUFFER);
     let made = Arc::new(Mutex::new(None));
@@ -95,7 +96,7 @@ fn upgrade() -> Option<(OnUpgrade, DuplexStream)> {
     });
     let connection =
         http1::Builder::new().serve_connection(TokioIo::new(inner), service).with_upgrades();
-    // Nothing of it waits: the bytes are there before they are asked for.
+    // Never waits: the bytes are there before they are read.
     unconstrained(async {
         let request = b"GET / HTTP/1.1\r\nhost: _\r\nconnection: upgrade\r\nupgrade: _\r\n\r\n";
         outer.write_all(request).await.ok()?;

@@ -1,4 +1,4 @@
-//! A value that is well-formed and breaks rules of the application: all that is wrong with it.
+//! Validation errors: everything that is wrong with a well-formed value.
 
 use std::{borrow::Cow, error::Error, fmt};
 
@@ -11,11 +11,11 @@ use crate::base::escape::printable;
 
 /// The most faults that are listed.
 const MOST: usize = 32;
-/// The most characters of a place, and of a detail.
+/// The most characters of a location, and of a detail.
 const LONGEST: usize = 400;
 
-/// What is wrong with a value that a client sent: every fault, each with its place. As an answer,
-/// a problem of 422 `request.invalid` that lists them as `errors` (RFC 9457 3).
+/// The validation errors of a value that a client sent, each with its location. As a response it is
+/// a problem with status 422 and code `request.invalid` that lists them as `errors` (RFC 9457 3).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -40,14 +40,13 @@ const LONGEST: usize = 400;
 /// # });
 /// ```
 ///
-/// A type whose values always have to keep such rules implements
-/// [`Validate`](crate::handler::extract::Validate), and [`Valid`](crate::handler::extract::Valid) asks it before a
-/// handler runs.
+/// A type with such rules implements [`Validate`](crate::handler::extract::Validate), and
+/// [`Valid`](crate::handler::extract::Valid) checks it before a handler runs.
 ///
-/// # Places
+/// # Locations
 ///
-/// A place is a JSON pointer (RFC 6901): `""` for the whole value, `/items/0/price` for a part.
-/// The notation `items[0].price` is understood too, so what other libraries find needs a line or
+/// A location is a JSON pointer (RFC 6901): `""` for the whole value, `/items/0/price` for a part.
+/// The notation `items[0].price` is accepted too, so errors of other libraries convert in a line or
 /// two. With [garde](https://docs.rs/garde):
 ///
 /// ```
@@ -68,7 +67,7 @@ const LONGEST: usize = 400;
 /// # assert_eq!(invalid(&report).to_string(), "`/items/0/price` lower than 1");
 /// ```
 ///
-/// and with [validator](https://docs.rs/validator):
+/// With [validator](https://docs.rs/validator):
 ///
 /// ```
 /// # mod validator {
@@ -101,8 +100,8 @@ const LONGEST: usize = 400;
 ///
 /// # Bounds
 ///
-/// An answer lists 32 faults and counts the others; a place and a detail are cut after 400
-/// characters. So they may quote the request.
+/// A response lists 32 errors and counts the others. Locations and details are cut after 400
+/// characters, so they may quote the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invalid {
     faults: Vec<Fault>,
@@ -119,18 +118,18 @@ struct Fault {
 enum Place {
     /// In a JSON document (RFC 6901).
     Pointer(Cow<'static, str>),
-    /// The name of a field of a form, or of a query.
+    /// The name of a field of a form or query.
     Field(String),
 }
 
 impl Invalid {
-    /// Nothing is wrong yet.
+    /// Without errors.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a fault unless the value keeps the rule. The detail says what the rule is, such as
-    /// `must be at least 1`.
+    /// Adds an error unless the condition holds. The detail states the rule, such as `must be at
+    /// least 1`.
     #[must_use]
     pub fn check(
         self,
@@ -141,7 +140,7 @@ impl Invalid {
         if is_kept { self } else { self.fault(place, detail) }
     }
 
-    /// Adds a fault.
+    /// Adds an error.
     #[must_use]
     pub fn fault(
         mut self,
@@ -152,7 +151,7 @@ impl Invalid {
         self
     }
 
-    /// Adds the faults of a part that is validated for itself, such as an item of a list.
+    /// Adds the errors of a part that is validated separately, such as an item of a list.
     ///
     /// ```
     /// use policy_server::Invalid;
@@ -177,21 +176,21 @@ impl Invalid {
         self
     }
 
-    /// Whether nothing is wrong.
+    /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// The faults, if there are any.
+    /// Returns the errors, if there are any.
     ///
     /// # Errors
     ///
-    /// What was found.
+    /// The errors.
     pub fn result(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    /// The same faults in a form or a query, whose parts have names.
+    /// The same errors for a form or a query, whose parts have names.
     pub(crate) fn in_fields(mut self) -> Self {
         for fault in &mut self.faults {
             if let Place::Pointer(pointer) = &fault.place {
@@ -202,7 +201,7 @@ impl Invalid {
         self
     }
 
-    /// Puts the faults into a problem.
+    /// Adds the errors to a problem.
     pub(crate) fn list_in(&self, problem: Problem) -> Problem {
         let problem = problem.with("errors", &self.faults);
         match self.unlisted {
@@ -220,7 +219,7 @@ impl Invalid {
     }
 }
 
-/// A JSON pointer of itself, or of `items[0].price`.
+/// The location as a JSON pointer, from a pointer or from `items[0].price`.
 fn pointer(place: Cow<'static, str>) -> Cow<'static, str> {
     if place.is_empty() || place.starts_with('/') {
         return place;
@@ -229,7 +228,7 @@ fn pointer(place: Cow<'static, str>) -> Cow<'static, str> {
     steps.fold(String::new(), |pointer, step| pointer + "/" + &escaped(step)).into()
 }
 
-/// A step of a JSON pointer (RFC 6901 3).
+/// A reference token of a JSON pointer, escaped (RFC 6901 3).
 pub(crate) fn escaped(step: &str) -> String {
     step.replace('~', "~0").replace('/', "~1")
 }
@@ -241,7 +240,7 @@ fn cut(text: Cow<'static, str>) -> Cow<'static, str> {
     }
 }
 
-/// Pairs of a place and a detail.
+/// Pairs of a location and a detail.
 impl<P, D> FromIterator<(P, D)> for Invalid
 where
     P: Into<Cow<'static, str>>,
@@ -271,7 +270,7 @@ impl Serialize for Fault {
         let mut object = serializer.serialize_map(None)?;
         match &self.place {
             Place::Pointer(pointer) => object.serialize_entry("pointer", pointer)?,
-            // The faults of a form as a whole.
+            // An error of the form as a whole.
             Place::Field(name) if name.is_empty() => {}
             Place::Field(name) => object.serialize_entry("field", name)?,
         }
@@ -289,7 +288,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// For logs: on one line, whatever the faults quote.
+/// For logs: on one line, with everything quoted escaped.
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Fault { place, detail }) in self.faults.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How a request fails: an answer in the format of RFC 9457.
+//! Problem details: error responses in the format of RFC 9457.
 
 mod invalid;
 mod negotiate;
@@ -29,12 +29,12 @@ use crate::base::{escape::printable, event::log};
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
-/// An error for the one who sent the request: status, stable code and words, sent as
-/// `application/problem+json` (RFC 9457).
+/// An error for the client: status, stable code and text, sent as `application/problem+json` (RFC
+/// 9457).
 ///
-/// A handler returns `Result<T, Problem>`. The library's own refusals have the same form, so
-/// clients need one reader for all of them. They tell problems apart by `code`; `type` stays
-/// `about:blank` unless [`type_uri`](Self::type_uri) names a page about the problem.
+/// A handler returns `Result<T, Problem>`. Refusals by the framework have the same form, so clients
+/// need to parse only one. They distinguish problems by `code`; `type` stays `about:blank` unless
+/// [`type_uri`](Self::type_uri) names a page about the problem.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -61,11 +61,11 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 /// # });
 /// ```
 ///
-/// # Errors of one's own
+/// # Application errors
 ///
-/// No error of another type becomes a problem by itself, since its words are written for
-/// programmers: `.map_err(Problem::internal)` logs it and tells the client nothing. An
-/// application says once what its errors are to a client, and then converts them with `?`:
+/// Other error types do not convert into a problem by themselves, since their text is written for
+/// developers: `.map_err(Problem::internal)` logs such an error and shows the client nothing of it.
+/// An application defines once what its errors mean to a client, and then converts them with `?`:
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -113,37 +113,37 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 /// # });
 /// ```
 ///
-/// # For people
+/// # Formats
 ///
-/// An app sends a problem as a small page to a browser that opens it, and as plain text to who
-/// prefers that by `Accept`; everybody else gets JSON.
+/// A browser that opens a page gets a problem as a small HTML page, and a client that prefers plain
+/// text by `Accept` gets that. All others get JSON.
 #[derive(Clone, Debug)]
 pub struct Problem(Kind);
 
-/// Most problems are a refusal as it stands in the catalogue: they allocate nothing, and their
-/// bodies are made once.
+/// Most problems are refusals of the catalogue without additions: they allocate nothing, and their
+/// bodies are built once.
 #[derive(Clone, Debug)]
 enum Kind {
     Listed(Refusal),
     Own(Box<Own>),
 }
 
-/// What an answer shows, left in it for whoever sends it in another form.
+/// The problem that a response shows, kept in its extensions so that it can be sent in another
+/// format.
 #[derive(Clone, Debug)]
 struct Shown(Problem);
 
-/// What is left of it in the answer as it is sent, for logs.
+/// The code of the problem, kept in the extensions for logs.
 #[derive(Clone, Debug)]
 struct Code(Cow<'static, str>);
 
-/// The code of the problem that an answer shows.
+/// The code of the problem that a response shows.
 pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
     response.extensions().get().map(|Code(code)| code.clone())
 }
 
 impl Problem {
-    /// A problem with this status and nothing else to say; its title is the status's reason
-    /// phrase.
+    /// A problem with only a status; its title is the reason phrase.
     ///
     /// ```
     /// use policy_server::{Problem, http::StatusCode};
@@ -160,40 +160,40 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST)
     }
 
-    /// 401: nobody is known to have sent the request. RFC 9110 15.5.2 wants a
-    /// `WWW-Authenticate` field beside it: return `([(WWW_AUTHENTICATE, "..")], problem)`.
+    /// 401: the request is not authenticated. RFC 9110 15.5.2 also requires a `WWW-Authenticate`
+    /// header: return `([(WWW_AUTHENTICATE, "..")], problem)`.
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED)
     }
 
-    /// 403: whoever sent the request may not do this.
+    /// 403: the caller may not do this.
     pub fn forbidden() -> Self {
         Self::new(StatusCode::FORBIDDEN)
     }
 
-    /// 404: there is no such thing.
+    /// 404: the resource does not exist.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND)
     }
 
-    /// 409: the thing is in a state that does not allow this.
+    /// 409: the state of the resource does not allow this.
     pub fn conflict() -> Self {
         Self::new(StatusCode::CONFLICT)
     }
 
-    /// 422: the request is well-formed and makes no sense.
+    /// 422: the request is well-formed but invalid.
     pub fn unprocessable() -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY)
     }
 
-    /// 429: too many requests (RFC 6585 4); name the time to wait by
-    /// `([(RETRY_AFTER, "..")], problem)`.
+    /// 429: too many requests (RFC 6585 4). State the time to wait with `([(RETRY_AFTER, "..")],
+    /// problem)`.
     pub fn too_many_requests() -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS)
     }
 
-    /// 500 for an error that is the server's own matter: its whole chain of sources is logged,
-    /// and the answer shows nothing of it.
+    /// 500 for an internal error: its whole chain of sources is logged, and the response shows
+    /// nothing of it.
     ///
     /// ```
     /// use policy_server::prelude::*;
@@ -219,19 +219,19 @@ impl Problem {
             text.push_str(&error.to_string());
             cause = error.source();
         }
-        // An error may quote a request: nothing in it may forge a line of the log.
+        // An error may quote a request, which must not be able to forge log lines.
         log!(HandlerError, error = %printable(&text));
         Self::from(Refusal::Internal)
     }
 
-    /// States the code by which programs tell this problem from others, such as
-    /// `orders.unknown`. It should never change.
+    /// Sets the code by which programs identify this problem, such as `orders.unknown`. It should
+    /// never change.
     #[must_use]
     pub fn code(self, code: impl Into<Cow<'static, str>>) -> Self {
         self.change(|own| own.code = Some(code.into()))
     }
 
-    /// States what kind of problem this is, the same words each time it occurs.
+    /// Sets the summary of this type of problem, the same text for every occurrence.
     #[must_use]
     pub fn title(self, title: impl Into<Cow<'static, str>>) -> Self {
         self.change(|own| own.title = Some(title.into()))
@@ -243,7 +243,7 @@ impl Problem {
         self.change(|own| own.detail = Some(detail.into()))
     }
 
-    /// Names a page about this kind of problem.
+    /// Sets the URI of a page about this type of problem.
     #[must_use]
     pub fn type_uri(self, uri: impl Into<Cow<'static, str>>) -> Self {
         self.change(|own| own.type_uri = uri.into())
@@ -255,11 +255,11 @@ impl Problem {
         self.change(|own| own.instance = Some(uri.into()))
     }
 
-    /// Adds an extension member (RFC 9457 3.2); a second of the same name takes its place.
+    /// Adds an extension member (RFC 9457 3.2), or replaces one of the same name.
     ///
-    /// The members `type`, `title`, `status`, `code`, `detail` and `instance` have methods of
-    /// their own: here those names, and values that JSON cannot hold, are left out and a warning
-    /// is logged.
+    /// The members `type`, `title`, `status`, `code`, `detail` and `instance` have methods of their
+    /// own. Here those names, and values that JSON cannot represent, are ignored with a warning in
+    /// the log.
     ///
     /// ```
     /// use policy_server::Problem;
@@ -284,7 +284,7 @@ impl Problem {
         }
     }
 
-    /// The status of the answer.
+    /// The status of the response.
     pub fn status(&self) -> StatusCode {
         match &self.0 {
             Kind::Listed(refusal) => status_of(*refusal),
@@ -342,7 +342,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The refusal that a response is about, where it is a problem of the catalogue.
+/// The refusal that a response shows, if it is a problem of the catalogue.
 pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
     if response.extensions().is_empty() {
         return None;
@@ -353,7 +353,7 @@ pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
     }
 }
 
-/// For logs: on one line, whatever the problem quotes.
+/// For logs: on one line, with everything quoted escaped.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed;

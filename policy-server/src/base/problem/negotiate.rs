@@ -1,4 +1,4 @@
-//! In which form a problem is sent (RFC 9110 12.1).
+//! The format in which a problem is sent (RFC 9110 12.1).
 
 use axum_core::{body::Body, response::Response};
 use http::{
@@ -12,18 +12,19 @@ use policy_core::{
 
 use super::{Code, MEDIA_TYPE, Problem, Shown, own::Own, render};
 
-/// The form in which whoever sent a request wants to read of problems.
+/// The preferred format of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Preferred {
-    /// `application/problem+json`, also for who says nothing, or wants what there is not.
+    /// `application/problem+json`; also the default, and the format for clients that accept none of
+    /// these.
     Json,
-    /// A page, for browsers that open one.
+    /// An HTML page, for browsers that open one.
     Html,
     /// Plain text.
     Text,
 }
 
-/// What is offered, the first that is liked as well as another before it.
+/// The offered formats; among equally preferred ones the first is used.
 const OFFERS: [(&str, Preferred); 4] = [
     ("application/problem+json", Preferred::Json),
     ("application/json", Preferred::Json),
@@ -32,7 +33,7 @@ const OFFERS: [(&str, Preferred); 4] = [
 ];
 
 impl Preferred {
-    /// What the `Accept` of a request says.
+    /// The format that `Accept` prefers.
     fn of(headers: &HeaderMap) -> Self {
         accept(headers, &OFFERS.map(|(media_type, _)| media_type))
             .and_then(|offer| OFFERS.get(offer))
@@ -40,10 +41,10 @@ impl Preferred {
     }
 }
 
-/// Gives the answer, if it is a problem, the form that the lines of `Accept` prefer. Every problem
-/// names `Accept` in its `Vary`, whatever its form.
+/// Converts a response that is a problem into the format that the lines of `Accept` prefer. Every
+/// problem lists `Accept` in its `Vary`, whatever its format.
 ///
-/// An answer whose body was replaced or encoded on its way stays as it is.
+/// A response whose body was replaced or encoded meanwhile is not changed.
 pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
     if response.extensions().is_empty() {
         return;

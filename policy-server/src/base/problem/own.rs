@@ -8,7 +8,7 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
-/// The members that have a method each (RFC 9457 3.1, and `code`).
+/// The members that have a method of their own (RFC 9457 3.1, and `code`).
 pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
 
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Own {
     }
 
     pub(super) fn body(&self) -> Bytes {
-        // Text and JSON values always serialize.
+        // Strings and JSON values always serialize.
         Bytes::from(serde_json::to_vec(self).unwrap_or_default())
     }
 }
@@ -80,10 +80,10 @@ pub(super) fn status_of(refusal: Refusal) -> StatusCode {
     StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The body of a refusal without additions, made once for all answers.
+/// The body of a refusal without additions, built once and shared by all responses.
 pub(super) fn listed_body(refusal: Refusal) -> Bytes {
     static BODIES: LazyLock<Vec<Bytes>> =
         LazyLock::new(|| Refusal::ALL.iter().map(|refusal| Own::from(*refusal).body()).collect());
-    // `ALL` has the order of the declaration.
+    // `ALL` is in the order of the declaration.
     BODIES.get(refusal as usize).cloned().unwrap_or_else(|| Own::from(refusal).body())
 }

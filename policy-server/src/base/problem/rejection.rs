@@ -1,7 +1,7 @@
-//! What all rejections have in common: they are problems.
+//! Conversions that all rejections share.
 
-/// Lets a rejection be answered with, or passed on by `?`, as the problem that its method
-/// `problem` makes of it.
+/// Makes a rejection a response, and convertible by `?`, through the problem that its method
+/// `problem` returns.
 macro_rules! rejection {
     ($rejection:ty) => {
         impl From<$rejection> for $crate::base::problem::Problem {

@@ -1,4 +1,4 @@
-//! A problem for people: as a page, and as plain text.
+//! Renders a problem as HTML and as plain text.
 
 use std::fmt::{self, Write as _};
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::own::Own;
 
-/// Nothing but the style of the page runs or loads. Who may frame it is left to
-/// `X-Frame-Options`, which the app knows: there is nothing in it to press.
+/// The page runs and loads nothing but its style. Framing is left to the app's `X-Frame-Options`,
+/// since the page has no controls that clickjacking could use.
 pub(super) const PAGE_POLICY: &str = "default-src 'none'; \
      style-src 'sha256-6FDhg9UJU3SM43sDdR8F+RZXyLQE594W2tXEjyxmM6w='; base-uri 'none'; \
      form-action 'none'";
@@ -21,7 +21,7 @@ h1{margin:0;font-size:1.75rem;line-height:1.25}\
 .detail{white-space:pre-line}\
 code{font-family:ui-monospace,monospace;font-size:.9em}";
 
-/// A whole page: no script, nothing to load.
+/// A complete page, without scripts or external resources.
 pub(super) fn html(problem: &Own) -> String {
     let status = problem.status.as_u16();
     let title = Escaped(problem.title());
@@ -60,7 +60,7 @@ pub(super) fn html(problem: &Own) -> String {
     page
 }
 
-/// Some lines of plain text.
+/// A few lines of plain text.
 pub(super) fn text(problem: &Own) -> String {
     let mut text = format!("{} {}\n", problem.status.as_u16(), Plain(problem.title()));
     if let Some(detail) = &problem.detail {
@@ -76,12 +76,12 @@ pub(super) fn text(problem: &Own) -> String {
     text
 }
 
-/// Writing to a string does not fail.
+/// Writing to a string cannot fail.
 fn append(text: &mut String, more: fmt::Arguments<'_>) {
     let _ = text.write_fmt(more);
 }
 
-/// The entries of `errors` (RFC 9457 3): where each is, and what it is.
+/// The entries of `errors` (RFC 9457 3): location and detail.
 fn faults(problem: &Own) -> impl Iterator<Item = (&str, &str)> {
     let errors = problem.members.get("errors").and_then(Value::as_array);
     errors.into_iter().flatten().filter_map(|fault| {
@@ -91,7 +91,7 @@ fn faults(problem: &Own) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Text between tags, or in a quoted attribute.
+/// HTML-escaped text, for content and quoted attributes.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -110,7 +110,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Text that may end up on a terminal.
+/// Text that may be shown on a terminal.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {
@@ -119,7 +119,7 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// A character that controls a display is replaced, but for the end of a line.
+/// Replaces control characters other than a line feed.
 fn visible(character: char) -> char {
     if character.is_control() && character != '\n' {
         char::REPLACEMENT_CHARACTER

@@ -1,4 +1,4 @@
-//! Bodies on their way through, frame by frame.
+//! Bodies that are forwarded frame by frame.
 
 use std::{
     error::Error,
@@ -19,17 +19,17 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::base::event::log;
 
-/// How far the body of a request has come.
+/// The progress of a request body.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<State>);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
-    /// When that was last seen.
+    /// When it last changed.
     pub(super) since: Instant,
-    /// Whether the client is to send more, and not the upstream to take what there is.
+    /// Whether the next frame is awaited from the client, rather than accepted by the upstream.
     pub(super) waits_for_client: bool,
-    /// Why the body is no good.
+    /// Why the body is invalid.
     pub(super) failure: Option<Refusal>,
 }
 
@@ -73,11 +73,11 @@ fn refusal_of(error: &axum_core::Error) -> Refusal {
     Refusal::BodyIncomplete
 }
 
-/// The body of a request, on its way to the upstream. Each frame is asked for when the upstream
-/// has taken the one before.
+/// The body of a request on its way to the upstream. A frame is requested from the client only
+/// after the upstream has taken the previous one.
 pub(super) struct RequestBody {
     inner: Body,
-    /// Nothing where there is no body.
+    /// `None` without a body.
     progress: Option<Arc<Progress>>,
 }
 
@@ -116,13 +116,14 @@ impl HttpBody for RequestBody {
     }
 }
 
-/// The body of an answer, on its way to the client.
+/// The body of a response on its way to the client.
 pub(super) struct AnswerBody {
     inner: Incoming,
-    /// Whether the fields speak of a body that is not sent (RFC 9110 9.3.2).
+    /// Whether this is a response to HEAD, whose headers describe a body that is not sent (RFC 9110
+    /// 9.3.2).
     is_of_head: bool,
     idle: Duration,
-    /// Set when the upstream is first waited for: most answers are there at once.
+    /// Set when the upstream is first waited for, since most responses are complete by then.
     deadline: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
 }
@@ -132,8 +133,8 @@ impl AnswerBody {
         Self { inner, is_of_head, idle, deadline: None, is_waiting: false }
     }
 
-    /// Ready when the upstream was waited for too long. A client that takes nothing does not ask,
-    /// so its time does not count.
+    /// Ready when the upstream has been silent for too long. Time during which the client does not
+    /// read is not counted, since the body is then not polled.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let idle = self.idle;
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(idle)));
@@ -189,7 +190,7 @@ fn with_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
     }
 }
 
-/// Why an answer does not come to its end.
+/// Why a response was cut off.
 #[derive(Debug)]
 pub(super) enum BrokenOff {
     Upstream(hyper::Error),

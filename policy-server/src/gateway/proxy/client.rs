@@ -1,4 +1,4 @@
-//! Connections to an upstream, kept for the next request.
+//! Pooled connections to an upstream.
 
 use std::{
     io,
@@ -35,33 +35,32 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Whether a request goes over HTTP/2, as far as that is known before there is a connection.
+    /// Whether a request will use HTTP/2, as far as known before there is a connection.
     pub(super) fn speaks_http2(&self) -> bool {
         self.speaks_http2.load(Relaxed)
     }
 }
 
-/// The most bytes of the head of an answer, and of what is read ahead of a slow client over
-/// HTTP/1.1.
+/// The most bytes of a response head, and of data read ahead of a slow client over HTTP/1.1.
 const BUFFER: usize = 64 * 1024;
 
-/// The most bytes of one stream of HTTP/2 that are on their way in either direction.
+/// The flow-control window of one HTTP/2 stream, in bytes and per direction.
 const STREAM_WINDOW: u32 = 128 * 1024;
 
-/// The most bytes of all streams of a connection (RFC 9113 6.9.1). Each of them is bounded by its
-/// own window; less for all would let slow clients stop the others.
+/// The flow-control window of an HTTP/2 connection (RFC 9113 6.9.1). Each stream is limited by its
+/// own window; a smaller one for the connection would let slow clients block the others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// How many connections without a request are kept, and for how long.
+/// How many idle connections are kept, and for how long.
 const IDLE_CONNECTIONS: usize = 128;
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
-/// How often an upstream of HTTP/2 is asked whether it is still there, while something is asked of
-/// it, and how long it may take to say so.
+/// How often PING is sent to an HTTP/2 upstream while requests are in flight, and how long the
+/// reply may take.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How an upstream is reached.
+/// How to connect to an upstream.
 pub(super) struct Transport {
     host: Arc<str>,
     port: u16,
@@ -70,7 +69,7 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// `authority` is the PEM of the certificates to trust, in place of those of the web.
+    /// `authority` is the PEM of the CA certificates to trust, in place of the public web's.
     pub(super) fn new(
         upstream: &Upstream,
         authority: Option<&[u8]>,
@@ -87,7 +86,7 @@ impl Transport {
         Ok(Self { host, port, tls: tls.transpose()?, timeout })
     }
 
-    /// A pool; over TLS of whichever version of HTTP the upstream likes best.
+    /// A pool. Over TLS the upstream chooses the version of HTTP.
     pub(super) fn client(&self, is_http2: bool) -> Client {
         let protocols: &[&[u8]] = if is_http2 { &[b"h2"] } else { &[b"h2", b"http/1.1"] };
         let connector = self.connector(protocols, is_http2);
@@ -109,7 +108,7 @@ impl Transport {
         Client { pool, speaks_http2 }
     }
 
-    /// Connections of HTTP/1.1 that nobody uses twice.
+    /// HTTP/1.1 connections that are used once.
     pub(super) fn for_websockets(&self) -> Client {
         let connector = self.connector(&[b"http/1.1"], false);
         let speaks_http2 = Arc::clone(&connector.speaks_http2);
@@ -126,30 +125,30 @@ impl Transport {
             (TlsConnector::from(Arc::new(config)), name)
         });
         let (host, port) = (Arc::clone(&self.host), self.port);
-        // Over TLS most upstreams like HTTP/2 best.
+        // Over TLS most upstreams choose HTTP/2.
         let speaks_http2 = is_http2 || (tls.is_some() && protocols.len() > 1);
         let speaks_http2 = Arc::new(AtomicBool::new(speaks_http2));
         Connector { host, port, tls, timeout: self.timeout, is_http2, speaks_http2 }
     }
 }
 
-/// Connects to one upstream, whatever the address of a request says.
+/// Connects to one upstream, whatever address a request names.
 #[derive(Clone)]
 pub(super) struct Connector {
     host: Arc<str>,
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     timeout: Duration,
-    /// Whether nothing but HTTP/2 will do.
+    /// Whether only HTTP/2 is accepted.
     is_http2: bool,
-    /// What was agreed on last.
+    /// The version negotiated last.
     speaks_http2: Arc<AtomicBool>,
 }
 
 impl Connector {
     async fn connect(self) -> io::Result<TokioIo<Connection>> {
         let stream = TcpStream::connect((&*self.host, self.port)).await?;
-        // Requests are written whole; waiting to fill a segment only delays them.
+        // Requests are written whole, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true)?;
         let Some((connector, name)) = self.tls else {
             return Ok(TokioIo::new(Connection::new(stream, self.is_http2)));

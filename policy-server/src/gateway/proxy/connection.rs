@@ -1,4 +1,4 @@
-//! One connection to an upstream, and how far its last exchange came.
+//! One connection to an upstream, and the progress of its last exchange.
 
 use std::{
     io::{self, IoSlice},
@@ -13,7 +13,7 @@ use std::{
 use hyper_util::client::legacy::connect::{self, Connected};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// With or without TLS.
+/// A stream with or without TLS.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -24,7 +24,7 @@ pub(super) struct Connection {
     usage: Usage,
 }
 
-/// What was seen of the bytes of a connection.
+/// What was observed on a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     is_http2: bool,
@@ -33,16 +33,16 @@ pub(super) struct Usage {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The upstream answered something here before.
+    /// Whether the upstream has responded on this connection before.
     is_reused: AtomicBool,
-    /// A byte came since the last one was sent.
+    /// Whether a byte was received since the last one was sent.
     is_answered: AtomicBool,
 }
 
 impl Usage {
-    /// Whether this connection was good once, and gave no byte of an answer to what was sent last:
-    /// its upstream closed it while nothing was going on. Over HTTP/2 whoever asks has no answer,
-    /// and bytes are of all streams.
+    /// Whether this connection worked before and no byte of a response to the last request arrived:
+    /// the upstream then closed it while it was idle. On HTTP/2, bytes may belong to any stream,
+    /// but the caller knows that its own request has no response.
     pub(super) fn was_dead(&self) -> bool {
         let is_answered = self.seen.is_answered.load(Relaxed);
         if self.is_http2 { is_answered } else { self.seen.is_reused.load(Relaxed) && !is_answered }
@@ -58,7 +58,7 @@ impl Connection {
         Self { stream: Box::new(stream), usage }
     }
 
-    /// A request begins, or goes on, when something is written.
+    /// Every write begins or continues a request.
     fn note_write(&self) {
         let seen = &self.usage.seen;
         if !self.usage.is_http2 && seen.is_answered.load(Relaxed) {

@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! One proxied request and its response.
 
 use std::{error::Error, future::ready, io, pin::pin, sync::Arc};
 
@@ -49,14 +49,14 @@ const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
 const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
-/// What of the app that has a proxy its requests need.
+/// What a proxied request needs from the app.
 pub(crate) struct Serving<'a> {
     pub(crate) auth: &'a AuthService,
     pub(crate) own_origin: &'a OwnOrigin,
     pub(crate) random: &'a Random,
 }
 
-/// Passes a request on, and its answer back.
+/// Forwards a request, and the response to it.
 pub(crate) fn forward(
     serving: &Serving<'_>,
     gateway: &Arc<Gateway>,
@@ -69,7 +69,7 @@ pub(crate) fn forward(
         None => return Box::pin(ready(serving.auth.refuse(Refusal::TargetForm, &request))),
     };
     let (mut parts, body) = request.into_parts();
-    // No other protocol comes as far as this (RFC 8441 4).
+    // The only extended CONNECT that gets this far is for WebSockets (RFC 8441 4).
     let is_extended = parts.method == Method::CONNECT;
     let is_websocket =
         is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
@@ -119,15 +119,15 @@ pub(crate) fn forward(
     })
 }
 
-/// What the connection of a client is to become.
+/// What the client's connection is upgraded to.
 struct Upgrade {
     stream: OnUpgrade,
-    /// Whether it is one stream of HTTP/2 or later (RFC 8441), and no connection.
+    /// Whether it is one HTTP/2 or later stream (RFC 8441) and not a connection.
     is_extended: bool,
 }
 
-/// Says how long a body is, from what is known of the body itself: a field that says something
-/// else would make two requests of one (RFC 9112 6.3).
+/// Writes the framing headers from the body itself: a header that disagrees with the body would
+/// enable request smuggling (RFC 9112 6.3).
 fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
     if body.is_end_stream() {
         if received.contains_key(CONTENT_LENGTH) {
@@ -138,7 +138,7 @@ fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
     }
 }
 
-/// Who sent a request, and which host of ours they asked for.
+/// Who sent a request, and which of our hosts they named.
 fn sender<'a>(
     own: &'a OwnOrigin,
     parts: &'a request::Parts,
@@ -146,7 +146,7 @@ fn sender<'a>(
 ) -> Sender<'a> {
     let host = match own {
         OwnOrigin::Public(origin) => origin.authority(),
-        // A loopback host, which a gate has looked at.
+        // A loopback host, which gate 2 has checked.
         OwnOrigin::Development => {
             let named = || parts.headers.get(HOST)?.to_str().ok();
             let host = parts.uri.authority().map(http::uri::Authority::as_str).or_else(named);
@@ -157,17 +157,17 @@ fn sender<'a>(
     Sender { client: asking.address(), host, scheme, version: parts.version }
 }
 
-/// A request as the upstream gets it.
+/// A request as it is sent to the upstream.
 struct Outgoing {
     method: Method,
     target: Uri,
     fields: HeaderMap,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 struct Failure {
     refusal: Refusal,
-    /// A connection was kept that its upstream had closed.
+    /// The upstream had closed the pooled connection.
     was_dead: bool,
 }
 
@@ -209,7 +209,7 @@ impl Outgoing {
 }
 
 impl Gateway {
-    /// Sends a request, and waits for the head of its answer.
+    /// Sends a request, and waits for the head of the response.
     async fn exchange(
         &self,
         client: &Client,
@@ -229,7 +229,7 @@ impl Gateway {
                     true => Refusal::BodyTimedOut,
                     false => Refusal::UpstreamTimedOut,
                 };
-                return Err(self.failed(refusal, &"no answer in time", false));
+                return Err(self.failed(refusal, &"no response in time", false));
             }
             select! {
                 response = &mut response => {
@@ -271,7 +271,7 @@ impl Gateway {
     }
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 struct Causes<'a>(&'a (dyn Error + 'static));
 
 impl std::fmt::Display for Causes<'_> {
@@ -286,7 +286,7 @@ impl std::fmt::Display for Causes<'_> {
     }
 }
 
-/// Whether a connection took too long.
+/// Whether connecting took too long.
 fn is_late(error: &legacy::Error) -> bool {
     let mut current: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = current {
@@ -299,7 +299,7 @@ fn is_late(error: &legacy::Error) -> bool {
     false
 }
 
-/// What of a request is needed for its answer.
+/// What must be kept of a request to process its response.
 struct Returning {
     gateway: Arc<Gateway>,
     path: String,
@@ -313,13 +313,13 @@ impl Returning {
         let is_websocket = switches_to_websocket(parts.status, &parts.headers);
         self.rewrite(&mut parts.headers);
         let mut response = Response::default();
-        // Success opens a stream of HTTP/2, whatever is behind it.
+        // A 2xx would open the HTTP/2 stream, whatever the upstream did.
         let is_misunderstood = parts.status.is_success()
             && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_extended);
         if parts.status.is_informational() || is_misunderstood {
             let upstream = parts.extensions.remove::<OnUpgrade>();
             let (Some(client), Some(upstream), true) = (upgrade, upstream, is_websocket) else {
-                let cause = "the upstream did not do what it says, or what was asked for";
+                let cause = "the upstream did not switch protocols as requested";
                 let Failure { refusal, .. } =
                     self.gateway.failed(Refusal::UpstreamAnswer, &cause, false);
                 return Problem::from(refusal).into_response();
@@ -341,7 +341,7 @@ impl Returning {
         response
     }
 
-    /// What the upstream says in its own terms, in those of this server.
+    /// Rewrites headers that refer to the upstream.
     fn rewrite(&self, headers: &mut HeaderMap) {
         keep_end_to_end(headers);
         let mapping = &self.gateway.mapping;

@@ -1,4 +1,4 @@
-//! A proxy whose settings were checked.
+//! A proxy with checked settings.
 
 use std::fs;
 
@@ -13,22 +13,22 @@ use crate::{
     base::error::StartProblem,
 };
 
-/// What passes requests on to one upstream.
+/// Forwards requests to one upstream.
 pub(crate) struct Gateway {
     pub(super) mapping: Mapping,
     pub(super) client: Client,
-    /// Has connections of HTTP/1.1 alone, each for one WebSocket.
+    /// HTTP/1.1 connections, each for one WebSocket.
     pub(super) websockets: Client,
     pub(super) timeouts: Timeouts,
     pub(super) forwards_session: bool,
 }
 
 impl Gateway {
-    /// Checks the settings of a proxy. The file of its authority is read; nothing is connected to.
+    /// Checks the settings of a proxy. Reads the CA file; connects to nothing.
     ///
     /// # Errors
     ///
-    /// Every problem.
+    /// All problems.
     pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| problems.push(StartProblem::new(rule, place, value));
@@ -83,7 +83,7 @@ impl Gateway {
         }
     }
 
-    /// What is legal about the upstream, but odd.
+    /// What is legal about the upstream, but unusual.
     pub(crate) fn notice(&self) -> Option<StartProblem> {
         let upstream = self.mapping.upstream();
         (!upstream.has_tls() && !upstream.is_nearby()).then(|| {

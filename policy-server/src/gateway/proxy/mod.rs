@@ -1,4 +1,4 @@
-//! Requests that another server answers.
+//! The reverse proxy.
 
 mod body;
 mod client;

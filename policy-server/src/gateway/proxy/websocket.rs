@@ -1,4 +1,4 @@
-//! WebSockets, once both sides agreed to one.
+//! WebSockets after both sides have switched protocols.
 
 use std::future::pending;
 
@@ -13,13 +13,13 @@ use crate::{
     gateway::relay::relay,
 };
 
-/// A key for an upstream (RFC 6455 4.1), where a client of HTTP/2 has none.
+/// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.
 pub(super) fn key(random: &Random) -> Result<HeaderValue, RandomError> {
     let key = BASE64.encode(&random.draw::<16>()?);
     Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
 }
 
-/// Passes bytes both ways until both sides have ended, or one fails.
+/// Relays bytes in both directions until both sides have ended or one fails.
 pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
     tokio::spawn(async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {

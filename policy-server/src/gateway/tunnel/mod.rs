@@ -1,4 +1,4 @@
-//! Tunnels to hosts that are listed (CONNECT).
+//! CONNECT tunnels to listed hosts.
 
 mod open;
 
@@ -15,7 +15,7 @@ use crate::{app::tunnel::Tunnel, base::error::StartProblem, route::limits::Concu
 pub(crate) use open::{as_proxy, present};
 
 impl Tunnel {
-    /// The tunnel, or everything that is wrong with it.
+    /// The checked tunnel, or all its problems.
     pub(crate) fn check(self) -> Result<OpenTunnels, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| {
@@ -58,7 +58,7 @@ impl Tunnel {
     }
 }
 
-/// What opens the tunnels of an app that passed every check.
+/// Opens the tunnels of an app.
 #[derive(Debug)]
 pub(crate) struct OpenTunnels {
     targets: Vec<Target>,

@@ -30,8 +30,8 @@ use crate::{
     route::limits::Permit,
 };
 
-/// Puts the credential for this server where its gates look, and takes away those for others: a
-/// CONNECT speaks to a proxy (RFC 9110 11.7.2).
+/// Moves the credential for this server to where the gates read it, and removes those for other
+/// servers: a CONNECT is addressed to a proxy (RFC 9110 11.7.2).
 pub(crate) fn present(headers: &mut HeaderMap) {
     headers.remove(AUTHORIZATION);
     headers.remove(COOKIE);
@@ -42,28 +42,28 @@ pub(crate) fn present(headers: &mut HeaderMap) {
     }
 }
 
-/// What a proxy says where the gates say 401.
+/// Converts a 401 of the gates into the 407 of a proxy.
 pub(crate) fn as_proxy(response: Response) -> Response {
     if response.status() != StatusCode::UNAUTHORIZED {
         return response;
     }
     let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();
     let mut response = Problem::from(Refusal::TunnelCredentials).into_response();
-    // RFC 9110 15.5.8 asks for one; a scheme that has none stands for its own name.
+    // RFC 9110 15.5.8 requires a challenge; for a scheme without one it is a plain `Bearer`.
     let challenge = challenge.unwrap_or(HeaderValue::from_static("Bearer"));
     response.headers_mut().insert(PROXY_AUTHENTICATE, challenge);
     response
 }
 
 impl OpenTunnels {
-    /// Connects to what the request asks for, and answers; the tunnel is open from the end of the
-    /// answer until `ended` is done, at the latest.
+    /// Connects to the requested target and responds. The tunnel is open from the end of the
+    /// response until `ended` completes at the latest.
     pub(crate) async fn open(
         self: Arc<Self>,
         mut request: Request<Body>,
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
-        // A connection that cannot become something else: HTTP/3, or another server's.
+        // The connection cannot be upgraded: HTTP/3, or another server's.
         let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
             return Problem::from(Refusal::ProtocolUnknown).into_response();
         };
@@ -85,8 +85,8 @@ impl OpenTunnels {
         Ok((stream, permit))
     }
 
-    /// Connects to the first address that may be and answers: to that, not to the name, which
-    /// could be another one's by then.
+    /// Connects to the first permitted address that responds: to that address, not to the name,
+    /// which could resolve to another one by then.
     async fn reach(&self, target: &Target) -> Result<TcpStream, Refusal> {
         let addresses: Vec<SocketAddr> = match &target.host {
             Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
@@ -118,7 +118,7 @@ impl OpenTunnels {
         permit: Permit,
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
-        // While it is there, the connection that it is a stream of is not idle.
+        // While this lives, the connection of the stream does not count as idle.
         let opened = request.extensions_mut().remove::<OpenStream>();
         let idle = self.idle_timeout;
         let _ = stream.set_nodelay(true);
@@ -129,7 +129,7 @@ impl OpenTunnels {
             }
             drop((permit, opened));
         });
-        // RFC 9110 9.3.6: no content, nor a field that says how long it is.
+        // RFC 9110 9.3.6: no content, and no header that states its length.
         StatusCode::OK.into_response()
     }
 }

@@ -1,4 +1,4 @@
-//! Which of several representations a client would like to have.
+//! Content negotiation by `Accept`.
 
 use std::convert::Infallible;
 
@@ -19,8 +19,7 @@ use policy_core::{
 
 use crate::base::problem::Problem;
 
-/// The `Accept` of the request (RFC 9110 12.5.1), for handlers that can answer in several media
-/// types.
+/// The `Accept` of the request (RFC 9110 12.5.1), for handlers that offer several media types.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -50,8 +49,8 @@ use crate::base::problem::Problem;
 pub struct Accept(HeaderMap);
 
 impl Accept {
-    /// The best of the media types for the client; among equally good ones the first, which is
-    /// also what a client gets that says nothing.
+    /// The best of the media types for the client; among equally good ones the first, which is also
+    /// the one for a client without `Accept`.
     ///
     /// # Errors
     ///
@@ -74,10 +73,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Accept {
     }
 }
 
-/// The media type that [`Accept::best`] has chosen. In front of a body it becomes its
-/// `Content-Type`, and caches learn by `Vary` that another client may get another.
+/// The media type that [`Accept::best`] has chosen. In front of a body it sets `Content-Type`, and
+/// adds `Accept` to `Vary`, so that caches do not reuse the response for other clients.
 ///
-/// Text without a `charset` is marked as UTF-8, which text in Rust is.
+/// Text without a `charset` is marked as UTF-8, which Rust strings always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chosen {
     media_type: &'static str,

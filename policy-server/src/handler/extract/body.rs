@@ -6,8 +6,8 @@ use bytes::Bytes;
 use super::context::Context;
 use crate::base::body::{BodyRejection, collect};
 
-/// Reads the body of a request. An app has put its limit around it; where there is no app, as
-/// in an axum router, axum's limit holds.
+/// Reads the body of a request. In an app it is already limited; elsewhere, as in an axum router,
+/// axum's limit applies.
 pub(super) async fn read(request: Request) -> Result<Bytes, BodyRejection> {
     let is_limited = request.extensions().get::<Context>().is_some();
     let body = if is_limited { request.into_body() } else { request.into_limited_body() };

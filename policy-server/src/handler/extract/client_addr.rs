@@ -1,4 +1,4 @@
-//! Who sent a request.
+//! The client address.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use http::request::Parts;
 
 use super::context::{Context, ContextRejection, optional};
 
-/// The address that a request came from: the other end of the connection, or what a proxy says
-/// that [`App::behind`](crate::App::behind) names. Rate limits by address and the log have the
-/// same. It is an IPv4 address also where it was written as IPv6 (`::ffff:192.0.2.1`).
+/// The address of the client: the peer of the connection, or what a proxy trusted by
+/// [`App::behind`](crate::App::behind) reports. Rate limits by address and the log use the same
+/// address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) becomes IPv4.
 ///
-/// Where a proxy hides its client, it is the proxy's. Requests of the test client come over no
-/// socket, and neither do those to an app that runs inside of another server; there it fails with
-/// 500, and `Option<ClientAddr>` is `None`.
+/// If a trusted proxy does not report its client, this is the proxy's address. Requests of the test
+/// client, and those to an app inside another server, have no socket; there it fails with 500, and
+/// `Option<ClientAddr>` is `None`.
 ///
-/// An address tells where a request came from, not who sent it: many people share one, and one
-/// person has many.
+/// An address identifies a network location, not a person: many people share one, and one person
+/// uses many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientAddr(pub IpAddr);
 

@@ -1,4 +1,4 @@
-//! What the dispatcher leaves in a request for extractors.
+//! The request context that dispatch provides to extractors.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -11,16 +11,16 @@ use crate::{
     handler::RouteInfo,
 };
 
-/// The route that was found for a request and the connection that brought it; an extension of
-/// every request that reaches a handler with extractors.
+/// The route and the connection of a request; an extension of every request that reaches a handler
+/// with extractors.
 ///
-/// Where it is, the body is already limited to what the app allows.
+/// Its presence means that the body is already limited by the app.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
-    /// Who sent it, and over which connection.
+    /// The client and its connection.
     pub(crate) client: Client,
     pub(crate) route: Arc<RouteInfo>,
-    /// Who sent the request; nothing in an app that knows nobody.
+    /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
@@ -30,8 +30,7 @@ impl Context {
     }
 }
 
-/// Lets an argument be left out by whoever can do without it: `Option<..>` is `None` where the
-/// extractor itself fails.
+/// Makes an argument optional: `Option<..>` is `None` where the extractor itself fails.
 macro_rules! optional {
     ($extractor:ty) => {
         impl<S: Send + Sync> axum_core::extract::OptionalFromRequestParts<S> for $extractor {
@@ -53,16 +52,16 @@ macro_rules! optional {
 pub(crate) use optional;
 
 /// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr),
-/// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): an error in how the service
-/// is put together, answered with 500 and logged.
+/// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): a configuration error of
+/// the service, which is logged and results in 500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextRejection {
-    /// The request did not come to the extractor through an annotated handler of an app.
+    /// The request did not reach the extractor through an annotated handler of an app.
     OutsideOfApp,
     /// The request did not come over a socket whose address is known.
     NoPeer,
-    /// The app gives its requests no ids.
+    /// The app assigns no request ids.
     NoRequestId,
 }
 
@@ -79,7 +78,7 @@ impl fmt::Display for ContextRejection {
         f.write_str(match self {
             Self::OutsideOfApp => "the request did not come through a route of an app",
             Self::NoPeer => "the request did not come over a socket",
-            Self::NoRequestId => "the app gives no ids: say `App::request_ids`",
+            Self::NoRequestId => "the app assigns no request ids: call `App::request_ids`",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The nonce of a page's Content-Security-Policy, as an argument.
+//! The nonce of a page's Content-Security-Policy, as a handler argument.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use policy_core::headers::Nonce;
 
 use crate::base::problem::Problem;
 
-/// What is wrong with a handler that asks for a nonce which its answer does not have.
+/// The log message for a handler that takes a nonce on a route whose policy has none.
 const NO_NONCE: &str = "a handler takes a `CspNonce`, and the Content-Security-Policy of its \
                         route has none: write `'nonce'` into its sources, as in \
                         `#[headers(csp = \"script-src 'nonce'\")]`";
 
-/// The nonce that the Content-Security-Policy of this answer allows (CSP 3, 8.1): what carries it
-/// in the attribute `nonce` runs, what was smuggled into the page does not.
+/// The nonce that the Content-Security-Policy of this response allows (CSP 3, 8.1): elements with
+/// it in their attribute `nonce` run, injected ones do not.
 ///
-/// Each answer has another one. `Display` writes it in base64, which needs no escapes in HTML:
+/// It differs for every response. `Display` writes it in base64, which needs no escaping in HTML:
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -26,12 +26,12 @@ const NO_NONCE: &str = "a handler takes a `CspNonce`, and the Content-Security-P
 /// }
 /// ```
 ///
-/// A route whose policy has no nonce answers 500, and the log says what to write.
+/// A route whose policy has no nonce responds with 500, and the log states how to fix it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CspNonce(Nonce);
 
 impl CspNonce {
-    /// The text, in base64.
+    /// The nonce in base64.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -54,7 +54,7 @@ impl fmt::Display for CspNonce {
     }
 }
 
-/// Nobody sees it in a log.
+/// Keeps the nonce out of logs.
 impl fmt::Debug for CspNonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CspNonce")

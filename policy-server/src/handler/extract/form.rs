@@ -1,4 +1,4 @@
-//! HTML forms, in and out.
+//! HTML forms in requests and responses.
 
 use std::{error::Error, fmt};
 
@@ -21,11 +21,11 @@ use super::{
 use crate::base::problem::Problem;
 use crate::base::{body::BodyRejection, problem::rejection};
 
-/// A form (`application/x-www-form-urlencoded`): as the last argument of a handler that of the
-/// request, as a return value that of the answer.
+/// A form (`application/x-www-form-urlencoded`): as the last argument of a handler the form of the
+/// request, as a return value that of the response.
 ///
-/// As in HTML, a form that is sent by GET (or HEAD) stands in the query, any other in the body.
-/// For files take axum's `Multipart`.
+/// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. For files use
+/// axum's `Multipart`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -51,7 +51,7 @@ use crate::base::{body::BodyRejection, problem::rejection};
 /// # });
 /// ```
 ///
-/// A value that cannot be written as a form is answered with 500.
+/// A value that cannot be serialized as a form results in 500.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form<T>(pub T);
 
@@ -61,11 +61,11 @@ wrapper!(Form);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FormRejection {
-    /// 400 `request.query-invalid`: the query of a GET or HEAD request is another form.
+    /// 400 `request.query-invalid`: the query of a GET or HEAD request does not match the type.
     Query(QueryRejection),
-    /// 415 `request.media-type`: the request does not say that its body is a form.
+    /// 415 `request.media-type`: `Content-Type` is not that of a form.
     MediaType,
-    /// 422 `request.form-invalid`: the body is another form.
+    /// 422 `request.form-invalid`: the body does not match the type.
     Mismatch(Mismatch),
     /// The body could not be read.
     Body(BodyRejection),
@@ -116,7 +116,7 @@ impl<T: Serialize> IntoResponse for Form<T> {
     }
 }
 
-/// Compiled once for all `T`.
+/// Not generic, so that it is compiled once for all `T`.
 fn answer(body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");

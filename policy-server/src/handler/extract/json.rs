@@ -1,4 +1,4 @@
-//! JSON bodies, in and out.
+//! JSON bodies in requests and responses.
 
 use std::{error::Error, fmt};
 
@@ -16,12 +16,12 @@ use super::{body, media_type::is_json, mismatch::Mismatch, wrapper::wrapper};
 use crate::base::problem::Problem;
 use crate::base::{body::BodyRejection, escape::printable, problem::rejection};
 
-/// A JSON body (RFC 8259): as the last argument of a handler that of the request, as a return
-/// value that of the answer.
+/// A JSON body (RFC 8259): as the last argument of a handler the body of the request, as a return
+/// value that of the response.
 ///
-/// The request must say that its body is JSON: `application/json`, or a name that ends with
-/// `+json`. `Option<Json<T>>` is `None` where a request has no `Content-Type`. What can go wrong
-/// is listed at [`JsonRejection`].
+/// The `Content-Type` of the request must be `application/json` or end with `+json`.
+/// `Option<Json<T>>` is `None` for a request without `Content-Type`. [`JsonRejection`] lists the
+/// errors.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -48,7 +48,7 @@ use crate::base::{body::BodyRejection, escape::printable, problem::rejection};
 /// # });
 /// ```
 ///
-/// A value that cannot be written as JSON is answered with 500.
+/// A value that cannot be serialized as JSON results in 500.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Json<T>(pub T);
 
@@ -58,11 +58,11 @@ wrapper!(Json);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JsonRejection {
-    /// 415 `request.media-type`: the request does not say that its body is JSON.
+    /// 415 `request.media-type`: `Content-Type` is not that of JSON.
     MediaType,
-    /// 400 `request.json-malformed`: the body is not JSON; an empty one is not either.
+    /// 400 `request.json-malformed`: the body is not JSON, or empty.
     Malformed(serde_json::Error),
-    /// 422 `request.json-mismatch`: the body is JSON of another shape.
+    /// 422 `request.json-mismatch`: the JSON does not match the type.
     Mismatch(Mismatch),
     /// The body could not be read.
     Body(BodyRejection),
@@ -138,7 +138,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// Compiled once for all `T`.
+/// Not generic, so that it is compiled once for all `T`.
 pub(crate) fn answer(body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     let media_type = HeaderValue::from_static("application/json");

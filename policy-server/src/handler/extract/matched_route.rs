@@ -1,4 +1,4 @@
-//! Which route a request was found to be for.
+//! The route that a request matched.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use http::request::Parts;
 use super::context::{Context, ContextRejection, optional};
 use crate::handler::RouteInfo;
 
-/// The route that took the request: a name for metrics and logs that does not grow with what
-/// clients send.
+/// The route that the request matched: a name for metrics and logs whose number of values does not
+/// depend on what clients send.
 ///
-/// It is there in the handlers of an [`App`](crate::App). Elsewhere, such as in a mounted
+/// It is available in the handlers of an [`App`](crate::App). Elsewhere, such as in a mounted
 /// service, it fails with 500, and `Option<MatchedRoute>` is `None`.
 ///
 /// ```
@@ -35,12 +35,12 @@ pub struct MatchedRoute {
 }
 
 impl MatchedRoute {
-    /// The path as the attribute writes it, behind the prefix of its group.
+    /// The path as the attribute states it, after the prefix of its group.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The handler function with its modules, such as `shop::orders::order`.
+    /// The handler function with its module path, such as `shop::orders::order`.
     pub fn handler(&self) -> &'static str {
         self.handler
     }

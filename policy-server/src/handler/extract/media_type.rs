@@ -1,13 +1,13 @@
-//! The media type that a request says its body has.
+//! The media type of a request body.
 
 use http::{HeaderMap, header::CONTENT_TYPE};
 use policy_core::{gate::Single, is_token};
 
-/// Whether the body is JSON: `application/json`, or another name that ends with `+json`
-/// (RFC 6839 3.1).
+/// Whether the body is JSON: `application/json`, or another type that ends with `+json` (RFC 6839
+/// 3.1).
 ///
-/// A browser sends none of these across origins without a preflight, so this is no formality:
-/// it keeps forms of other sites from reaching handlers that read JSON.
+/// A browser sends these across origins only after a preflight, so this check keeps forms of other
+/// sites from reaching handlers that read JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence(headers).and_then(|essence| subtype_of(essence, b"application")).is_some_and(
         |subtype| {
@@ -18,14 +18,14 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     )
 }
 
-/// Whether the body is a form as HTML sends it by default.
+/// Whether the body is a form in the default encoding of HTML.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     essence(headers)
         .and_then(|essence| subtype_of(essence, b"application"))
         .is_some_and(|subtype| subtype.eq_ignore_ascii_case(b"x-www-form-urlencoded"))
 }
 
-/// Type and subtype without parameters (RFC 9110 8.3.1). A field that is repeated says nothing.
+/// Type and subtype without parameters (RFC 9110 8.3.1); `None` if the header is repeated.
 fn essence(headers: &HeaderMap) -> Option<&[u8]> {
     let Single::One(value) = Single::of(headers, &CONTENT_TYPE) else {
         return None;
@@ -33,7 +33,7 @@ fn essence(headers: &HeaderMap) -> Option<&[u8]> {
     value.as_bytes().split(|byte| *byte == b';').next().map(<[u8]>::trim_ascii)
 }
 
-/// The subtype, where the type is `expected`.
+/// The subtype, if the type is `expected`.
 fn subtype_of<'a>(essence: &'a [u8], expected: &[u8]) -> Option<&'a [u8]> {
     let (kind, rest) = essence.split_at_checked(expected.len())?;
     let subtype = rest.strip_prefix(b"/")?;

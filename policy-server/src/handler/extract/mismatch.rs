@@ -1,4 +1,4 @@
-//! Data that is well-formed and no value of the type that it is read into.
+//! Well-formed data that does not match the expected type.
 
 use std::{error::Error, fmt};
 
@@ -10,7 +10,8 @@ use crate::base::problem::{Invalid, escaped};
 
 /// What is wrong with well-formed data, and where.
 ///
-/// Its words may quote the data; they are cut to a length and have no control characters.
+/// Its texts may quote the data; they are cut to a maximum length and contain no control
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     path: String,
@@ -19,23 +20,23 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Where in the data, such as `items[0].price`; empty for the whole of it.
+    /// The location in the data, such as `items[0].price`; empty for the whole.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where in the data, as a JSON pointer (RFC 6901) such as `/items/0/price`.
+    /// The location as a JSON pointer (RFC 6901), such as `/items/0/price`.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// What is wrong there.
+    /// The error at this location.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Reads the data once more, to learn where it goes wrong. The first time it was read
-    /// without: most data is right, and keeping track of the place costs more than reading.
+    /// Deserializes the data a second time, with tracking of the location. The first time it is not
+    /// tracked, since most data is valid and tracking costs more than deserializing.
     pub(super) fn locate<'de, T, D>(deserializer: D, error: &impl fmt::Display) -> Self
     where
         T: DeserializeOwned,
@@ -54,7 +55,7 @@ impl Mismatch {
         }
     }
 
-    /// The one fault that it is.
+    /// This error as a validation error.
     pub(super) fn fault(&self) -> Invalid {
         Invalid::new().fault(self.pointer.clone(), self.reason.clone())
     }

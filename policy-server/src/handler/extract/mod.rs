@@ -1,28 +1,28 @@
-//! What a handler takes from a request, and gives back.
+//! Extractors: handler arguments taken from a request.
 //!
-//! These implement axum-core's traits, as axum's and axum-extra's extractors do: all of them
-//! can stand side by side in one handler. What differs is how they fail: an extractor of this
-//! module answers with a [`Problem`](crate::Problem), whose code says what was wrong.
+//! They implement axum-core's traits, as axum's and axum-extra's extractors do, and can be combined
+//! with those in one handler. They differ in how they fail: an extractor of this module responds
+//! with a [`Problem`](crate::Problem) whose code identifies the error.
 //!
-//! | argument | takes | fails with |
+//! | argument | provides | fails with |
 //! |---|---|---|
 //! | [`Json`] | the body | 400, 408, 413, 415, 422 |
 //! | [`Form`] | the body, or the query of GET and HEAD | 400, 408, 413, 415, 422 |
 //! | [`Query`] | the query | 400 |
-//! | [`Valid`] | one of these, if its value keeps the rules of [`Validate`] | 422, and as without |
+//! | [`Valid`] | one of these, checked by [`Validate`] | 422, and the statuses of the inner one |
 //! | [`State`] | a part of the app's state | |
-//! | [`MatchedRoute`] | which route it is | |
-//! | [`Principal`](crate::Principal) | who sent the request | |
+//! | [`MatchedRoute`] | the route that matched | |
+//! | [`Principal`](crate::Principal) | the authenticated caller | |
 //! | [`Session`](crate::Session), [`Sessions`](crate::Sessions) | the session | 403, 503 |
-//! | [`CsrfToken`] | an anti-forgery token | 503 |
-//! | [`Tokens`](crate::Tokens) | issuing and revoking tokens | |
-//! | [`Accept`] | which media types the client would like to have | |
-//! | [`Preconditions`] | what the request assumes about the state that it changes | |
+//! | [`CsrfToken`] | a CSRF token | 503 |
+//! | [`Tokens`](crate::Tokens) | issuing and revoking of tokens | |
+//! | [`Accept`] | the media types that the client prefers | |
+//! | [`Preconditions`] | conditions on the state that the request changes | |
 //! | [`CspNonce`] | the nonce of the page's Content-Security-Policy | |
-//! | [`ClientAddr`] | the address that the request came from | |
-//! | [`PeerAddr`] | who holds the other end of the connection | |
+//! | [`ClientAddr`] | the address of the client | |
+//! | [`PeerAddr`] | the address of the connection's peer | |
 //!
-//! A handler that wants to answer a failure itself takes `Result<Json<T>, JsonRejection>`.
+//! A handler that responds to a failure itself takes `Result<Json<T>, JsonRejection>`.
 
 mod accept;
 mod body;

@@ -1,4 +1,4 @@
-//! Who holds the other end of the connection.
+//! The address of the connection's peer.
 
 use std::net::SocketAddr;
 
@@ -7,13 +7,13 @@ use http::request::Parts;
 
 use super::context::{Context, ContextRejection, optional};
 
-/// The address at the other end of the connection: the client's, or that of the proxy in front
-/// of the server. No header of the request is asked for it; [`ClientAddr`](super::ClientAddr) is
-/// who sent the request.
+/// The address at the other end of the connection: that of the client, or of the proxy in front of
+/// the server. It does not depend on headers; [`ClientAddr`](super::ClientAddr) is the client that
+/// sent the request.
 ///
-/// Requests of the test client come over no socket, and neither do those to an app that runs
-/// inside of another server, unless that leaves a `PeerAddr` in the extensions of the request; there
-/// it fails with 500, and `Option<PeerAddr>` is `None`.
+/// Requests of the test client have no socket. Neither have those to an app inside another server,
+/// unless that server puts a `PeerAddr` into the extensions of the request. Without one it fails
+/// with 500, and `Option<PeerAddr>` is `None`.
 ///
 /// ```
 /// use policy_server::prelude::*;

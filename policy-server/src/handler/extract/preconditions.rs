@@ -1,4 +1,4 @@
-//! What a request assumes about the state that it changes.
+//! Preconditions of a request that changes something.
 
 use std::convert::Infallible;
 
@@ -14,8 +14,8 @@ use crate::{
     handler::response::{ETag, LastModified},
 };
 
-/// The preconditions of the request (RFC 9110 13.1), for handlers that change something: two
-/// clients that read the same state cannot both overwrite it, since the second is told.
+/// The preconditions of the request (RFC 9110 13.1), for handlers that change something. They
+/// prevent lost updates: if two clients read the same state, the second to write gets an error.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -37,11 +37,11 @@ use crate::{
 /// # });
 /// ```
 ///
-/// What is checked and then written has to stay the same in between: do both in one transaction,
-/// or write only where the version is still the one that was checked.
+/// The state must not change between the check and the write: do both in one transaction, or write
+/// only if the version is still the one that was checked.
 ///
-/// A handler of GET needs none of it: an app answers 304 by the [`ETag`] and [`LastModified`] of
-/// an answer.
+/// A handler of GET does not need this: the app responds with 304 by the [`ETag`] and
+/// [`LastModified`] of the response.
 #[derive(Clone, Debug)]
 pub struct Preconditions {
     conditions: Option<Box<Conditions>>,
@@ -49,8 +49,8 @@ pub struct Preconditions {
 }
 
 impl Preconditions {
-    /// Compares what the request assumes with what there is: an [`ETag`], a [`LastModified`],
-    /// both, or `None` where the request is about something that does not exist yet.
+    /// Compares the preconditions with the current state: an [`ETag`], a [`LastModified`], both, or
+    /// `None` if the resource does not exist yet.
     ///
     /// ```
     /// use policy_server::prelude::*;
@@ -63,27 +63,27 @@ impl Preconditions {
     ///
     /// # Errors
     ///
-    /// 412 `request.precondition-failed`, by the order of RFC 9110 13.2.2.
+    /// 412 `request.precondition-failed`, evaluated in the order of RFC 9110 13.2.2.
     pub fn check(&self, current: impl Into<Current>) -> Result<(), Problem> {
         let Current(current) = current.into();
         match self.conditions.as_ref().map(|conditions| conditions.evaluate(current.as_ref())) {
-            // The app answers 304 itself.
+            // The app responds with 304 itself.
             None | Some(Verdict::Proceed | Verdict::NotModified) => Ok(()),
             Some(Verdict::Failed) => Err(Problem::from(Refusal::PreconditionFailed)),
         }
     }
 
-    /// Insists on `If-Match`, so that no client overwrites what it has not seen.
+    /// Requires `If-Match`, so that no client overwrites a state that it has not seen.
     ///
     /// # Errors
     ///
-    /// 428 `request.precondition-required` (RFC 6585 3): the field is missing.
+    /// 428 `request.precondition-required` (RFC 6585 3): the header is missing.
     pub fn require_match(&self) -> Result<&Self, Problem> {
         if self.has_if_match { Ok(self) } else { Err(Refusal::PreconditionRequired.into()) }
     }
 }
 
-/// What there is now, for [`Preconditions::check`].
+/// The current state, for [`Preconditions::check`].
 #[derive(Clone, Debug)]
 pub struct Current(Option<Validators>);
 
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(code(preconditions.check(&ETag::version(7))), 200);
     }
 
-    /// A change moves the state on: what was assumed of the old one is not asked of the new.
+    /// Preconditions refer to the state before the change.
     #[tokio::test]
     async fn a_change_is_not_held_against_the_state_that_it_made() {
         use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Who sent the request, as an argument.
+//! The authenticated caller, as a handler argument.
 
 use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
 use http::request::Parts;
@@ -6,7 +6,7 @@ use http::request::Parts;
 use super::context::Context;
 use crate::{auth::principal::Principal, base::problem::Problem};
 
-/// What is wrong with a handler that asks for somebody whom its route does not ask for.
+/// The log message for a handler that requires a caller on a route that does not.
 const NOBODY_ASKED: &str = "a handler takes a `Principal`, and its route is public or `optional`";
 
 impl<S: Send + Sync> FromRequestParts<S> for Principal {

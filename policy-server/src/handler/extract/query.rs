@@ -13,9 +13,8 @@ use crate::base::problem::rejection;
 
 /// The query of the request, read as form data: `?page=2&sort=name`.
 ///
-/// A name stands once; for repeated ones take the query as it is (`RawQuery` of axum) or
-/// axum-extra's `Query`. `Option<Query<T>>` is `None` where a request has no query or an empty
-/// one.
+/// A name may occur once; for repeated names use axum's `RawQuery` or axum-extra's `Query`.
+/// `Option<Query<T>>` is `None` for a request without a query or with an empty one.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -44,7 +43,7 @@ pub struct Query<T>(pub T);
 
 wrapper!(Query);
 
-/// 400 `request.query-invalid`: the query is no value of the expected type.
+/// 400 `request.query-invalid`: the query does not match the type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryRejection(Mismatch);
 

@@ -1,7 +1,7 @@
-//! The session of a request, sessions as such, and anti-forgery tokens, as arguments.
+//! Sessions and CSRF tokens as handler arguments.
 //!
-//! Gate 8 is part of extraction: whoever can touch a session has passed it, on routes that are
-//! `#[auth(public)]` as well, so that no attribute can be forgotten.
+//! Gate 8 is part of extraction: every handler that can use a session is protected from CSRF, on
+//! `#[auth(public)]` routes as well, so that no attribute can be forgotten.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     base::problem::Problem,
 };
 
-/// What is wrong with a handler that asks for a session in an app without any.
+/// The log message for a handler that takes a session in an app without sessions.
 const NO_SESSIONS: &str = "a handler takes a session, and the app has none: give it some with \
                            `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
 
@@ -40,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     }
 }
 
-/// The session of a request, once it is known that a page of ours sent it.
+/// The session of a request that has passed the CSRF check.
 async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, Response> {
     let auth = auth(parts).map_err(IntoResponse::into_response)?;
     match auth.checked_session(&parts.headers).await {
@@ -57,11 +57,11 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
         .ok_or_else(|| Problem::internal(NO_SESSIONS))
 }
 
-/// An anti-forgery token of the session, for a form or a script of ours.
+/// A CSRF token of the session, for a form or script of ours.
 ///
-/// What changes something by a session carries it, as the header `x-csrf-token` or as the form
-/// field `csrf_token`. There is none without a session, and none is needed: then the origin of
-/// the request is what decides. The answer is not cached.
+/// Unsafe requests with a session must carry it, as the header `x-csrf-token` or the form field
+/// `csrf_token`. Without a session there is none, and none is needed: the origin of the request is
+/// then checked alone. The response is not cached.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -78,14 +78,14 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
 pub struct CsrfToken(Option<String>);
 
 impl CsrfToken {
-    /// The text; none where there is no session.
+    /// The text; `None` without a session.
     pub fn text(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// A hidden field for a form in HTML; nothing where there is no session.
+    /// A hidden field for an HTML form; empty without a session.
     pub fn field(&self) -> String {
-        // The alphabet of base64url needs no escapes in HTML.
+        // The alphabet of base64url needs no escaping in HTML.
         self.text().map_or_else(String::new, |token| {
             format!("<input type=\"hidden\" name=\"csrf_token\" value=\"{token}\">")
         })
@@ -106,14 +106,14 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
     }
 }
 
-/// What `GET /csrf` answers a page that runs by scripts: `{"token": ".."}`.
+/// The response of `GET /csrf` to a page's script: `{"token": ".."}`.
 impl IntoResponse for CsrfToken {
     fn into_response(self) -> Response {
         super::Json(serde_json::json!({ "token": self.0 })).into_response()
     }
 }
 
-/// Nobody sees it in a log.
+/// Keeps the token out of logs.
 impl std::fmt::Debug for CsrfToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("CsrfToken")

@@ -7,8 +7,8 @@ use http::request::Parts;
 
 use super::wrapper::wrapper;
 
-/// The state that [`App::new`](crate::App::new) was given, or a part of it that
-/// [`FromRef`](crate::FromRef) finds.
+/// The state passed to [`App::new`](crate::App::new), or a part of it that
+/// [`FromRef`](crate::FromRef) provides.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -1,4 +1,4 @@
-//! Issuing and revoking tokens, as an argument.
+//! Issuing and revoking tokens, as a handler argument.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     base::problem::Problem,
 };
 
-/// What is wrong with a handler that asks for tokens in an app without any.
+/// The log message for a handler that takes tokens in an app without tokens.
 const NO_TOKENS: &str = "a handler takes `Tokens`, and the app has none: give it keys with \
                          `App::tokens(Tokens::hs256(keys)?)`";
 
@@ -22,7 +22,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tokens {
         let auth = Context::of(&parts.extensions)?.auth.as_ref();
         let service = auth.and_then(|auth| Some((auth, auth.guard().tokens.as_ref()?)));
         let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
-        // The answer may have one in it.
+        // The response may contain a token.
         auth.note_issued();
         Ok(Self::new(Arc::clone(service), auth.principal().map(Principal::caller)))
     }

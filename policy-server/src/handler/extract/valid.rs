@@ -1,4 +1,4 @@
-//! Values that keep the rules of the application, as arguments.
+//! Validated values as handler arguments.
 
 use std::{error::Error, fmt, ops::Deref};
 
@@ -11,28 +11,28 @@ use http::request::Parts;
 use super::media_type::is_json;
 use crate::base::problem::{Invalid, Problem};
 
-/// A type whose values have to keep rules that the type itself does not express.
+/// A type whose values must satisfy rules that the type itself does not express.
 ///
-/// [`Valid`] asks it before a handler runs.
+/// [`Valid`] checks them before a handler runs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this has no rules to validate (handler.not-validated)",
     label = "`Validate` is not implemented",
     note = "implement `policy_server::extract::Validate`, or take the extractor without `Valid`"
 )]
 pub trait Validate {
-    /// Says everything that is wrong, each fault with its place.
+    /// Reports all errors, each with its location.
     ///
     /// # Errors
     ///
-    /// The faults, such as [`Invalid::result`] gives them.
+    /// The errors, as [`Invalid::result`] returns them.
     fn validate(&self) -> Result<(), Invalid>;
 }
 
-/// An extractor whose value has been validated: `Valid<Json<T>>`, `Valid<Form<T>>`,
-/// `Valid<Query<T>>`, or another one around a `T`.
+/// An extractor with a validated value: `Valid<Json<T>>`, `Valid<Form<T>>`, `Valid<Query<T>>`, or
+/// another one around a `T`.
 ///
-/// A value that breaks rules is answered with 422 `request.invalid`. All faults are listed: by
-/// JSON pointers where the body is JSON, by the names of fields elsewhere.
+/// A value that breaks rules results in 422 `request.invalid`. All errors are listed: by JSON
+/// pointer for a JSON body, by field name otherwise.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -75,10 +75,9 @@ pub trait Validate {
 /// # });
 /// ```
 ///
-/// What fails before there is a value, such as a body that is not JSON, is answered as without
-/// `Valid`. [`Invalid`] shows how the reports of other libraries are used.
-// The bound stands here and not only where it is needed: so the compiler speaks of a missing
-// `Validate` at the argument.
+/// Errors before there is a value, such as a body that is not JSON, are reported as without
+/// `Valid`. [`Invalid`] shows how to convert the errors of other libraries.
+// The bound is on the type so that the compiler reports a missing `Validate` at the argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Valid<E: Deref<Target: Validate>>(pub E);
 
@@ -94,7 +93,7 @@ impl<E: Deref<Target: Validate>> Deref for Valid<E> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ValidRejection<R> {
-    /// There is no value at all.
+    /// The inner extractor failed.
     Extract(R),
     /// 422 `request.invalid`: the value breaks rules.
     Invalid(Invalid),

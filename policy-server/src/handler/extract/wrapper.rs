@@ -1,6 +1,6 @@
-//! What all extractors around one public value have in common.
+//! What extractors around one public value have in common.
 
-/// Lets a wrapper be used as the value in it.
+/// Implements `Deref` and `DerefMut` to the inner value.
 macro_rules! wrapper {
     ($wrapper:ident) => {
         impl<T> std::ops::Deref for $wrapper<T> {

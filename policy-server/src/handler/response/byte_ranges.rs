@@ -1,16 +1,16 @@
-//! Answers of which parts may be asked for.
+//! Responses that support range requests.
 
 use std::convert::Infallible;
 
 use axum_core::response::{IntoResponseParts, ResponseParts};
 use http::{HeaderValue, header::ACCEPT_RANGES};
 
-/// `Accept-Ranges: bytes` (RFC 9110 14.3): whoever has a part of the answer already may ask for
-/// the rest, as players of media and resumed downloads do. The handler gives the whole, and the
-/// app cuts it.
+/// `Accept-Ranges: bytes` (RFC 9110 14.3): a client that has a part of the response may request the
+/// rest, as media players and resumed downloads do. The handler returns the whole content, and the
+/// app cuts out the range.
 ///
-/// Beside it belongs an [`ETag`](super::ETag) or a [`LastModified`](super::LastModified), so that
-/// nobody puts parts of two states together.
+/// Combine it with an [`ETag`](super::ETag) or a [`LastModified`](super::LastModified), so that
+/// clients do not combine parts of two different states.
 ///
 /// ```
 /// use policy_server::{prelude::*, response::ByteRanges};

@@ -1,16 +1,16 @@
-//! What a handler says about its answer, beside the answer.
+//! Response headers that handlers set.
 //!
-//! These stand in front of a body, as status codes and header fields do:
-//! `(ETag::version(7), Json(lamp))`. An app answers conditional requests and ranges by them.
+//! They are put in front of a body, like status codes and headers: `(ETag::version(7),
+//! Json(lamp))`. The app uses them to respond to conditional and range requests.
 //!
-//! | part | says |
+//! | part | states |
 //! |---|---|
-//! | [`ETag`] | which state of the resource it is |
-//! | [`LastModified`] | since when it is this state |
-//! | [`ByteRanges`] | that parts of it may be asked for |
-//! | [`Chosen`](crate::handler::extract::Chosen) | which of several media types it has |
+//! | [`ETag`] | the version of the resource |
+//! | [`LastModified`] | when this version was created |
+//! | [`ByteRanges`] | that ranges may be requested |
+//! | [`Chosen`](crate::handler::extract::Chosen) | which of several media types was chosen |
 //!
-//! [`Json::etag`](crate::handler::extract::Json::etag) gives JSON the tag of its own bytes.
+//! [`Json::etag`](crate::handler::extract::Json::etag) derives the tag from the bytes of the JSON.
 
 mod byte_ranges;
 mod tagged_json;

@@ -1,4 +1,4 @@
-//! JSON with the tag of its own bytes.
+//! JSON with an `ETag` of its own bytes.
 
 use axum_core::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use crate::{
     handler::extract::{Json, json_answer},
 };
 
-/// JSON with a strong [`ETag`] of its bytes; [`Json::etag`] makes it.
+/// JSON with a strong [`ETag`] of its bytes; created by [`Json::etag`].
 #[derive(Clone, Copy, Debug)]
 pub struct TaggedJson<T>(Json<T>);
 
 impl<T: Serialize> Json<T> {
-    /// Gives the answer a strong [`ETag`] of its bytes. A client that has it already gets 304 and
-    /// saves the transfer; what makes the value runs all the same.
+    /// Gives the response a strong [`ETag`] of its bytes. A client that already has it gets 304 and
+    /// saves the transfer; the handler still runs.
     ///
     /// ```
     /// use policy_server::{prelude::*, response::TaggedJson};

@@ -1,4 +1,4 @@
-//! What tells one state of a resource from another (RFC 9110 8.8).
+//! Validators, which distinguish the states of a resource (RFC 9110 8.8).
 
 use std::{convert::Infallible, time::SystemTime};
 
@@ -6,10 +6,10 @@ use axum_core::response::{IntoResponseParts, ResponseParts};
 use http::header::{ETAG, LAST_MODIFIED};
 use policy_core::conditional;
 
-/// The `ETag` of an answer (RFC 9110 8.8.3): a name of the state that it shows.
+/// The `ETag` of a response (RFC 9110 8.8.3): identifies the state that it shows.
 ///
-/// A client that shows it again in `If-None-Match` has the answer already and gets 304. One that
-/// shows it in `If-Match` wants to change this state and no other: see
+/// A client that sends it in `If-None-Match` already has the response and gets 304. A client that
+/// sends it in `If-Match` wants to change exactly this state: see
 /// [`Preconditions`](crate::handler::extract::Preconditions).
 ///
 /// ```
@@ -31,28 +31,28 @@ use policy_core::conditional;
 pub struct ETag(pub(crate) conditional::ETag);
 
 impl ETag {
-    /// The strong tag of states that are counted, such as by a column of a database.
+    /// The strong tag of states that have a version number, such as a database column.
     ///
     /// Two representations of one state, such as JSON and HTML, need two tags: use
-    /// [`weak`](Self::weak), or [`strong`](Self::strong) with a name of the form.
+    /// [`weak`](Self::weak), or [`strong`](Self::strong) with the format in its text.
     #[expect(clippy::expect_used, reason = "a tag may have digits")]
     pub fn version(number: u64) -> Self {
         Self::strong(&number.to_string()).expect("a tag")
     }
 
-    /// The tag of states that are byte for byte the same; `None` where `tag` has a blank, a quote
-    /// or a control character in it.
+    /// The tag of states that are equal byte for byte; `None` if `tag` contains a space, a quote or
+    /// a control character.
     pub fn strong(tag: &str) -> Option<Self> {
         conditional::ETag::strong(tag).map(Self)
     }
 
-    /// The tag of states that are the same in what matters; `None` as in
-    /// [`strong`](Self::strong). No range is served by it, and no `If-Match` holds for it.
+    /// The tag of states that are semantically equal; `None` as in [`strong`](Self::strong). Ranges
+    /// are not served by it, and `If-Match` never matches it.
     pub fn weak(tag: &str) -> Option<Self> {
         conditional::ETag::weak(tag).map(Self)
     }
 
-    /// The strong tag of these bytes: a part of their SHA-256.
+    /// The strong tag of this content: a part of its SHA-256.
     pub fn of_content(content: &[u8]) -> Self {
         Self(conditional::ETag::of_content(content))
     }
@@ -73,7 +73,7 @@ impl IntoResponseParts for ETag {
     }
 }
 
-/// The `Last-Modified` of an answer (RFC 9110 8.8.2), to the second.
+/// The `Last-Modified` of a response (RFC 9110 8.8.2), with a precision of one second.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -93,11 +93,11 @@ impl IntoResponseParts for ETag {
 /// # });
 /// ```
 ///
-/// What may change twice within a second also needs an [`ETag`].
+/// A resource that may change twice within a second also needs an [`ETag`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LastModified(pub(crate) conditional::LastModified);
 
-/// As file systems tell it.
+/// From a file system's time.
 impl From<SystemTime> for LastModified {
     fn from(time: SystemTime) -> Self {
         Self(time.into())

@@ -1,4 +1,4 @@
-//! The body of a request.
+//! HTTP/3 request bodies.
 
 use std::{
     fmt,
@@ -18,13 +18,13 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::quic::{Inbound, StreamState};
 
-/// Content and trailers of a request, as the client sends them. No more is taken from the client
-/// than is asked for here.
+/// Content and trailers of a request, as the client sends them. Data is read from the client only
+/// when it is polled for.
 pub(super) struct RequestBody {
     stream: RequestStream<Inbound, Bytes>,
-    /// What came with the head.
+    /// What was received together with the head.
     first: Option<Part>,
-    /// What the head says is still to come (RFC 9114 4.1.2).
+    /// The remaining length according to the head (RFC 9114 4.1.2).
     missing: Option<u64>,
     within: Within,
     state: Arc<StreamState>,
@@ -40,7 +40,7 @@ enum Within {
 }
 
 impl RequestBody {
-    /// For a request with this head; looks whether it has a body at all.
+    /// For a request with this head; determines whether it has a body at all.
     pub(super) fn new(
         stream: RequestStream<Inbound, Bytes>,
         headers: &HeaderMap,
@@ -48,7 +48,7 @@ impl RequestBody {
         context: &mut Context<'_>,
     ) -> Self {
         let missing = headers.get(CONTENT_LENGTH).and_then(|length| {
-            // What is no length is refused by a gate.
+            // A gate refuses an invalid length.
             length.to_str().ok()?.parse().ok()
         });
         let mut body = Self { stream, first: None, missing, within: Within::Content, state };
@@ -92,7 +92,7 @@ impl RequestBody {
         Ok(Frame::data(data))
     }
 
-    /// More content or less than the head says.
+    /// More or less content than the head declares.
     fn malformed(&mut self) -> BoxError {
         self.within = Within::End;
         self.state.malform();
@@ -102,7 +102,7 @@ impl RequestBody {
 
     fn failed(&mut self, error: StreamError) -> BoxError {
         self.within = Within::End;
-        // Trailers with a name or a value that cannot be.
+        // Trailers with an invalid name or value.
         if matches!(error, StreamError::StreamError { .. }) {
             self.state.malform();
         }

@@ -1,4 +1,4 @@
-//! One connection: its handshake, its requests, and its end.
+//! One HTTP/3 connection: its handshake, its requests, and its shutdown.
 
 use std::{
     future::poll_fn,
@@ -19,14 +19,15 @@ use super::{
 };
 use crate::server::{Serving, activity::Activity, connection::Timer, shutdown::Phase};
 
-/// So many more requests given up than answered are no use of the service. What runs at a time is
-/// bounded by the streams; this bounds how fast they come and go (CVE-2023-44487 of HTTP/2).
+/// A connection with this many more cancelled than completed requests is closed. The number of
+/// concurrent requests is limited by the streams; this limits how fast they come and go (HTTP/2's
+/// rapid reset, CVE-2023-44487).
 const MOST_GIVEN_UP: i32 = 500;
 
-/// How many round trips a connection stays after its last answer.
+/// How many round trips a connection lingers after its last response.
 const LINGER: u32 = 3;
 
-/// A handshake that goes on, counted.
+/// Counts a handshake in progress.
 #[derive(Debug)]
 pub(super) struct Handshake(Arc<AtomicUsize>);
 
@@ -43,14 +44,14 @@ impl Drop for Handshake {
     }
 }
 
-/// Serves one connection to its end; `permit` goes when it does.
+/// Serves one connection to its end, which drops `permit`.
 pub(super) async fn serve(
     incoming: quinn::Incoming,
     serving: Serving,
     handshake: Handshake,
     _permit: OwnedSemaphorePermit,
 ) {
-    // Requests may come with the first bytes of a client that was here before.
+    // A returning client may send requests in its first packets.
     let Ok(Ok((quic, confirmed))) = incoming.accept().map(quinn::Connecting::into_0rtt) else {
         return;
     };
@@ -73,7 +74,7 @@ pub(super) async fn serve(
         activity: Arc::clone(&activity),
         given_up: AtomicI32::new(0),
     });
-    // They end with the connection.
+    // The requests end with the connection.
     let mut requests = JoinSet::new();
     let mut confirmed = pin!(timeout(settings.header_timeout, confirmed));
     let mut handshake = Some(handshake);
@@ -120,13 +121,13 @@ pub(super) async fn serve(
         if is_last && !is_closing {
             is_closing = true;
             connection.inner.conn.close_for_requests();
-            // The next number of a request: this one and all behind it are not served.
+            // GOAWAY: requests from the next number on are not served.
             if connection.shutdown(1).await.is_err() {
                 break;
             }
         }
         if is_closing && requests.is_empty() {
-            // What is under way arrives, if need be by the second attempt.
+            // Data in flight arrives, with a retransmission if needed.
             let _ = timeout(quic.rtt() * LINGER, quic.closed()).await;
             break;
         }

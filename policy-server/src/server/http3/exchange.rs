@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! One HTTP/3 request and its response.
 
 use std::{
     cell::RefCell,
@@ -39,17 +39,17 @@ use crate::{
     },
 };
 
-/// What all requests of a connection have of it.
+/// State that all requests of a connection share.
 pub(super) struct Common {
     pub(super) serving: Serving,
     pub(super) quic: quinn::Connection,
     pub(super) activity: Arc<Activity>,
-    /// How many more requests the client gave up than it let be answered.
+    /// How many more requests the client cancelled than completed.
     pub(super) given_up: AtomicI32,
 }
 
 impl Common {
-    /// Reads a request, and answers it unless the client gives it up.
+    /// Reads a request, and responds unless the client cancels it.
     pub(super) async fn exchange(
         self: Arc<Self>,
         resolver: RequestResolver<Transport, Bytes>,
@@ -110,17 +110,17 @@ impl Common {
             Err(error) => tracing::debug!(%error, "response cut off"),
         }
         drop(sender);
-        // A connection that ends takes with it what the client does not have yet.
+        // Closing the connection would drop data that the client has not received yet.
         if self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
             let _ = stopped.await;
         }
     }
 }
 
-/// RFC 8470 5.1: the request may be one that somebody else sent before.
+/// RFC 8470 5.1: the request may be a replay.
 const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 
-/// Fields of a connection, which HTTP/3 has no use for (RFC 9114 4.2).
+/// Headers of a connection, which HTTP/3 forbids (RFC 9114 4.2).
 const CONNECTION_FIELDS: [HeaderName; 5] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -129,19 +129,19 @@ const CONNECTION_FIELDS: [HeaderName; 5] = [
     TE,
 ];
 
-/// As much as goes out before it is noted that the client takes something.
+/// How many bytes are sent before progress of the client is recorded.
 const PART: usize = 64 * 1024;
 
-/// The way back to the client.
+/// Sends the response to the client.
 struct Answer {
     stream: RequestStream<Outbound, Bytes>,
-    /// While an app, and not the client, is waited for.
+    /// Present while the app, not the client, is waited for.
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
 }
 
 impl Answer {
-    /// Sends an answer to its end.
+    /// Sends a whole response.
     async fn send(
         &mut self,
         response: Response<Body>,
@@ -189,7 +189,7 @@ impl Answer {
         self.stream.finish().await
     }
 
-    /// The next part of a body, for which the request is open again if it has to be waited for.
+    /// The next part of a body. The request is open while the part has to be awaited.
     async fn next(
         &mut self,
         mut body: Pin<&mut Body>,
@@ -207,7 +207,7 @@ impl Answer {
     }
 }
 
-/// What hyper does to the head of an answer in the other versions.
+/// The headers that hyper adds in the other versions.
 fn finish_head(headers: &mut HeaderMap, length: Option<u64>) {
     if let Some(named) = headers.remove(CONNECTION) {
         for name in named.to_str().unwrap_or_default().split(',') {
@@ -225,7 +225,7 @@ fn finish_head(headers: &mut HeaderMap, length: Option<u64>) {
     }
 }
 
-/// The date, written once a second.
+/// The date, formatted once a second.
 fn date() -> HeaderValue {
     thread_local! {
         static WRITTEN: RefCell<(u64, HeaderValue)> =

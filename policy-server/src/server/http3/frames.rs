@@ -1,10 +1,10 @@
-//! The frames of a stream (RFC 9114 7), cut so that the HTTP/3 library above never holds more of
-//! them than one piece.
+//! Parses the frames of a stream (RFC 9114 7) and passes them on in pieces, so that the HTTP/3
+//! library never buffers more than one piece.
 //!
-//! The library keeps a frame of any length until it is complete, and reads on while it gives out
-//! parts of what it has: a client could make it keep as much as it likes. It also takes a DATA
-//! frame without content for the end of a body, and a DATA frame that is cut off for a whole one.
-//! What it is given here leaves no room for that.
+//! The library buffers a frame of any length until it is complete, and reads on while it yields
+//! parts of it, so a client could make it buffer any amount. It also takes an empty DATA frame as
+//! the end of a body, and a truncated DATA frame as complete. The pieces passed to it exclude all
+//! of this.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -17,33 +17,33 @@ const SETTINGS: u64 = 0x04;
 const GOAWAY: u64 = 0x07;
 const MAX_PUSH_ID: u64 = 0x0d;
 
-/// The most bytes of a frame of the control stream that means something. Settings are some
-/// numbers, all others are one.
+/// The maximum length of a known frame on the control stream. SETTINGS contains a few numbers, all
+/// others one.
 const CONTROL_LIMIT: usize = 4096;
 
-/// In place of a frame that may not be where it is: a frame that may be nowhere, which the
-/// library answers as the other has to be (RFC 9114 4.1 and 7.2.8).
+/// Replaces a frame that is not allowed at this point by one that is never allowed, to which the
+/// library reacts as the other requires (RFC 9114 4.1 and 7.2.8).
 const FORBIDDEN: &[u8] = b"\x06\x00";
-/// In place of a frame that was cut off.
+/// Replaces a truncated frame.
 const CUT_OFF: &[u8] = b"\x01";
-/// In place of a section that cannot be decoded: one without a prefix.
+/// Replaces a field section that cannot be decoded: a section without a prefix.
 const UNDECODABLE: &[u8] = b"\x01\x00";
 
-/// What a stream is for.
+/// The kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Request,
     Control,
 }
 
-/// What ends a stream.
+/// Errors that end a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The request is malformed (RFC 9114 4.1.2).
     Malformed,
-    /// A section is over the limit, so there is nothing but 431 to answer.
+    /// A field section exceeds the limit; the only possible response is 431.
     TooLarge,
-    /// The client sends what has no meaning, without an end.
+    /// The client sends unknown frames without end.
     Excessive,
 }
 
@@ -51,17 +51,17 @@ pub(super) enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Whole(Bytes),
-    /// The head of a DATA frame, and then its content.
+    /// The header of a DATA frame, and its content.
     Data(Bytes, Bytes),
 }
 
-/// Reads the frames of one stream.
+/// Parses the frames of one stream.
 #[derive(Debug)]
 pub(super) struct Frames {
     purpose: Purpose,
-    /// The most bytes of a section, and of all that has no meaning.
+    /// The maximum bytes of a field section, and of all unknown frames together.
     limit: usize,
-    /// Which section comes next.
+    /// The kind of the next field section.
     section: Section,
     ignored: usize,
     within: Within,
@@ -69,11 +69,11 @@ pub(super) struct Frames {
 
 #[derive(Debug)]
 enum Within {
-    /// The type and the length of a frame, as far as they came.
+    /// The type and length of a frame, as far as received.
     Head(BytesMut),
     Data(u64),
     Ignored(u64),
-    /// A frame that is given on as a whole, and where its content begins.
+    /// A frame that is passed on whole, and the offset of its content.
     Kept {
         frame: BytesMut,
         head: usize,
@@ -87,11 +87,11 @@ impl Frames {
         Self { purpose, limit, section, ignored: 0, within }
     }
 
-    /// The next piece of what came; `None` when all of it is used up.
+    /// The next piece of the input; `None` when all of it is consumed.
     ///
     /// # Errors
     ///
-    /// The stream ends here.
+    /// The error that ends the stream.
     pub(super) fn read(&mut self, input: &mut Bytes) -> Result<Option<Piece>, Fault> {
         while !input.is_empty() {
             match &mut self.within {
@@ -131,7 +131,7 @@ impl Frames {
         Ok(None)
     }
 
-    /// What is given at the end of the stream, before the end itself.
+    /// The final piece at the end of the stream.
     pub(super) fn end(&mut self) -> Option<Bytes> {
         if matches!(&self.within, Within::Head(head) if head.is_empty()) {
             return None;
@@ -152,7 +152,7 @@ impl Frames {
             }
             (Purpose::Request, HEADERS) => self.limit,
             (Purpose::Control, SETTINGS | GOAWAY | MAX_PUSH_ID | CANCEL_PUSH) => CONTROL_LIMIT,
-            // HTTP/2's frames without a meaning here are among these (RFC 9114 7.2.8).
+            // This includes HTTP/2 frames that HTTP/3 reserves (RFC 9114 7.2.8).
             (_, 0..=0x09 | MAX_PUSH_ID) => {
                 return Ok(Some(Piece::Whole(Bytes::from_static(FORBIDDEN))));
             }
@@ -171,7 +171,7 @@ impl Frames {
         if missing > 0 { Ok(None) } else { self.complete().map(Some) }
     }
 
-    /// Gives on a frame that is complete.
+    /// Passes on a complete frame.
     fn complete(&mut self) -> Result<Piece, Fault> {
         let within = std::mem::replace(&mut self.within, Within::Head(BytesMut::new()));
         let Within::Kept { frame, head, .. } = within else { return Err(Fault::Malformed) };
@@ -188,7 +188,7 @@ impl Frames {
     }
 
     /// Browsers send a frame per request on the control stream that is ignored here, so only
-    /// requests have a limit of them.
+    /// request streams limit ignored bytes.
     fn ignore(&mut self, bytes: usize) -> Result<(), Fault> {
         if self.purpose == Purpose::Request {
             self.ignored = self.ignored.saturating_add(bytes);
@@ -202,7 +202,7 @@ fn head_of(mut bytes: &[u8]) -> Option<(u64, u64)> {
     Some((varint(&mut bytes)?, varint(&mut bytes)?))
 }
 
-/// An integer of RFC 9000 16.
+/// A variable-length integer (RFC 9000 16).
 pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let length = 1_usize << (bytes.first()? >> 6);
     if bytes.len() < length {
@@ -218,9 +218,9 @@ fn take(input: &mut Bytes, missing: &mut u64) -> Bytes {
     input.split_to(length)
 }
 
-/// The head of a DATA frame with so much content.
+/// The header of a DATA frame with this much content.
 fn data_head(length: usize) -> Bytes {
-    // Eight bytes hold any length: the two bits on top say that there are eight.
+    // Eight bytes hold any length; the two highest bits encode this size.
     let mut head = [0; 9];
     let length = (length as u64 | 0b11 << 62).to_be_bytes();
     for (to, from) in head.iter_mut().skip(1).zip(length) {

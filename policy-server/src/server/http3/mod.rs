@@ -1,4 +1,4 @@
-//! HTTP/3 (RFC 9114): the same app over QUIC, beside the listener of TLS at the same port.
+//! HTTP/3 (RFC 9114): the same app over QUIC, on the port number of the TLS listener.
 
 mod body;
 mod connection;
@@ -33,50 +33,50 @@ use super::Serving;
 use crate::app::settings::ServerSettings;
 use connection::Handshake;
 
-/// The protocol as ALPN has it (RFC 9114 3.1).
+/// The protocol name in ALPN (RFC 9114 3.1).
 pub(super) const ALPN: &[u8] = b"h3";
 
-/// With so many handshakes at a time, a client must first show that it receives at the address
-/// that it sends from (RFC 9000 8.1): a spoofed one costs neither a place nor memory then.
+/// Above this many concurrent handshakes, a client must first prove that it receives at the address
+/// it sends from (RFC 9000 8.1), so that spoofed addresses take neither a permit nor memory.
 const UNVALIDATED_HANDSHAKES: usize = 64;
 
-/// Requests at a time of one connection (RFC 9114 6.1 asks for 100 at least).
+/// Concurrent requests of one connection (RFC 9114 6.1 recommends at least 100).
 const REQUESTS: u32 = 100;
-/// Control, both of QPACK, and some that nobody knows yet (RFC 9114 6.2).
+/// The control stream, both QPACK streams, and some of unknown types (RFC 9114 6.2).
 const OTHER_STREAMS: u32 = 8;
-/// The most bytes that wait for one handler, for all of a connection, and for a client.
+/// The most buffered bytes for one handler, for a whole connection, and for a client.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 const SEND_WINDOW: u64 = 1024 * 1024;
 
-/// First packets that wait for their turn, and the most bytes that come behind them meanwhile.
+/// How many first packets may wait to be accepted, and how many bytes may follow them meanwhile.
 const WAITING: usize = 1024;
 const WAITING_BYTES: u64 = 16 * 1024;
 const ALL_WAITING_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Sessions that can be resumed, the last ones.
+/// How many of the latest sessions can be resumed.
 const SESSIONS: usize = 4096;
 
-/// How long clients remember that HTTP/3 is here: a day (RFC 7838 3.1).
+/// How long clients remember that HTTP/3 is available: a day (RFC 7838 3.1).
 const ANNOUNCED_FOR: u32 = 24 * 60 * 60;
 
-/// What listens for QUIC.
+/// The QUIC listener.
 #[derive(Clone, Debug)]
 pub(super) struct Http3 {
     endpoint: Endpoint,
 }
 
 impl Http3 {
-    /// Binds the UDP port of this number, with a configuration of TLS that offers [`ALPN`].
+    /// Binds the UDP port of this number, with a TLS configuration that offers [`ALPN`].
     pub(super) fn bind(
         address: SocketAddr,
         mut tls: ServerConfig,
         settings: &ServerSettings,
     ) -> io::Result<Self> {
-        // All or nothing in QUIC (RFC 9001 4.6.1); streams bound it. What must not be sent twice
-        // is refused by a gate.
+        // QUIC permits all or none (RFC 9001 4.6.1); the stream limits bound it. A gate refuses
+        // requests that must not be replayed.
         tls.max_early_data_size = u32::MAX;
-        // Early data needs sessions that can be resumed once only (RFC 8446 8.1).
+        // Early data requires sessions that can be resumed only once (RFC 8446 8.1).
         tls.ticketer = Arc::new(NoTickets);
         tls.session_storage = ServerSessionMemoryCache::new(SESSIONS);
         let tls = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
@@ -92,8 +92,8 @@ impl Http3 {
         Ok(Self { endpoint })
     }
 
-    /// Accepts connections, never more at once than allowed: there is no queue of the kernel's for
-    /// the others, so they are refused.
+    /// Accepts connections up to the limit. QUIC has no kernel queue for the others, so they are
+    /// refused.
     pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
         let handshakes = Arc::new(AtomicUsize::new(0));
         while let Some(incoming) = self.endpoint.accept().await {
@@ -111,12 +111,12 @@ impl Http3 {
         }
     }
 
-    /// Takes no further connections.
+    /// Accepts no further connections.
     pub(super) fn stop_accepting(&self) {
         self.endpoint.set_server_config(None);
     }
 
-    /// Closes what is left, and waits until its clients could learn of it.
+    /// Closes the remaining connections, and waits until their clients could learn of it.
     pub(super) async fn close(self) {
         const PATIENCE: Duration = Duration::from_millis(500);
         self.endpoint.close(quic::code(Code::H3_NO_ERROR), b"");
@@ -124,15 +124,15 @@ impl Http3 {
     }
 }
 
-/// The field that tells clients over TLS of HTTP/3 at this port, as they see it.
+/// The `Alt-Svc` value that announces HTTP/3 at this port, as clients see it.
 pub(super) fn alternative(port: u16) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("h3=\":{port}\"; ma={ANNOUNCED_FOR}")).ok()
 }
 
-/// Retry (RFC 9000 8.1.2), which a client without an answer to an earlier one gets.
+/// Sends Retry (RFC 9000 8.1.2) to a client whose address is not validated yet.
 fn ask_back(incoming: Incoming) {
     if incoming.may_retry() {
-        // It was asked just now whether this can be.
+        // The caller has checked that this is possible.
         let _ = incoming.retry();
     } else {
         incoming.ignore();
@@ -156,7 +156,7 @@ fn idle(time: Duration) -> IdleTimeout {
     IdleTimeout::try_from(time).unwrap_or_else(|_| IdleTimeout::from(VarInt::MAX))
 }
 
-/// Sessions are kept here, and not by their clients.
+/// Keeps sessions in the server instead of in tickets of the clients.
 #[derive(Debug)]
 struct NoTickets;
 

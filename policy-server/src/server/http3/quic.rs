@@ -1,4 +1,4 @@
-//! A connection of quinn as the HTTP/3 library wants it, with a look at what goes through.
+//! A quinn connection as the HTTP/3 library needs it, which inspects the streams.
 
 use std::{
     pin::{Pin, pin},
@@ -19,8 +19,8 @@ use quinn::{ConnectionError, ReadError, StoppedError, VarInt, WriteError};
 
 use super::frames::{Fault, Frames, Piece, Purpose, varint};
 
-/// The answer to a head that is over the limit: `:status: 431`, as a HEADERS frame (RFC 9114
-/// 4.2.2, RFC 6585 5).
+/// The response to a head over the limit: `:status: 431`, as a HEADERS frame (RFC 9114 4.2.2, RFC
+/// 6585 5).
 const TOO_LARGE: &[u8] = b"\x01\x08\x00\x00\x5f\x09\x03431";
 
 type Opening<T> = Pin<Box<dyn Stream<Item = Result<T, ConnectionError>> + Send>>;
@@ -32,26 +32,26 @@ pub(super) struct Transport {
     incoming: Opening<quinn::RecvStream>,
     opening: Opening<quinn::SendStream>,
     header_limit: usize,
-    /// No further request is taken: the client was told which one is the last.
+    /// No further requests are taken: GOAWAY was sent.
     is_closing: bool,
-    /// What the library does not hand on of the stream that it was given last.
+    /// The part of the stream accepted last that the library does not pass on.
     pub(super) accepted: Option<Accepted>,
 }
 
-/// What is known of a stream that a client opened.
+/// A stream that a client opened.
 pub(super) struct Accepted {
     pub(super) state: Arc<StreamState>,
-    /// Whether it came before the handshake was complete (RFC 9001 4.6), so that anybody may have
-    /// sent it once more.
+    /// Whether it was opened before the handshake was complete (RFC 9001 4.6), so that it may be a
+    /// replay.
     pub(super) is_early: bool,
-    /// Done when the client wants no answer any more, or has all of it.
+    /// Completes when the client cancels the response or has received all of it.
     pub(super) stopped: Stopped,
 }
 
-/// `None` when the client has everything.
+/// `None` when the client has received everything.
 type Stopped = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>> + Send>>;
 
-/// What both directions of a stream know together.
+/// State that both directions of a stream share.
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
     is_taken: AtomicBool,
@@ -59,12 +59,12 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// An app answers from now on: an answer that ends early must not look complete.
+    /// The app responds from now on: a response that ends early must not look complete.
     pub(super) fn take(&self) {
         self.is_taken.store(true, Relaxed);
     }
 
-    /// The request turned out to be malformed, behind its head.
+    /// The request turned out to be malformed after its head.
     pub(super) fn malform(&self) {
         self.is_malformed.store(true, Relaxed);
     }
@@ -87,13 +87,13 @@ impl Transport {
         }
     }
 
-    /// Rejects every request from now on, so that a client may send it elsewhere (RFC 9114 5.2).
+    /// Rejects every request from now on, so that a client may repeat it elsewhere (RFC 9114 5.2).
     pub(super) fn close_for_requests(&mut self) {
         self.is_closing = true;
     }
 }
 
-/// One stream after the other.
+/// A stream of accepted streams.
 fn each<T, F>(
     connection: &quinn::Connection,
     next: impl Fn(quinn::Connection) -> F + Copy + Send + 'static,
@@ -166,7 +166,7 @@ impl quic::OpenStreams<Bytes> for Transport {
         &mut self,
         _context: &mut Context<'_>,
     ) -> Poll<Result<Exchange, StreamErrorIncoming>> {
-        // No server opens one (RFC 9114 6.1).
+        // Servers never open one (RFC 9114 6.1).
         Poll::Ready(Err(StreamErrorIncoming::Unknown("a server sends no requests".into())))
     }
 
@@ -185,17 +185,17 @@ impl quic::OpenStreams<Bytes> for Transport {
     }
 }
 
-/// Both directions of a request.
+/// Both directions of a request stream.
 pub(super) struct Exchange {
     outbound: Outbound,
     inbound: Inbound,
 }
 
 impl Exchange {
-    /// Ends what cannot be answered by an app.
+    /// Ends a request that cannot reach the app.
     fn end(&mut self, fault: Fault, context: &mut Context<'_>) {
         if fault == Fault::TooLarge {
-            // There is room for some bytes on a new stream, or the client wants none.
+            // A new stream has room for a few bytes, unless the client has cancelled it.
             let head = Pin::new(&mut self.outbound.stream).poll_write(context, TOO_LARGE);
             if matches!(head, Poll::Ready(Ok(written)) if written == TOO_LARGE.len()) {
                 self.outbound.finish();
@@ -261,11 +261,11 @@ impl quic::BidiStream<Bytes> for Exchange {
     }
 }
 
-/// What a client sends on a stream.
+/// The receiving direction of a stream.
 pub(super) struct Inbound {
     stream: quinn::RecvStream,
     guard: Guard,
-    /// What came and was not looked at.
+    /// Data that was received but not inspected.
     unread: Bytes,
     /// What the library is given next.
     next: Option<Bytes>,
@@ -273,10 +273,10 @@ pub(super) struct Inbound {
     is_over: bool,
 }
 
-/// What is looked at on a stream.
+/// What is inspected on a stream.
 enum Guard {
     Frames(Frames),
-    /// A stream in one direction, with what came of its type (RFC 9114 6.2).
+    /// A unidirectional stream, with the bytes of its type so far (RFC 9114 6.2).
     Unknown(Vec<u8>, quinn::Connection),
     /// Nothing: the library does not read on.
     Nothing,
@@ -331,7 +331,7 @@ impl Inbound {
                 }
                 Guard::Nothing => (),
             }
-            // Nothing is lost with this future: it is the stream that waits.
+            // Dropping this future loses no data, since the state is in the stream.
             match ready!(pin!(self.stream.read_chunk(usize::MAX, true)).poll(context)) {
                 Ok(Some(chunk)) => self.unread = chunk.bytes,
                 Ok(None) => {
@@ -356,9 +356,9 @@ impl Inbound {
     }
 }
 
-/// The control stream of RFC 9114 6.2.1.
+/// The control stream (RFC 9114 6.2.1).
 const CONTROL_STREAM: u64 = 0x00;
-/// That of a push, which only a server may open (RFC 9114 6.2.2).
+/// A push stream, which only a server may open (RFC 9114 6.2.2).
 const PUSH_STREAM: u64 = 0x01;
 
 impl quic::RecvStream for Inbound {
@@ -381,7 +381,7 @@ impl quic::RecvStream for Inbound {
     }
 }
 
-/// An answer does not need what was not read of its request (RFC 9114 4.1).
+/// A response does not need the unread part of its request (RFC 9114 4.1).
 impl Drop for Inbound {
     fn drop(&mut self) {
         if !self.is_over {
@@ -390,7 +390,7 @@ impl Drop for Inbound {
     }
 }
 
-/// What is sent on a stream.
+/// The sending direction of a stream.
 pub(super) struct Outbound {
     stream: quinn::SendStream,
     writing: Option<WriteBuf<Bytes>>,
@@ -448,8 +448,7 @@ impl quic::SendStream<Bytes> for Outbound {
     }
 }
 
-/// An answer that nobody finished must not look complete. What the library answers by itself, 431,
-/// it leaves open.
+/// An unfinished response must not look complete. The library leaves its own 431 response open.
 impl Drop for Outbound {
     fn drop(&mut self) {
         if self.is_over {
@@ -463,7 +462,7 @@ impl Drop for Outbound {
     }
 }
 
-/// Why nothing more is read of a stream.
+/// Why a stream is no longer read.
 enum Failure {
     Fault(Fault),
     Stream(ReadError),
@@ -489,7 +488,7 @@ impl From<Fault> for Box<dyn std::error::Error + Send + Sync> {
         match fault {
             Fault::Malformed => "the request is malformed",
             Fault::TooLarge => "a field section is over the limit",
-            Fault::Excessive => "too much that has no meaning",
+            Fault::Excessive => "too many unknown frames",
         }
         .into()
     }
@@ -524,7 +523,7 @@ fn code_of(fault: Fault) -> Code {
     }
 }
 
-/// The code of an error as QUIC has it.
+/// An error code as a QUIC integer.
 pub(super) fn code(code: Code) -> VarInt {
     VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
 }

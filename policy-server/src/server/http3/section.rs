@@ -1,29 +1,30 @@
-//! What the encoded form of a field section shows and its decoded form does not: which
-//! pseudo-header fields there are, how often and where (RFC 9114 4.3).
+//! Checks which pseudo-header fields an encoded field section has, how often and where (RFC 9114
+//! 4.3), which the decoded form does not show.
 //!
-//! This end has no dynamic table, so a line names its field by a number of the static table or by
-//! the name itself (RFC 9204 4.5), and no value has to be decoded to know which fields there are.
+//! This endpoint has no dynamic table, so a field line names its field by an index of the static
+//! table or literally (RFC 9204 4.5), and no value has to be decoded to know which fields there
+//! are.
 
-/// Which fields a section may begin with.
+/// The pseudo-header fields that a section may begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
-    /// Of a request: `:method`, `:scheme`, `:authority` and `:path`.
+    /// Those of a request: `:method`, `:scheme`, `:authority` and `:path`.
     Head,
     /// None (RFC 9114 4.3).
     Trailers,
 }
 
-/// Why a section is not taken.
+/// Why a section is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionFault {
     /// The request is malformed (RFC 9114 4.1.2).
     Malformed,
-    /// It cannot be decoded without a dynamic table, or not at all (RFC 9204 2.2.1 and 6).
+    /// It needs a dynamic table, or cannot be decoded at all (RFC 9204 2.2.1 and 6).
     Undecodable,
 }
 
-/// A name of RFC 9114 4.3, in the two forms that a line can have it in. A text has exactly one
-/// Huffman form (RFC 7541 5.2).
+/// A pseudo-header field name (RFC 9114 4.3) in both literal forms. A text has exactly one Huffman
+/// encoding (RFC 7541 5.2).
 struct PseudoHeader {
     name: &'static [u8],
     huffman: &'static [u8],
@@ -40,7 +41,7 @@ const PATH: usize = 2;
 const SCHEME: usize = 3;
 const STATUS: usize = 4;
 
-/// `:protocol` (RFC 9220) is not among them: it was not offered, so nobody may send it.
+/// Without `:protocol` (RFC 9220), which was not offered, so that clients must not send it.
 const PSEUDO_HEADERS: [PseudoHeader; 5] = [
     of_requests(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
     of_requests(b":method", b"\xb9\x49\x53\x39\xe4"),
@@ -49,15 +50,15 @@ const PSEUDO_HEADERS: [PseudoHeader; 5] = [
     PseudoHeader { name: b":status", huffman: b"\xb8\x84\x8d\x36\xa3", is_of_requests: false },
 ];
 
-/// The first seven bits of a Huffman form that begins with `:`.
+/// The first seven bits of a Huffman-encoded name that begins with `:`.
 const HUFFMAN_COLON: u8 = 0b101_1100;
 
-/// Which field a line is about.
+/// The field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     /// One of [`PSEUDO_HEADERS`].
     Pseudo(usize),
-    /// It begins with `:` and is none of them.
+    /// It begins with `:` but is none of them.
     UnknownPseudo,
     Regular,
 }
@@ -73,7 +74,7 @@ pub(super) fn check(block: &[u8], section: Section) -> Result<(), SectionFault> 
     let mut is_past_pseudo = section == Section::Trailers;
     let mut outcome = Ok(());
     while !lines.0.is_empty() {
-        // What cannot be decoded is worse than what is malformed, and may come behind it.
+        // A decoding error takes precedence over a malformed request, and may come after it.
         match lines.next().ok_or(SectionFault::Undecodable)? {
             Field::Regular => is_past_pseudo = true,
             Field::UnknownPseudo => outcome = Err(SectionFault::Malformed),
@@ -89,11 +90,11 @@ pub(super) fn check(block: &[u8], section: Section) -> Result<(), SectionFault> 
     outcome
 }
 
-/// The lines of a section that were not read yet.
+/// The unread lines of a section.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Lines<'a> {
-    /// Behind the prefix (RFC 9204 4.5.1), which says that no dynamic table is needed.
+    /// After the prefix (RFC 9204 4.5.1), which must not require a dynamic table.
     fn new(block: &'a [u8]) -> Option<Self> {
         let mut lines = Self(block);
         let required_insert_count = lines.integer(8)?;
@@ -116,7 +117,7 @@ impl<'a> Lines<'a> {
             self.string(7)?;
             return Some(if is_huffman { of_huffman(name) } else { of_name(name) });
         }
-        // All others mean a dynamic table.
+        // All other forms refer to a dynamic table.
         None
     }
 
@@ -128,7 +129,7 @@ impl<'a> Lines<'a> {
         if begin < mask {
             return Some(value);
         }
-        // No length and no number of a field is longer than what four more bytes hold.
+        // Four more bytes hold every valid length and index.
         for shift in [0, 7, 14, 21] {
             let byte = self.byte()?;
             value += usize::from(byte & 0x7f) << shift;
@@ -139,7 +140,7 @@ impl<'a> Lines<'a> {
         None
     }
 
-    /// A string with a length of `bits` bits, and whether it is in the Huffman form.
+    /// A string with a length prefix of `bits` bits, and whether it is Huffman-encoded.
     fn string(&mut self, bits: u32) -> Option<(&'a [u8], bool)> {
         let is_huffman = *self.0.first()? & (1 << bits) != 0;
         let length = self.integer(bits)?;
@@ -155,7 +156,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The static table (RFC 9204, appendix A), as far as its names begin with `:`.
+/// The part of the static table (RFC 9204, appendix A) whose names begin with `:`.
 fn of_static(index: usize) -> Option<Field> {
     Some(match index {
         0 => Field::Pseudo(AUTHORITY),

@@ -1,4 +1,4 @@
-//! The certificate in use, which changes while the server runs.
+//! The certificate in use, which can change at run time.
 
 use std::{
     fmt,
@@ -26,22 +26,22 @@ use super::{
 use crate::app::tls::Source;
 use crate::base::{error::StartProblem, event::log};
 
-/// The certificate of a server. Whatever speaks TLS there asks it at every handshake.
+/// The certificate of a server, consulted at every TLS handshake.
 pub(in crate::server) struct Certificates {
     source: Source,
-    /// That of the public origin.
+    /// The host of the public origin.
     host: Option<String>,
     reload: Duration,
     provider: Arc<CryptoProvider>,
     config: ConfigBuilder<ServerConfig, WantsServerCert>,
     tickets: Arc<dyn ProducesTickets>,
     current: ArcSwap<CertifiedKey>,
-    /// What the files had in them when they were looked at.
+    /// A digest of the files when they were last read.
     seen: AtomicU64,
 }
 
 impl Certificates {
-    /// Reads the certificate, and gives what is odd about it beside it.
+    /// Reads the certificate, and returns notices about it.
     pub(in crate::server) fn open(
         source: Source,
         reload: Duration,
@@ -54,13 +54,13 @@ impl Certificates {
         let library = |error: Error| {
             vec![StartProblem::without_value(Rule::TlsUnavailable, LOCATION).caused_by(error)]
         };
-        // Given by name, so that nothing depends on a default of the process.
+        // Passed explicitly, so that nothing depends on the process default.
         let provider = Arc::new(aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(library)?
             .with_no_client_auth();
-        // Tickets take no memory that clients could fill, and are the same for every thread.
+        // Tickets take no memory that clients could exhaust, and work on every thread.
         let tickets = aws_lc_rs::Ticketer::new().map_err(library)?;
 
         let files = read(&source, host.as_deref(), &provider)?;
@@ -75,7 +75,7 @@ impl Certificates {
         Ok((Arc::new(certificates), notices))
     }
 
-    /// How TLS is spoken with this certificate, for these protocols, the best one first.
+    /// A TLS configuration with this certificate and these protocols, the preferred one first.
     pub(in crate::server) fn config(self: Arc<Self>, alpn: &[&[u8]]) -> ServerConfig {
         let tickets = Arc::clone(&self.tickets);
         let mut config = self.config.clone().with_cert_resolver(self);
@@ -84,9 +84,9 @@ impl Certificates {
         config
     }
 
-    /// Looks at the files from time to time, and at SIGHUP, which is caught from the call on.
+    /// Checks the files periodically, and on SIGHUP, which is caught when this returns.
     pub(in crate::server) fn keep_fresh(self: Arc<Self>) -> impl Future<Output = ()> + use<> {
-        // A terminal that is closed ends a server in development.
+        // In development, closing the terminal should end the server.
         let mut hangup = Hangup::listen(matches!(self.source, Source::Files { .. }));
         async move {
             loop {
@@ -103,12 +103,12 @@ impl Certificates {
         }
     }
 
-    /// Takes a new certificate over, if it is at least as good as the one in use.
+    /// Uses a new certificate, if the app would start with it.
     fn look(&self) {
         let host = self.host.as_deref();
         let digest = |files: &Files| files.digest();
         let files = read(&self.source, host, &self.provider);
-        // Files that are gone are no news the second time either.
+        // Missing files are reported only once.
         let seen = files.as_ref().map_or(0, digest);
         if self.seen.swap(seen, Ordering::Relaxed) == seen {
             return;
@@ -166,7 +166,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// SIGHUP, where there are signals.
+/// SIGHUP, on platforms with signals.
 struct Hangup {
     #[cfg(unix)]
     signal: Option<tokio::signal::unix::Signal>,

@@ -1,4 +1,4 @@
-//! A certificate for the machine of a developer.
+//! A development certificate.
 
 use std::{
     fs::{self, OpenOptions},
@@ -23,25 +23,25 @@ use crate::base::error::StartProblem;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// From a day before it is made. Browsers take no certificate for more than 398 days.
+/// Valid from a day before it is created. Browsers accept at most 398 days.
 const VALID: Duration = DAY.saturating_mul(365);
 
-/// How long before its end it is made anew.
+/// How long before its expiry it is created again.
 const LEFT: Duration = DAY.saturating_mul(30);
 
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The certificate and its key.
+/// The file of the certificate and its key.
 pub(super) fn pair(folder: &Path) -> PathBuf {
     folder.join("localhost.pem")
 }
 
-/// The certificate of the authority that signed it, for those who are to trust it.
+/// The CA certificate that signed it, for clients to trust.
 fn authority(folder: &Path) -> PathBuf {
     folder.join("authority.pem")
 }
 
-/// Makes a certificate, unless there is one that will do for a while.
+/// Creates a certificate, unless there is one that is valid long enough.
 pub(super) fn provide(
     folder: &Path,
     host: Option<&str>,
@@ -55,14 +55,14 @@ pub(super) fn provide(
     let failed = |error: io::Error| in_file(Rule::TlsFolder, folder).caused_by(error);
     let (pair, authority) = made(&names).map_err(|error| failed(io::Error::other(error)))?;
     fs::create_dir_all(folder).map_err(failed)?;
-    // A key has no place in a repository.
+    // A private key must not be committed to a repository.
     write(&folder.join(".gitignore"), "*\n", 0o644).map_err(failed)?;
     write(&self::authority(folder), &authority, 0o644).map_err(failed)?;
     write(&self::pair(folder), &pair, 0o600).map_err(failed)
 }
 
-/// Whether who trusts the authority beside it takes the certificate for each of the names, for a
-/// while.
+/// Whether a client that trusts the CA in the folder accepts the certificate for all names, for
+/// long enough.
 fn will_do(folder: &Path, names: &[&str], provider: &CryptoProvider) -> Option<()> {
     let files = Files::read((pair(folder), pair(folder))).ok()?;
     let pair = files.check(provider).ok()?;
@@ -77,7 +77,7 @@ fn will_do(folder: &Path, names: &[&str], provider: &CryptoProvider) -> Option<(
     names.iter().all(|name| covers(&pair, name)).then_some(())
 }
 
-/// A certificate with its key, and the authority whose key nobody has any more.
+/// A new certificate with its key, and the CA certificate, whose key is discarded.
 fn made(names: &[&str]) -> Result<(String, String), rcgen::Error> {
     let begin = SystemTime::now() - DAY;
     let valid = |params: &mut CertificateParams| {
@@ -103,20 +103,20 @@ fn made(names: &[&str]) -> Result<(String, String), rcgen::Error> {
     Ok((leaf.pem() + &key.serialize_pem(), authority.pem()))
 }
 
-/// Writes a file in one step, so that no other process reads half of it.
+/// Writes a file atomically, so that other processes never read a part of it.
 fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let new = path.with_extension(format!("{}.new", process::id()));
     let written = open(&new, mode)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&new, path));
     if written.is_err() {
-        // Why it was not written is what counts.
+        // The error of the write is the one to report.
         let _ = fs::remove_file(&new);
     }
     written
 }
 
-/// A new file, never one that somebody else may have opened.
+/// Creates a new file, never opening one that exists.
 fn open(path: &Path, mode: u32) -> io::Result<fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! TLS: the files of a certificate, and how a connection begins.
+//! TLS: certificate files and handshakes.
 
 mod certificates;
 mod development;
@@ -34,13 +34,13 @@ impl Source {
     }
 }
 
-/// The beginning of a connection, and the version of HTTP that was agreed on. A client that says
-/// nothing of it speaks HTTP/1.1 (RFC 9113 3.3).
+/// The TLS handshake, and the HTTP version that it negotiated. A client without ALPN uses HTTP/1.1
+/// (RFC 9113 3.3).
 pub(super) async fn handshake(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
 ) -> Option<(Socket, Protocol)> {
-    // In a box, since the task of every connection would keep room for it.
+    // Boxed, since the task of every connection would otherwise be that much larger.
     match Box::pin(acceptor.accept(stream)).await {
         Ok(stream) => {
             let protocol = match stream.get_ref().1.alpn_protocol() {

@@ -1,4 +1,4 @@
-//! A certificate with its key, read and checked.
+//! A certificate with its key, parsed and checked.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use crate::base::error::StartProblem;
 
-/// A rule that a file breaks.
+/// A problem with a file.
 pub(super) fn in_file(rule: Rule, path: &Path) -> StartProblem {
     StartProblem::new(rule, LOCATION, path.display().to_string())
 }
@@ -48,14 +48,14 @@ impl Files {
             }),
             (of_certificate, of_key) => {
                 let mut found = Vec::from_iter(of_certificate.err());
-                // They may be one file.
+                // Both may be the same file.
                 found.extend(of_key.err().filter(|_| key != certificate));
                 Err(found)
             }
         }
     }
 
-    /// What tells these bytes from others.
+    /// A hash that identifies these bytes.
     pub(super) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.certificate.1, &*self.key.1).hash(&mut hasher);
@@ -86,7 +86,7 @@ impl Files {
         let pair = CertifiedKey::new(chain, loaded);
         let mut found = Vec::new();
         match pair.keys_match() {
-            // A key that does not show its public half.
+            // The key does not contain its public half.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => (),
             Err(Error::InconsistentKeys(_)) => {
                 found.push(in_file(Rule::TlsKeyMismatch, key));
@@ -101,7 +101,7 @@ impl Files {
         if found.is_empty() { Ok(Arc::new(pair)) } else { Err(found) }
     }
 
-    /// What is odd about the files.
+    /// Notices about the files.
     pub(super) fn notices(&self, pair: &CertifiedKey, host: Option<&str>) -> Vec<StartProblem> {
         let mut notices = Vec::new();
         if let Some(host) = host.filter(|host| !covers(pair, host)) {
@@ -124,8 +124,7 @@ pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Rule> {
     }
 }
 
-/// Whether a client would take the certificate for one of a server at this time, if it trusted
-/// who signed it.
+/// Whether a client that trusts the CA would accept the certificate for a server at this time.
 fn usable(
     pair: &CertifiedKey,
     provider: &CryptoProvider,
@@ -135,7 +134,8 @@ fn usable(
     let certificate = pair.end_entity_cert().and_then(ParsedCertificate::try_from);
     let certificate = certificate.map_err(malformed)?;
     let algorithms = provider.signature_verification_algorithms.all;
-    // Nobody is trusted here. That is found out last: what comes before is about the certificate.
+    // Without trusted roots, validation ends with an unknown issuer; errors before that concern the
+    // certificate itself.
     let nobody = RootCertStore::empty();
     match verify_server_cert_signed_by_trust_anchor(&certificate, &nobody, &[], now, algorithms) {
         Err(Error::InvalidCertificate(error)) => match error {

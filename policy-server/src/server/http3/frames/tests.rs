@@ -9,7 +9,7 @@ const PUSH_PROMISE: u64 = 0x05;
 /// `:method: GET`, `:scheme: https`, `:path: /` and an authority.
 const HEAD: &[u8] = b"\x01\x09\x00\x00\xd1\xd7\xc1\x50\x02a.";
 
-/// Everything that is given on, in order; and the content of DATA frames alone.
+/// Everything that is passed on, in order; and the content of DATA frames separately.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Given {
     pieces: Vec<Bytes>,
@@ -57,7 +57,7 @@ fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
     [&frame, payload].concat()
 }
 
-/// However frames are cut into packets, the same is given on; what has no meaning is not.
+/// The output does not depend on how frames are split into packets, and unknown frames are dropped.
 #[test]
 fn pieces_do_not_depend_on_packets() {
     let part = prop_oneof![
@@ -98,7 +98,7 @@ fn what_is_over_its_limit_is_never_kept() {
     assert_eq!(given.fault, Some(Fault::TooLarge));
     let settings = frame(SETTINGS, &[0; 5000]);
     assert_eq!(read(Purpose::Control, 0, &settings[..3], &[]).fault, Some(Fault::TooLarge));
-    // What has no meaning is not kept, but it costs time; so does a frame without content.
+    // Unknown frames are not buffered, but cost time; so does an empty frame.
     for kind in [0x21, 0x41, 0xf0700] {
         let ignored = [HEAD, &frame(kind, &[0; 5000])].concat();
         assert_eq!(read(Purpose::Request, 4096, &ignored, &[]).fault, Some(Fault::Excessive));
@@ -109,7 +109,7 @@ fn what_is_over_its_limit_is_never_kept() {
     assert_eq!(read(Purpose::Control, 0, &of_browsers, &[]).fault, None);
 }
 
-/// RFC 9114 7.2: what may be where.
+/// RFC 9114 7.2: which frames are allowed where.
 #[test]
 fn frames_in_the_wrong_place_are_forbidden() {
     for (purpose, kind) in [

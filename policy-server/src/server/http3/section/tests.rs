@@ -1,10 +1,10 @@
-//! The reader of sections against an encoder that knows nothing of it.
+//! Compares the section parser with an independent encoder.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// RFC 7541, appendix B: the codes of what names are made of.
+/// RFC 7541, appendix B: the codes of the characters in names.
 const CODES: &[(u8, &str)] = &[
     (b'-', "010110"),
     (b':', "1011100"),
@@ -36,7 +36,7 @@ const CODES: &[(u8, &str)] = &[
     (b'z', "1111011"),
 ];
 
-/// RFC 9204, appendix A: some numbers of names.
+/// RFC 9204, appendix A: some indices of names.
 const STATIC: &[(&str, usize)] = &[
     (":authority", 0),
     (":path", 1),
@@ -72,7 +72,7 @@ const NAMES: &[&str] = &[
     "zz",
 ];
 
-/// How a line is written.
+/// The encoding of a line.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Indexed(usize),
@@ -140,7 +140,7 @@ fn form() -> impl Strategy<Value = Form> {
     ]
 }
 
-/// Lines that often make a request: what each begins with, and others behind it.
+/// Lines that often form a request: the usual first ones, then others.
 fn lines() -> impl Strategy<Value = Vec<(Form, String)>> {
     let good =
         (0..4_usize, any::<bool>()).prop_map(|(at, huffman)| Form::Literal(NAMES[at], huffman));
@@ -163,7 +163,7 @@ fn encode(lines: &[(Form, String)]) -> Vec<u8> {
     block
 }
 
-/// RFC 9114 4.3, over the names alone.
+/// RFC 9114 4.3, evaluated on the decoded names.
 fn is_well_formed(names: &[&str], section: Section) -> bool {
     let pseudo = names.iter().take_while(|name| name.starts_with(':')).count();
     let (begin, rest) = names.split_at(pseudo);
@@ -174,7 +174,7 @@ fn is_well_formed(names: &[&str], section: Section) -> bool {
         && !rest.iter().any(|name| name.starts_with(':'))
 }
 
-/// A section is malformed exactly if its names say so, however they are written.
+/// The result depends only on the names, not on their encoding.
 #[test]
 fn a_section_is_judged_by_its_names() {
     let good = std::cell::Cell::new((0, 0));
@@ -192,7 +192,7 @@ fn a_section_is_judged_by_its_names() {
     assert!(well_formed * 5 > all && well_formed * 5 < all * 4, "{well_formed} of {all}");
 }
 
-/// What is cut off within a line is no section, and nothing that is sent can be read past its end.
+/// A section truncated within a line is refused, and nothing is read past its end.
 #[test]
 fn a_section_that_is_cut_off_cannot_be_decoded() {
     proptest!(ProptestConfig::with_cases(100), |(lines in lines())| {
@@ -205,7 +205,7 @@ fn a_section_that_is_cut_off_cannot_be_decoded() {
     });
 }
 
-/// Whatever comes, there is an answer.
+/// Arbitrary bytes never cause a panic.
 #[test]
 fn no_bytes_are_too_odd() {
     proptest!(ProptestConfig::with_cases(10_000), |(bytes in prop::collection::vec(any::<u8>(), 0..40))| {
@@ -216,7 +216,7 @@ fn no_bytes_are_too_odd() {
 #[test]
 fn what_needs_a_dynamic_table_cannot_be_decoded() {
     for block in [
-        // A required insert count, references to it, and numbers that no table has.
+        // A required insert count, references to it, and indices outside the table.
         &b"\x01\x00"[..],
         b"\x00\x00\x80",
         b"\x00\x00\x10",
@@ -233,7 +233,7 @@ fn what_needs_a_dynamic_table_cannot_be_decoded() {
     }
 }
 
-/// A second Huffman form of a name would hide it; there is none.
+/// A second Huffman encoding of a name would hide it; padding does not create one.
 #[test]
 fn padding_hides_no_name() {
     let mut padded = b"\x00\x00\x2e".to_vec();
