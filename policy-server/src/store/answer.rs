@@ -1,4 +1,4 @@
-//! What a store says, now or later.
+//! The result of a store call, at once or later.
 
 use std::{
     fmt,
@@ -8,7 +8,7 @@ use std::{
 
 use super::StoreError;
 
-/// A store's answer: a future that a store in this process need not box.
+/// The result of a store call: a future that a store in this process need not box.
 ///
 /// ```
 /// use policy_server::store::Answer;
@@ -24,17 +24,17 @@ enum State<'a, T> {
 }
 
 impl<'a, T> Answer<'a, T> {
-    /// It is known already.
+    /// A result that is known already.
     pub fn ready(result: Result<T, StoreError>) -> Self {
         Self(State::Ready(Some(result)))
     }
 
-    /// It has to be waited for.
+    /// A result that has to be awaited.
     pub fn later(future: impl Future<Output = Result<T, StoreError>> + Send + 'a) -> Self {
         Self(State::Later(Box::pin(future)))
     }
 
-    /// What is known already, else the answer again.
+    /// The result if it is known already, or the future itself.
     pub(crate) fn now(self) -> Result<Result<T, StoreError>, Self> {
         match self.0 {
             State::Ready(Some(result)) => Ok(result),

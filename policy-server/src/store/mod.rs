@@ -1,4 +1,4 @@
-//! Where sessions, refresh tokens and revocations are kept.
+//! Stores of sessions, refresh tokens and revocations.
 
 mod answer;
 #[cfg(feature = "testing")]
@@ -25,12 +25,12 @@ pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
 };
 
-/// Why a store did not answer. The request gets 503, and keeps its credential.
+/// A failure of a store. The request gets 503, and the client keeps its credential.
 #[derive(Debug)]
 pub struct StoreError(Box<dyn Error + Send + Sync>);
 
 impl StoreError {
-    /// A store's own error.
+    /// Wraps the store's own error.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into())
     }

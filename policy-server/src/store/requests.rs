@@ -1,7 +1,7 @@
-//! What a store is asked to do, where that takes more than a key and a time.
+//! Parameters of store calls that take more than a key and a time.
 //!
-//! Each is a struct with a constructor for what is always said and a method for the rest, so that
-//! a later version can say more without breaking the stores that exist.
+//! Each is a struct with a constructor for the required values and a method for each optional one,
+//! so that a later version can add values without breaking existing stores.
 
 use std::time::Duration;
 
@@ -16,23 +16,23 @@ use super::{Limit, TokenHash};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CreateSession {
-    /// The key, drawn anew.
+    /// The newly drawn key.
     pub key: SessionKey,
-    /// What is stored under it.
+    /// The record to store.
     pub record: Record,
-    /// How many sessions its user may have.
+    /// The limit of sessions for its user.
     pub limit: Option<Limit>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl CreateSession {
-    /// A session of a user without a limit, or of nobody.
+    /// A session of a user without a limit, or an anonymous one.
     pub fn new(key: SessionKey, record: Record, now: Timestamp) -> Self {
         Self { key, record, limit: None, now }
     }
 
-    /// Limits how many sessions its user has.
+    /// Limits the number of sessions of its user.
     pub fn limit(mut self, limit: impl Into<Option<Limit>>) -> Self {
         self.limit = limit.into();
         self
@@ -49,37 +49,37 @@ pub struct UpdateSession {
     pub expected: u64,
     /// The new data.
     pub data: Box<[u8]>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl UpdateSession {
-    /// New data for a session that is still of the version `expected`.
+    /// New data for a session whose version is still `expected`.
     pub fn new(key: SessionKey, expected: u64, data: Box<[u8]>, now: Timestamp) -> Self {
         Self { key, expected, data, now }
     }
 }
 
-/// Notes that a session was used: [`SessionStore::touch`](super::SessionStore::touch).
+/// Records the use of a session: [`SessionStore::touch`](super::SessionStore::touch).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TouchSession {
     /// The key of the session.
     pub key: SessionKey,
-    /// When it ends unless it is used again.
+    /// When it expires unless it is used again.
     pub idle_deadline: Timestamp,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl TouchSession {
-    /// A use at `now`, after which the session lives until `idle_deadline`.
+    /// A use at `now`, which extends the session to `idle_deadline`.
     pub fn new(key: SessionKey, idle_deadline: Timestamp, now: Timestamp) -> Self {
         Self { key, idle_deadline, now }
     }
 }
 
-/// Replaces a session by one under another key:
+/// Replaces a session by one with another key:
 /// [`SessionStore::rotate`](super::SessionStore::rotate).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -90,19 +90,19 @@ pub struct RotateSession {
     pub new: SessionKey,
     /// The version that the new record was derived from.
     pub expected: u64,
-    /// What is stored under the new key.
+    /// The record to store under the new key.
     pub record: Record,
     /// Until when the old key still loads the new session.
     pub grace: Option<Timestamp>,
-    /// How many sessions the user of the new one may have.
+    /// The limit of sessions for the user of the new one.
     pub limit: Option<Limit>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl RotateSession {
-    /// Replaces `old`, if it is still of the version `expected`, by `record` under the key `new`.
-    /// The old key is dead at once.
+    /// Replaces `old`, if its version is still `expected`, by `record` under the key `new`. The old
+    /// key becomes invalid at once.
     pub fn new(
         old: SessionKey,
         new: SessionKey,
@@ -119,7 +119,7 @@ impl RotateSession {
         self
     }
 
-    /// Limits how many sessions the user of the new one has.
+    /// Limits the number of sessions of the new session's user.
     pub fn limit(mut self, limit: impl Into<Option<Limit>>) -> Self {
         self.limit = limit.into();
         self
@@ -132,9 +132,9 @@ impl RotateSession {
 pub struct ListSessions<'a> {
     /// The user.
     pub user: &'a str,
-    /// How many to give at the most.
+    /// The most sessions to return.
     pub limit: usize,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -151,9 +151,9 @@ impl<'a> ListSessions<'a> {
 pub struct RevokeUser<'a> {
     /// The user.
     pub user: &'a str,
-    /// The session that goes on.
+    /// The session that is kept.
     pub keep: Option<SessionKey>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -163,7 +163,7 @@ impl<'a> RevokeUser<'a> {
         Self { user, keep: None, now }
     }
 
-    /// Lets one session go on.
+    /// Keeps one session.
     pub fn keep(mut self, key: impl Into<Option<SessionKey>>) -> Self {
         self.keep = key.into();
         self
@@ -176,11 +176,11 @@ impl<'a> RevokeUser<'a> {
 pub struct Refresh {
     /// The token that was presented.
     pub token: TokenHash,
-    /// The token that follows it.
+    /// The token that replaces it.
     pub successor: TokenHash,
-    /// For how long a used token is given its successor again.
+    /// For how long a used token still yields its successor.
     pub grace: Duration,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What a store of sessions can do.
+//! The interface of session stores.
 
 use std::{fmt, sync::Arc};
 
@@ -11,85 +11,85 @@ use super::{
     Answer, CreateSession, ListSessions, RevokeUser, RotateSession, TouchSession, UpdateSession,
 };
 
-/// A store of sessions.
+/// A session store.
 ///
-/// The rules that every store keeps, and that [`conformance`](super::conformance) tests:
+/// Rules for every store, tested by [`conformance`](super::conformance):
 ///
-/// - A dead session (deleted, past a deadline, of an older epoch) never lives again: nothing but
-///   [`create`](Self::create) and [`rotate`](Self::rotate) inserts, and both insert a key that
-///   was drawn anew.
-/// - Each call is atomic, and done for good when it answers.
-/// - A store stamps the epoch of the user and the version of the row itself.
+/// - A dead session (deleted, past a deadline, or of an older epoch) never becomes live again: only
+///   [`create`](Self::create) and [`rotate`](Self::rotate) insert, and both insert a newly drawn
+///   key.
+/// - Each call is atomic, and durable when it completes.
+/// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
-    /// Opens what has to be open before the first request. Called once, when the app starts.
+    /// Opens the store before the first request. Called once, when the app starts.
     fn open(&self) -> Answer<'_, ()> {
         Answer::ready(Ok(()))
     }
 
-    /// The secret that all keys of sessions are derived from: the stored one, else `fresh`, which
-    /// is stored. Every instance of the app gets the same.
+    /// The secret from which all session keys are derived: the stored one, or else `fresh`, which
+    /// is then stored. All instances of the app get the same secret.
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
 
-    /// Inserts a new session under a key that does not exist, neither living nor dead nor replaced
-    /// by a rotation. Its version is 1 and its epoch the user's, whatever the record says.
+    /// Inserts a new session under a key that does not exist, whether live, dead or replaced by a
+    /// rotation. Its version is 1 and its epoch the user's, whatever the record contains.
     ///
-    /// Of a user with as many living sessions as `limit` says, those that began first end, or
-    /// nothing is inserted. Anonymous sessions have no limit here.
+    /// If the user already has as many live sessions as `limit` allows, the oldest ones end, or
+    /// nothing is inserted. Anonymous sessions are not limited here.
     fn create(&self, request: CreateSession) -> Answer<'_, Created>;
 
-    /// The living session of this key: neither past a deadline nor of an older epoch. A session is
+    /// The live session of this key: neither past a deadline nor of an older epoch. A session is
     /// dead from the millisecond of its deadline on.
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>>;
 
-    /// Replaces the data of a living session whose version is still `expected`, and counts the
-    /// version up. By a key that a rotation replaced and whose grace lasts it is a conflict:
-    /// loading anew gives the key to go on with.
+    /// Replaces the data of a live session whose version is still `expected`, and increments the
+    /// version. With a key that a rotation replaced, within its grace period, it is a conflict:
+    /// loading the session again returns the new key.
     fn update(&self, request: UpdateSession) -> Answer<'_, Cas>;
 
-    /// Notes that a living session was used at `now`; neither the deadline nor `last_seen` ever
-    /// moves back, and the version stays. Follows a key that a rotation replaced, as `load` does.
-    /// Says whether the session lives.
+    /// Records that a live session was used at `now`. Neither the deadline nor `last_seen` ever
+    /// moves back, and the version is unchanged. Follows a key that a rotation replaced, as `load`
+    /// does. Returns whether the session is live.
     fn touch(&self, request: TouchSession) -> Answer<'_, bool>;
 
-    /// Replaces the living session `old`, whose version is still `expected`, by `record` under
-    /// the key `new`, in one step. Until `grace`, if given, `old` still loads the new session,
-    /// also where that is rotated with grace once more.
+    /// Atomically replaces the live session `old`, whose version is still `expected`, by `record`
+    /// under the key `new`. Until `grace`, if given, `old` still loads the new session, even if
+    /// that is rotated again with grace.
     ///
-    /// The version goes on from `expected`. A `new` that exists is a conflict, and so is an `old`
-    /// that was replaced itself and whose grace lasts. For `limit` the new session takes the place
+    /// The version continues from `expected`. It is a conflict if `new` exists, or if `old` was
+    /// replaced itself and is within its grace period. For `limit` the new session takes the place
     /// of the old one.
     fn rotate(&self, request: RotateSession) -> Answer<'_, Cas>;
 
-    /// Ends a session, also by a key that a rotation replaced and whose grace lasts. Says whether
-    /// it lived; of one that no `purge` has removed since its deadline a store may say that it did.
+    /// Ends a session, also by a key that a rotation replaced, within its grace period. Returns
+    /// whether it was live; for a session past its deadline that no `purge` has removed yet, a
+    /// store may return that it was.
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool>;
 
-    /// The living sessions of a user, the latest used first.
+    /// The live sessions of a user, most recently used first.
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>>;
 
-    /// Ends one session of a user by its public name, and none of another user. Says whether it
-    /// lived, as `delete` does.
+    /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
 
-    /// Ends all sessions of a user but `keep`, those that are being created included: the user's
-    /// epoch goes up, and `keep` is stamped with the new one in the same step; its version stays.
-    /// A `keep` that a rotation replaced and whose grace lasts stands for its successor, and one
-    /// of another user for nothing. Gives how many living ones ended.
+    /// Ends all sessions of a user except `keep`, including those that are being created: it
+    /// increments the user's epoch, and atomically sets the new one on `keep`, whose version is
+    /// unchanged. A `keep` that a rotation replaced, within its grace period, stands for its
+    /// successor; one of another user is ignored. Returns how many live sessions ended.
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64>;
 
-    /// Removes up to `limit` dead sessions, and gives how many: fewer than `limit` if none are
-    /// left. It works in small steps, so that no request waits for more than a millisecond; it may
-    /// look at everything there is, so about once a minute is often enough.
+    /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
+    /// left. It works in small steps, so that no request waits for more than a millisecond. It may
+    /// scan all sessions, so call it about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
 }
 
-/// A session that was loaded.
+/// A loaded session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// What is stored.
+    /// The stored record.
     pub record: Arc<Record>,
-    /// The key it is stored under now, if it was found by a key that a rotation replaced.
+    /// The key under which it is stored now, if it was found by a key that a rotation replaced.
     pub successor: Option<SessionKey>,
 }
 
@@ -99,42 +99,42 @@ impl Loaded {
         Self { record: record.into(), successor: None }
     }
 
-    /// Says that it is under another key now.
+    /// Sets the key under which it is stored now.
     pub fn successor(mut self, key: impl Into<Option<SessionKey>>) -> Self {
         self.successor = key.into();
         self
     }
 }
 
-/// What became of an insertion.
+/// The result of an insertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Created {
-    /// It is done; these sessions of the same user had to end for it.
+    /// The session was inserted; these sessions of the same user ended to make room.
     Done {
-        /// The public names of the ended ones.
+        /// The handles of the ended sessions.
         evicted: Vec<Handle>,
     },
-    /// The key exists.
+    /// The key exists already.
     KeyTaken,
     /// The user has as many sessions as allowed.
     LimitReached,
 }
 
-/// What became of a compare-and-set.
+/// The result of a compare-and-set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cas {
-    /// It is done.
+    /// The change was made.
     Done {
-        /// The version now.
+        /// The new version.
         version: u64,
-        /// The public names of sessions of the same user that had to end for it.
+        /// The handles of sessions of the same user that ended to make room.
         evicted: Vec<Handle>,
     },
-    /// Somebody else changed the session.
+    /// Another request changed the session.
     Conflict,
-    /// The session is dead, or never was.
+    /// The session is dead or never existed.
     Gone,
     /// The user has as many sessions as allowed.
     LimitReached,
@@ -146,38 +146,38 @@ pub enum Cas {
 pub struct Limit {
     /// The most sessions.
     pub sessions: u32,
-    /// What happens at one more.
+    /// What happens above that.
     pub policy: LimitPolicy,
 }
 
 impl Limit {
-    /// At most so many sessions, and what happens at one more.
+    /// At most this many sessions, and what happens above that.
     pub const fn new(sessions: u32, policy: LimitPolicy) -> Self {
         Self { sessions, policy }
     }
 }
 
-/// What happens when a user with as many sessions as allowed logs in.
+/// What happens at the login of a user who has as many sessions as allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LimitPolicy {
-    /// The session that was created first ends.
+    /// The oldest session ends.
     #[default]
     EvictOldest,
     /// The login is refused with 409.
     Deny,
 }
 
-/// One session in the list of a user.
+/// One session in a user's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The public name.
+    /// The public id.
     pub handle: Handle,
-    /// When it began.
+    /// When it was created.
     pub created: Timestamp,
     /// When it was last used.
     pub last_seen: Timestamp,
-    /// When the user last proved who they are.
+    /// When the user last logged in.
     pub authenticated: Option<Timestamp>,
     /// The values of the application.
     pub data: Box<[u8]>,

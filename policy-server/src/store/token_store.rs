@@ -1,4 +1,4 @@
-//! What a store of refresh tokens, revocations and tickets can do.
+//! The interface of stores for refresh tokens, revocations and tickets.
 
 use std::{fmt, time::Duration};
 
@@ -9,78 +9,78 @@ use policy_core::{
 
 use super::{Answer, Refresh};
 
-/// The SHA-256 of an opaque token: what is stored in its place.
+/// The SHA-256 of an opaque token, which is stored in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
-/// A store of refresh-token families, revocations and tickets. Each call is atomic, and done for
-/// good when it answers.
+/// A store of refresh token families, revocations and tickets. Each call is atomic, and durable
+/// when it completes.
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
-    /// Opens what has to be open before the first request. Called once, when the app starts.
+    /// Opens the store before the first request. Called once, when the app starts.
     fn open(&self) -> Answer<'_, ()> {
         Answer::ready(Ok(()))
     }
 
-    /// The secret that all keys of refresh tokens are derived from: the stored one, else `fresh`,
-    /// which is stored.
+    /// The secret from which all keys of refresh tokens are derived: the stored one, or else
+    /// `fresh`, which is then stored.
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
 
-    /// Inserts a family with its first token. Neither the id nor the token was there before.
+    /// Inserts a family with its first token. Neither the id nor the token may exist.
     fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()>;
 
-    /// Exchanges `token` for `successor`, in one step with the check of its family:
+    /// Exchanges `token` for `successor`, atomically with the check of its family:
     ///
-    /// - an unused token of a living family is used, and `successor` inserted;
-    /// - a token used less than `grace` ago, whose successor is unused, gives
-    ///   [`Refreshed::Again`];
+    /// - an unused token of a live family is marked as used, and `successor` inserted;
+    /// - a token used less than `grace` ago, whose successor is unused, gives [`Refreshed::Again`];
     /// - any other used token ends its family;
-    /// - every token of a family that ended or is past its end is [`Refreshed::Dead`], at least
-    ///   until a purge after that end.
+    /// - every token of a family that ended or expired gives [`Refreshed::Dead`], at least until a
+    ///   purge after its expiry.
     ///
-    /// Who presents one token is expected to derive one successor from it each time.
+    /// Callers must derive the same successor each time the same token is presented.
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed>;
 
-    /// Ends the family of a token, used or not. Gives the family, if it lived.
+    /// Ends the family of a token, used or not. Returns the family if it was live.
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>>;
 
-    /// Ends all families of a user, and gives how many.
+    /// Ends all families of a user, and returns how many.
     fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64>;
 
-    /// Adds a revocation, and gives its place in the sequence, behind all that were read before.
-    /// A cut-off of a user, or of all, never moves back, nor does the `until` of a token: what is
-    /// said already keeps its place, and what goes further replaces it at a new one.
+    /// Adds a revocation and returns its position in the sequence, after all that were read before.
+    /// A cut-off of a user, or of all, never moves back, nor does the `until` of a token: a
+    /// revocation that adds nothing keeps the existing position, and one that goes further replaces
+    /// the existing one at a new position.
     fn revoke(&self, revocation: Revocation) -> Answer<'_, u64>;
 
-    /// All revocations behind a place in the sequence that still matter, in order; everything for
-    /// 0. Cut-offs matter for ever, tokens until a purge after their `until`.
+    /// All revocations after a position in the sequence that are still needed, in order; all of
+    /// them for 0. Cut-offs are needed for ever, those of tokens until a purge after their `until`.
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch>;
 
-    /// Keeps a ticket for a while.
+    /// Stores a ticket until it is taken or expires.
     fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()>;
 
-    /// Takes a ticket out: no second call gets it. None where it has expired.
+    /// Takes a ticket out: no second call gets it. `None` if it has expired.
     fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>>;
 
-    /// Removes up to `limit` rows that no longer matter, and gives how many.
+    /// Removes up to `limit` rows that are no longer needed, and returns how many.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
 }
 
-/// The refresh tokens that followed from one login.
+/// The refresh tokens issued from one login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Family {
-    /// Its name in logs; it gives access to nothing.
+    /// Its id in logs; it grants no access.
     pub id: [u8; 16],
-    /// Whose tokens they are and what they may do.
+    /// The user and their rights.
     pub identity: Identity,
-    /// When the user proved who they are.
+    /// When the user logged in.
     pub authenticated: Timestamp,
-    /// The family is dead from then on.
+    /// When the family expires.
     pub expires: Timestamp,
 }
 
 impl Family {
-    /// The tokens that follow from the login of `identity` at `authenticated`.
+    /// The family of a login of `identity` at `authenticated`.
     pub fn new(
         id: [u8; 16],
         identity: Identity,
@@ -91,31 +91,30 @@ impl Family {
     }
 }
 
-/// What became of a refresh.
+/// The result of a refresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refreshed {
-    /// The successor is the valid token now.
+    /// The successor is now the valid token.
     Done(Family),
-    /// The token was used a moment ago: the same successor once more.
+    /// The token was used within the grace period: the same successor again.
     Again(Family),
-    /// The token was used before: somebody has a copy. The family is dead now; this was the call
-    /// that ended it.
+    /// The token was used before, so it was copied. This call ended the family.
     Reused(Family),
-    /// The family is dead or past its end.
+    /// The family ended or expired.
     Dead,
-    /// No such token.
+    /// The token does not exist.
     Unknown,
 }
 
 /// Tokens that are no longer accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revocation {
-    /// The token of this `jti`; the row matters until `until`, the end of its life and leeway.
+    /// The token with this `jti`; the row is needed until `until`, its expiry plus leeway.
     Token {
         /// `jti`
         id: Box<str>,
-        /// When the row no longer matters.
+        /// When the row is no longer needed.
         until: Timestamp,
     },
     /// Tokens of a user whose `iat` is before this second.
@@ -132,18 +131,18 @@ pub enum Revocation {
     },
 }
 
-/// Revocations, and the place in the sequence behind them.
+/// Revocations, and the position in the sequence after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RevocationBatch {
-    /// What was revoked.
+    /// The revocations.
     pub revocations: Vec<Revocation>,
-    /// Ask for what is behind this next time.
+    /// The position from which to read the next time.
     pub sequence: u64,
 }
 
 impl RevocationBatch {
-    /// These, after which the sequence goes on at `sequence`.
+    /// A batch after which the sequence continues at `sequence`.
     pub fn new(revocations: Vec<Revocation>, sequence: u64) -> Self {
         Self { revocations, sequence }
     }
@@ -153,28 +152,29 @@ impl RevocationBatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ticket {
-    /// Who it stands for.
+    /// The user and their rights.
     pub identity: Identity,
-    /// When the user proved who they are.
+    /// When the user logged in.
     pub authenticated: Option<Timestamp>,
-    /// The session that it was made in, whose end ends what the ticket opened.
+    /// The session in which it was issued; what the ticket opened ends with it.
     pub session: Option<Handle>,
-    /// The `jti` and end of life of the token that it was made with; the same holds.
+    /// The `jti` and the expiry of the token from which it was issued; what the ticket opened ends
+    /// with it.
     pub token: Option<(Box<str>, Timestamp)>,
-    /// When it is no longer taken.
+    /// When it expires.
     pub expires: Timestamp,
 }
 
 impl Ticket {
-    /// How long a ticket waits to be used.
+    /// How long a ticket can be used.
     pub const LIFETIME: Duration = Duration::from_secs(30);
 
-    /// A ticket of nobody's session and token. A store that reads one back sets the other fields.
+    /// A ticket without a session and token. A store that reads one back sets the other fields.
     pub fn new(identity: Identity, expires: Timestamp) -> Self {
         Self { identity, authenticated: None, session: None, token: None, expires }
     }
 
-    /// The second in which it was made.
+    /// The second in which it was issued.
     pub fn made(&self) -> Timestamp {
         Timestamp::from_seconds(self.expires.seconds().saturating_sub(Self::LIFETIME.as_secs()))
     }

@@ -1,4 +1,4 @@
-//! How many sessions a user may have.
+//! Limits of sessions per user.
 
 use super::{
     NOW, SessionStore, answer, at, create_limited, handle, key, lives, opened, record, rule,
@@ -14,8 +14,8 @@ pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     rotate(&*opened(make).await).await;
 }
 
-/// Two sessions of ada, the second of which began first; one of bob, one of nobody, and one of
-/// ada that is dead.
+/// Two sessions of ada, the second of which was created first; one of bob, one anonymous, and one
+/// of ada that is dead.
 async fn fill<S: SessionStore>(store: &S) {
     let mut dead = record(5, Some("ada"));
     dead.absolute_deadline = NOW;
@@ -85,7 +85,7 @@ async fn rotate<S: SessionStore>(store: &S) {
     answer(store.touch(TouchSession::new(key(6), at(950), at(5)))).await;
     let result =
         answer(store.rotate(RotateSession::new(key(4), key(7), 1, login, NOW).limit(EVICT))).await;
-    // The rotated one says that it began before the other.
+    // The rotated session was created before the other.
     rule(
         result == done(vec![handle(6)]),
         "`rotate` to a user at the limit ends the oldest session",

@@ -1,8 +1,7 @@
-//! The rules that every store keeps, as a test.
+//! A conformance suite for stores.
 //!
-//! Who writes a store runs it through [`sessions`] or [`tokens`]. Both panic at the first broken
-//! rule, and say which it is. They want a tokio runtime; calls that race do so in threads of
-//! their own.
+//! Run a store through [`sessions`] or [`tokens`]. Both panic at the first broken rule and state
+//! it. They require a tokio runtime; concurrent calls run in threads.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -38,7 +37,7 @@ use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
 use super::{Answer, CreateSession, Created, Limit, SessionStore, TokenStore};
 
-/// Runs a store of sessions through all rules. `make` makes an empty one each time.
+/// Tests a session store. `make` creates an empty one each time.
 ///
 /// # Panics
 ///
@@ -50,8 +49,7 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
     races::run(&make).await;
 }
 
-/// Runs a store of refresh tokens, revocations and tickets through all rules. `make` makes an
-/// empty one each time.
+/// Tests a store of refresh tokens, revocations and tickets. `make` creates an empty one each time.
 ///
 /// # Panics
 ///
@@ -61,13 +59,13 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tickets::run(&make).await;
 }
 
-/// When the suite takes place.
+/// The current time in the suite.
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// How often a race is run.
+/// How often a race is repeated.
 const ROUNDS: u32 = 30;
 
-/// How many calls race.
+/// The number of concurrent calls.
 const RACERS: u32 = 8;
 
 #[track_caller]
@@ -75,7 +73,7 @@ fn rule(holds: bool, rule: &str) {
     assert!(holds, "the store breaks a rule: {rule}");
 }
 
-/// What a store says, which has to be an answer.
+/// The result of a call, which must succeed.
 async fn answer<T: Unpin>(response: Answer<'_, T>) -> T {
     match response.await {
         Ok(response) => response,
@@ -83,7 +81,7 @@ async fn answer<T: Unpin>(response: Answer<'_, T>) -> T {
     }
 }
 
-/// An empty store, open.
+/// An empty, open store.
 async fn opened<S: SessionStore>(make: &impl Fn() -> S) -> Arc<S> {
     let store = Arc::new(make());
     answer(store.open()).await;
@@ -113,7 +111,7 @@ async fn at_once<T: Send + 'static>(calls: Vec<Call<T>>) -> Vec<T> {
     results
 }
 
-/// This much after the suite's time.
+/// This long after the suite's time.
 fn at(seconds: u64) -> Timestamp {
     NOW.after(Duration::from_secs(seconds))
 }
@@ -130,12 +128,12 @@ fn handle(number: u32) -> Handle {
     Handle(u128::from(number).to_le_bytes())
 }
 
-/// A session that began when the suite does: idle after 900 s, over after 3600 s.
+/// A session created at the suite's time: idle after 900 s, expired after 3600 s.
 fn record(number: u32, user: Option<&str>) -> Record {
     Record {
         handle: handle(number),
         identity: user.map(|user| Identity::new(user).roles(["reader"]).scopes(["orders:read"])),
-        // A store that keeps these as they are is found out.
+        // The store must overwrite these values.
         epoch: 77,
         version: 99,
         created: NOW,

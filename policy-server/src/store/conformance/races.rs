@@ -1,4 +1,4 @@
-//! Calls at the same moment.
+//! Concurrent calls.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     rotation_and_revocation(&opened(make).await).await;
 }
 
-/// Keys that no other round has.
+/// Keys that no other round uses.
 fn keys<const N: usize>(round: u32) -> [SessionKey; N] {
     std::array::from_fn(|place| key(1000 * (round + 1) + place as u32))
 }
@@ -48,7 +48,7 @@ async fn creations<S: SessionStore>(store: &Arc<S>) {
     rule(listed == ROUNDS as usize, "a `create` that is refused leaves nothing with its user");
 }
 
-/// Everybody counts one up, as a request does: load, change, compare and set, again.
+/// Every caller increments a number as a request does: load, change, compare and set, retry.
 async fn merges<S: SessionStore>(store: &Arc<S>) {
     const EACH: u64 = 8;
     let mut counter = record(1, Some("ada"));
@@ -90,7 +90,7 @@ async fn count_up<S: SessionStore>(store: &S, key: &SessionKey) {
     }
 }
 
-/// A logout among writes and touches.
+/// A logout during writes and touches.
 async fn resurrection<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [key] = keys(round);
@@ -117,7 +117,7 @@ async fn resurrection<S: SessionStore>(store: &Arc<S>) {
     );
 }
 
-/// Several rotations and writes of one version.
+/// Concurrent rotations and writes of one version.
 async fn rotations<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [old, new @ ..] = keys::<8>(round);
@@ -241,7 +241,7 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
     }
 }
 
-/// A session that is rotated while all but another end has no way to live on.
+/// A session that is rotated while all others are ended must end too.
 async fn rotation_and_revocation<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [kept, first, second, new, newer] = keys(round);

@@ -1,4 +1,4 @@
-//! What a rotation does, and what the replaced key does afterwards.
+//! Rotations, and the replaced key afterwards.
 
 use policy_core::{session::SessionKey, time::Timestamp};
 
@@ -15,7 +15,7 @@ pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     twice(&*opened(make).await).await;
 }
 
-/// Replaces a session of ada by one of hers.
+/// Replaces a session of ada by another of hers.
 async fn rotate<S: SessionStore>(
     store: &S,
     old: &SessionKey,

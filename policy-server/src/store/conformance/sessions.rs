@@ -1,4 +1,4 @@
-//! What each call does, one at a time.
+//! The effect of each call, without concurrency.
 
 use policy_core::session::SessionKey;
 
@@ -249,7 +249,7 @@ async fn purge<S: SessionStore>(store: &S) {
         create(store, number, short).await;
     }
     let living = create(store, 7, record(7, Some("ada"))).await;
-    // Its deadline was to be the same.
+    // Otherwise it would have the same deadline.
     answer(store.touch(TouchSession::new(key(6), at(2000), NOW))).await;
     rule(answer(store.purge(at(9), 100)).await == 0, "`purge` removes no living session");
     let some = answer(store.purge(at(10), 2)).await;

@@ -1,4 +1,4 @@
-//! Stores with one fault each, which the suite has to find.
+//! Stores with one fault each, which the suite must detect.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ enum Fault {
     SequenceSkips,
 }
 
-/// The store in memory, but for one fault.
+/// The memory store with one fault.
 #[derive(Debug)]
 struct Broken {
     store: MemoryStore,
@@ -67,7 +67,7 @@ impl Broken {
         self.fault == fault
     }
 
-    /// Gives another call the time to come to the same place.
+    /// Gives another call the time to reach the same point.
     fn meet(&self) {
         let others = self.inside.fetch_add(1, Ordering::SeqCst);
         for _ in 0..1000 {
@@ -184,7 +184,7 @@ impl SessionStore for Broken {
         let RevokeUser { user, keep, now } = request;
         Answer::later(async move {
             match self.fault {
-                // Ends what is listed, one after the other.
+                // Ends the listed sessions one after the other.
                 Fault::EpochStays => {
                     let kept = match keep {
                         Some(keep) => self.store.load(&keep, now).await?,
@@ -250,7 +250,7 @@ impl TokenStore for Broken {
         if self.has(Fault::CutOffMovesBack)
             && let Revocation::User { user, before: 50 } = &revocation
         {
-            // As a store would that replaces a row without looking.
+            // As a store does that replaces a row without comparing.
             let later = Revocation::User { user: user.clone(), before: 120 };
             drop(self.store.revoke(later));
         }
@@ -287,7 +287,7 @@ impl TokenStore for Broken {
     }
 }
 
-/// What the suite says of a store.
+/// The result of the suite for a store.
 fn verdict(suite: impl Future<Output = ()>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     catch_unwind(AssertUnwindSafe(|| runtime.block_on(suite))).map_err(|panic| {

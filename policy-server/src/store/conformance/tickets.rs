@@ -102,7 +102,7 @@ async fn sequence<S: TokenStore>(store: &S) {
     rule(again <= batch.sequence, "a place is one in the sequence");
 }
 
-/// The cut-off of a user and of all that a replica of these revocations has.
+/// The cut-offs of a user and of all, as a copy of these revocations has them.
 fn cut_off(batch: &RevocationBatch) -> (Option<u64>, Option<u64>) {
     let mut of_user = batch.revocations.iter().filter_map(|revocation| match revocation {
         Revocation::User { user, before } if **user == *"ada" => Some(*before),
@@ -150,7 +150,7 @@ async fn purge<S: TokenStore>(store: &S) {
     rule(again.revocations == [token(1, 500)], "a token that was purged can be revoked again");
 }
 
-/// Who reads while others write misses nothing.
+/// A reader misses nothing while others write.
 async fn revocations<S: TokenStore>(store: &Arc<S>) {
     let number = |writer: u32, round: u32| writer * ROUNDS + round;
     let writing = Arc::new(());

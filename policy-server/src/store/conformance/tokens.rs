@@ -1,4 +1,4 @@
-//! Families of refresh tokens.
+//! Refresh token families.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use policy_core::{session::Identity, time::Timestamp};
 use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, key, rule};
 use crate::store::{Family, Refresh, Refreshed, TokenHash};
 
-/// How long a used token is given its successor again.
+/// How long a used token still yields its successor.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
@@ -32,7 +32,7 @@ pub(super) fn hash(number: u32) -> TokenHash {
     TokenHash(key(number).0)
 }
 
-/// A family that ends 1000 s after the suite's time.
+/// A family that expires 1000 s after the suite's time.
 fn family(number: u8, user: &str) -> Family {
     Family {
         id: [number; 16],
@@ -161,7 +161,7 @@ async fn purge<S: TokenStore>(store: &S) {
     rule(answer(store.end_families("ada")).await == 1, "`purge` removes a family from its user");
 }
 
-/// Several instances of the app are given the same token.
+/// Several instances of the app get the same token.
 async fn refreshes<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;

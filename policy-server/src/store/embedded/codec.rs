@@ -1,7 +1,7 @@
-//! Rows as bytes: a byte for the version of the layout, then the fields one after the other.
+//! The encoding of rows: a byte for the version of the layout, then the fields in order.
 //!
-//! Numbers are LEB128, texts and lists begin with their length. A row of an unknown version, or
-//! one that does not end where it should, reads as nothing.
+//! Numbers are LEB128; texts and lists are prefixed with their length. A row of an unknown version,
+//! or with a wrong length, decodes to `None`.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::store::{Family, Revocation, Ticket, TokenHash};
 /// The layout that this version writes.
 const VERSION: u8 = 1;
 
-/// What is kept in a row.
+/// A type that is stored as a row.
 pub trait Row: Sized {
     /// Writes the fields.
     fn write(&self, to: &mut Writer);
@@ -23,7 +23,7 @@ pub trait Row: Sized {
     /// Reads the fields.
     fn read(from: &mut Reader<'_>) -> Option<Self>;
 
-    /// The whole row.
+    /// Encodes the whole row.
     fn encode(&self) -> Vec<u8> {
         let mut writer = Writer(Vec::with_capacity(256));
         writer.byte(VERSION);
@@ -31,7 +31,7 @@ pub trait Row: Sized {
         writer.0
     }
 
-    /// Reads a whole row.
+    /// Decodes a whole row.
     fn decode(row: &[u8]) -> Option<Self> {
         let mut reader = Reader(row);
         if reader.byte()? != VERSION {
@@ -42,11 +42,11 @@ pub trait Row: Sized {
     }
 }
 
-/// Where a session went when its id changed.
+/// The new key of a session whose key was replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Successor {
     pub(super) key: SessionKey,
-    /// The old key loads the session until then.
+    /// Until then the old key loads the session.
     pub(super) grace: Timestamp,
 }
 
@@ -54,11 +54,11 @@ pub struct Successor {
 #[derive(Debug, PartialEq, Eq)]
 pub struct TokenRow {
     pub(super) family: [u8; 16],
-    /// When it was exchanged, and for what.
+    /// When it was exchanged, and for which token.
     pub(super) used: Option<(Timestamp, TokenHash)>,
 }
 
-/// A row that is written.
+/// A row that is being written.
 #[derive(Debug)]
 pub struct Writer(Vec<u8>);
 
@@ -107,7 +107,7 @@ impl Writer {
     }
 }
 
-/// What is still unread of a row.
+/// The unread part of a row.
 #[derive(Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
     }
 
     fn list(&mut self) -> Option<Box<[Box<str>]>> {
-        // Collecting asks for no room ahead, so a wrong count allocates nothing.
+        // The vector grows while collecting, so a wrong count allocates nothing.
         (0..self.number()?).map(|_| self.text()).collect()
     }
 

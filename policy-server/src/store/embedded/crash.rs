@@ -1,7 +1,7 @@
-//! The machine stops at every write, and the file is opened again.
+//! Simulates a crash at every write, and opens the file again.
 //!
-//! Whatever was answered must hold. What was submitted and not answered may have happened, in
-//! the order in which it was submitted; nothing may have happened by half.
+//! Completed operations must be there. Operations that were submitted but not completed may be
+//! there, in the order of submission, and never partly.
 
 use std::{
     io,
@@ -25,8 +25,8 @@ use crate::store::{
     TouchSession, UpdateSession,
 };
 
-/// Which of the writes behind the last sync are on the disk after the crash: the system writes
-/// them in what order it likes.
+/// Which of the writes since the last sync are on disk after the crash: the system may write them
+/// in any order.
 #[derive(Clone, Copy, Debug)]
 enum Survive {
     None,
@@ -56,7 +56,8 @@ impl Write {
             Self::Length(length) => {
                 let length = usize::try_from(*length).unwrap();
                 image.truncate(length);
-                // Byte by byte, as `resize` does it without optimisation, takes most of the test.
+                // Faster than `resize`, which fills byte by byte without optimisation and takes
+                // most of the test.
                 image.extend_from_slice(&vec![0; length - image.len()]);
             }
         }
@@ -74,7 +75,7 @@ struct State {
 }
 
 impl State {
-    /// Counts a write or a sync; from a certain one on there is no disk any more.
+    /// Counts a write or a sync; from a certain one on, every call fails.
     fn step(&mut self) -> io::Result<()> {
         self.steps += 1;
         if self.steps >= self.crash_at { Err(io::Error::other("crashed")) } else { Ok(()) }
@@ -116,7 +117,7 @@ impl Disk {
                 write.apply(&mut image);
             }
         }
-        // As it is done to a file.
+        // As it is done for a file.
         if file::is_unfinished(image.get(..file::HEAD).unwrap_or(&image), image.len() as u64) {
             image.clear();
         }
@@ -199,14 +200,14 @@ fn ticket(user: &str) -> Ticket {
     }
 }
 
-/// Submits an operation; what it says is not looked at.
+/// Submits an operation and ignores its result.
 type Operation = fn(&EmbeddedStore) -> Answer<'_, ()>;
 
 fn of<'a, T: Send + Unpin + 'a>(response: Answer<'a, T>) -> Answer<'a, ()> {
     Answer::later(async { response.await.map(drop) })
 }
 
-/// Groups of operations; those of a group are submitted before the first one is answered.
+/// Groups of operations; those of a group are submitted before the first one completes.
 fn script() -> Vec<Vec<Operation>> {
     vec![
         vec![|s| of(SessionStore::secret(s, [1; 32])), |s| of(TokenStore::secret(s, [2; 32]))],
@@ -234,7 +235,7 @@ fn script() -> Vec<Vec<Operation>> {
             |s| of(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
         ],
         vec![|s| of(s.touch(TouchSession::new(D, NOW.after(17 * MINUTE), NOW.after(MINUTE))))],
-        // A logout by the replaced key.
+        // A logout with the replaced key.
         vec![|s| of(s.delete(&A))],
         vec![|s| {
             let limit = Limit { sessions: 1, policy: LimitPolicy::EvictOldest };
@@ -255,7 +256,8 @@ fn script() -> Vec<Vec<Operation>> {
     ]
 }
 
-/// Everything that can be seen of a store, but when sessions were used. It changes the store.
+/// Everything that can be observed of a store, except when sessions were used. It changes the
+/// store.
 async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
     let mut seen = vec![];
     for key in KEYS {
@@ -275,7 +277,7 @@ async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
             .collect();
         handles.sort();
         seen.push(format!("{user}: {handles:?}"));
-        // The epoch shows in what is created next.
+        // The epoch is visible in the next session that is created.
         let key = SessionKey([user.len() as u8 + 100; 32]);
         store.create(CreateSession::new(key, record(Some(user), 9), NOW)).await?;
         let epoch = store.load(&key, NOW).await?.map(|loaded| loaded.record.epoch);
@@ -293,7 +295,7 @@ async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
     Ok(seen)
 }
 
-/// How far the script came before the disk was gone.
+/// How far the script got before the crash.
 #[derive(Debug)]
 struct Progress {
     answered: usize,
@@ -319,7 +321,7 @@ async fn run(store: &EmbeddedStore, most: usize) -> Progress {
 #[tokio::test]
 async fn what_was_answered_holds_after_a_crash_at_any_write() {
     let operations = script().iter().map(Vec::len).sum::<usize>();
-    // What is to be seen after the first n operations.
+    // What is to be observed after the first n operations.
     let mut expected = vec![];
     let mut steps = 0;
     for most in 0..=operations {
@@ -344,7 +346,7 @@ async fn what_was_answered_holds_after_a_crash_at_any_write() {
                 .unwrap_or_else(|error| panic!("{at}: {error}"));
             let seen = seen(&store).await.unwrap();
             let possible = progress.answered..=progress.submitted;
-            // The latest that fits: the last operations may have changed nothing to be seen.
+            // The latest match, since the last operations may have changed nothing visible.
             let Some(reached) = possible.rev().find(|n| expected[*n] == seen) else {
                 panic!("{at}: {seen:#?}\nbut before {:#?}", expected[progress.answered]);
             };
@@ -353,7 +355,7 @@ async fn what_was_answered_holds_after_a_crash_at_any_write() {
             answered += usize::from(progress.answered > 0);
         }
     }
-    // Crashes that lost what was not answered, that kept it, and behind an answer.
+    // Crashes that lost pending operations, that kept them, and after a completed one.
     assert!(lost > 100 && kept > 10 && answered > 500, "{lost} {kept} {answered} of {steps}");
 }
 

@@ -1,35 +1,35 @@
-//! What is to be looked at when: an index by time, of which a purge reads the front.
+//! An index by deadline, from whose front a purge reads.
 
 use std::time::Duration;
 
 use policy_core::time::Timestamp;
 use redb::{ReadableTable, Table};
 
-/// An index of rows by when they may be dead.
+/// An index of rows by when they may have expired.
 ///
-/// An entry is no promise. What moves a deadline back or removes a row leaves the entry alone;
-/// when it is due, whoever purges looks at the row, and files it anew if it lives.
+/// An entry is only a hint. Changing a deadline or removing a row leaves the entry in place; when
+/// it is due, the purge checks the row and adds a new entry if it is still live.
 pub(super) struct Deadlines<'t>(Table<'t, &'static [u8], ()>);
 
-/// The most entries that one transaction looks at, so that others need not wait for long.
+/// The most entries that one transaction examines, so that others need not wait long.
 const BATCH: usize = 256;
 
-/// What is due.
+/// An entry that is due.
 pub(super) struct Entry {
     pub(super) kind: u8,
     pub(super) id: Vec<u8>,
     filed: Timestamp,
 }
 
-/// What a step of a purge has done.
+/// The result of one step of a purge.
 pub(super) struct Purged {
     pub(super) removed: usize,
-    /// Whether another step would find nothing to do.
+    /// Whether there is nothing left to do.
     pub(super) is_done: bool,
 }
 
 impl<'t> Deadlines<'t> {
-    /// When to look again at a row that only a later version of us can read.
+    /// When to check a row again that only a later version can read.
     pub(super) const UNREADABLE: Duration = Duration::from_secs(24 * 3600);
 
     pub(super) fn new(table: Table<'t, &'static [u8], ()>) -> Self {
@@ -46,7 +46,7 @@ impl<'t> Deadlines<'t> {
         Ok(())
     }
 
-    /// The first entries that are due, and whether that is all of them.
+    /// The first entries that are due, and whether these are all.
     pub(super) fn due(&self, now: Timestamp) -> Result<(Vec<Entry>, bool), redb::Error> {
         let end = now.millis().saturating_add(1).to_be_bytes();
         let mut due = vec![];
@@ -61,7 +61,7 @@ impl<'t> Deadlines<'t> {
         Ok((due, is_all))
     }
 
-    /// Removes an entry that was looked at, and files it anew if there is a later deadline.
+    /// Removes an entry that was examined, and adds a new one if there is a later deadline.
     pub(super) fn settle(
         &mut self,
         entry: &Entry,

@@ -1,4 +1,4 @@
-//! Opens the file, or says why not.
+//! Opens the file of an embedded store.
 
 use std::{
     fs::{File, OpenOptions},
@@ -12,16 +12,15 @@ use redb::{
 
 use crate::store::StoreError;
 
-/// What is known of the file as a whole: its format, and the secrets.
+/// Metadata of the file: its format and the secrets.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 
 const FORMAT: &str = "format";
 
-/// The set of tables that this version reads and writes. The layout of a row has a version of
-/// its own.
+/// The version of the set of tables. Row layouts have versions of their own.
 const FORMAT_NUMBER: [u8; 4] = 1_u32.to_le_bytes();
 
-/// The most memory for pages of the file; the system has its own cache behind it.
+/// The size of the page cache; the operating system has its own below it.
 const CACHE: usize = 64 * 1024 * 1024;
 
 /// Opens or creates the file.
@@ -63,8 +62,8 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
     Ok(database)
 }
 
-/// Empties a file whose creation a crash cut short; redb would refuse it. Nothing was ever
-/// answered from it.
+/// Empties a file whose creation was interrupted by a crash, which redb would refuse. No call had
+/// completed on it.
 fn remove_unfinished(file: &File) -> io::Result<()> {
     let head = || {
         let mut head = Vec::with_capacity(HEAD);
@@ -76,7 +75,7 @@ fn remove_unfinished(file: &File) -> io::Result<()> {
     if !is_unfinished(&head()?, file.metadata()?.len()) {
         return Ok(());
     }
-    // Whoever has the lock is at work on it.
+    // The owner of a lock is using the file.
     if file.try_lock().is_ok() {
         if is_unfinished(&head()?, file.metadata()?.len()) {
             file.set_len(0)?;
@@ -86,17 +85,17 @@ fn remove_unfinished(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The length of the mark that redb begins a finished file with, and writes last.
+/// The length of the magic number with which redb begins a complete file; it is written last.
 pub(super) const HEAD: usize = 9;
 
-/// Whether a file with this beginning and of this length is one that redb has not finished
-/// making.
+/// Whether a file with these first bytes and this length is one whose creation redb has not
+/// completed.
 pub(super) fn is_unfinished(head: &[u8], length: u64) -> bool {
-    // A new file is of a megabyte or so; a larger one is something else.
+    // A new file has about a megabyte; a larger one is something else.
     0 < length && length <= 4 * 1024 * 1024 && head.iter().all(|byte| *byte == 0)
 }
 
-/// Marks an empty database as ours; refuses one that is not.
+/// Marks an empty database as ours; refuses a database of another program.
 pub(super) fn check_format(database: &Database) -> Result<(), String> {
     let stored = stored_format(database).map_err(|error| format!("cannot be read: {error}"))?;
     match stored {
@@ -131,7 +130,7 @@ fn stored_format(database: &Database) -> Result<Format, redb::Error> {
             Ok(if is_empty { Format::Empty } else { Format::Foreign })
         }
         Err(TableError::Storage(error)) => Err(error.into()),
-        // A table of that name that is not like ours.
+        // A table with that name but another type.
         Err(_) => Ok(Format::Foreign),
     }
 }
@@ -139,7 +138,7 @@ fn stored_format(database: &Database) -> Result<Format, redb::Error> {
 fn mark(database: &Database) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     transaction.open_table(META)?.insert(FORMAT, FORMAT_NUMBER.as_slice())?;
-    // Reading finds every table, also before anything was written to it.
+    // Creates all tables, so that reads find them before the first write.
     super::session_tables::SessionTables::open(&transaction)?;
     super::token_tables::TokenTables::open(&transaction)?;
     transaction.commit()?;
@@ -149,13 +148,13 @@ fn mark(database: &Database) -> Result<(), redb::Error> {
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    // Whoever reads the file can make the keys of sessions.
+    // The file contains the secret from which session keys are derived.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// A new file is there for good once its folder is written too.
+/// A new file is durable only after its folder is synced too.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

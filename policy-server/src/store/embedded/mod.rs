@@ -1,4 +1,4 @@
-//! Sessions, refresh tokens and revocations in one file, by redb.
+//! A store for sessions, refresh tokens and revocations in one redb file.
 
 pub(crate) mod codec;
 #[cfg(test)]
@@ -24,21 +24,20 @@ use redb::{Database, ReadTransaction, ReadableDatabase};
 use self::writer::{Tables, Writer};
 use super::{Answer, StoreError};
 
-/// A store in a file of this machine, for an app that runs as one process.
+/// A store in a local file, for an app that runs as one process.
 ///
 /// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
-/// Copies share one file, which is closed when the last copy is dropped.
+/// Clones share one file, which is closed when the last clone is dropped.
 ///
-/// - What gives or takes rights (login, logout, rotation, revocation, refresh, tickets) and the
-///   values of a session are on the disk when the answer comes. Operations that wait at the same
-///   time share one sync.
-/// - That a session was used reaches the disk within a second or so. A crash may forget it, and
-///   the session then ends a little earlier than it would have.
-/// - An operation is submitted when its method is called; it is done also where nobody waits for
-///   the answer.
-/// - Reading waits for nobody.
+/// - Changes of rights (login, logout, rotation, revocation, refresh, tickets) and session values
+///   are on disk when the call completes. Concurrent operations share one sync.
+/// - The last use of a session reaches the disk within about a second. After a crash, such a
+///   session may end slightly early.
+/// - An operation is submitted when its method is called, and is carried out even if its future is
+///   dropped.
+/// - Reads never wait.
 ///
-/// After an error of the disk every operation fails until the app is started again.
+/// After a disk error every operation fails until the app is restarted.
 ///
 /// ```
 /// use policy_server::store::{EmbeddedStore, SessionStore};
@@ -66,20 +65,20 @@ struct Open {
 }
 
 impl EmbeddedStore {
-    /// A store in the file at `path`, whose folder exists. Nothing is opened yet.
+    /// A store in the file at `path`, whose folder must exist. Nothing is opened yet.
     ///
-    /// The file is created when the store is opened first, and only its owner may read it.
+    /// The file is created when the store is first opened, readable by its owner only.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let shared = Shared { path: path.into(), opening: Mutex::new(()), open: OnceLock::new() };
         Self(Arc::new(shared))
     }
 
-    /// Opens the file, once for all copies.
+    /// Opens the file, once for all clones.
     fn open_file(&self) -> Result<(), StoreError> {
         let _one_at_a_time = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if self.0.open.get().is_none() {
             let open = Open::start(file::open(&self.0.path)?)?;
-            // Nobody else sets it.
+            // No other call sets it.
             let _ = self.0.open.set(open);
         }
         Ok(())
@@ -101,7 +100,7 @@ impl EmbeddedStore {
         read(&transaction).map_err(StoreError::new)
     }
 
-    /// Submits an operation to the thread that writes.
+    /// Submits an operation to the writer thread.
     fn write<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
@@ -112,7 +111,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// The secret of this name, which is `fresh` if there is none yet.
+    /// The secret with this name; stores `fresh` if there is none yet.
     fn stored_secret(&self, name: &'static str, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
         let stored = self.read(|transaction| {
             let meta = transaction.open_table(file::META)?;

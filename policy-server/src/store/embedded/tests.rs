@@ -1,5 +1,4 @@
-//! What is particular to the store in a file; what every store must do is in the conformance
-//! suite.
+//! What is specific to the embedded store; the conformance suite tests what every store must do.
 
 use std::{cell::Cell, path::PathBuf, time::Duration};
 
@@ -20,7 +19,7 @@ pub(super) fn key(byte: u8) -> SessionKey {
     SessionKey([byte; 32])
 }
 
-/// A session of `user` that is named by its key.
+/// A session of `user` whose handle is its key.
 pub(super) fn record(user: Option<&str>, byte: u8) -> Record {
     Record {
         handle: Handle([byte; 16]),
@@ -40,14 +39,14 @@ pub(super) fn record(user: Option<&str>, byte: u8) -> Record {
     }
 }
 
-/// A file in a folder of its own, which is removed at the end.
+/// A file in its own folder, which is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
         let folder =
             std::env::temp_dir().join(format!("policy-embedded-{name}-{}", std::process::id()));
-        // What an earlier process of the same number left behind.
+        // Left behind by an earlier process with the same id.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
         Self(folder)
@@ -179,7 +178,7 @@ async fn an_operation_is_done_also_where_nobody_waits() {
     let folder = Folder::new("dropped");
     let store = opened(folder.file()).await;
     drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));
-    // The next operation is decided after it.
+    // The next operation is executed after it.
     let taken =
         store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     assert_eq!(taken, Created::KeyTaken);

@@ -1,8 +1,8 @@
-//! The one thread that writes.
+//! The writer thread.
 //!
-//! Operations queue up while a commit waits for the disk, and the next commit takes them all:
-//! one sync for many. They are decided one after the other, in the order in which they were
-//! submitted, within the transaction of their commit.
+//! Operations queue up while a commit waits for the disk, and the next commit takes them all: one
+//! sync for many. They are executed in the order of submission, within the transaction of their
+//! commit.
 
 use std::{
     io,
@@ -23,28 +23,29 @@ use crate::store::{Answer, StoreError};
 /// The most operations of one commit.
 const MAX_BATCH: usize = 64;
 
-/// The longest wait for operations that are likely to come.
+/// The longest wait for operations that are likely to arrive.
 const MAX_WAIT: Duration = Duration::from_millis(2);
 
-/// The most operations that wait; at one more the store is overloaded.
+/// The most queued operations; above that the store reports an overload.
 const MAX_QUEUE: usize = 4096;
 
 /// How long a change that may be lost stays off the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a batch has done to the database.
+/// The effect of a batch on the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
     /// Nothing.
     #[default]
     None,
-    /// Something whose loss in a crash does no harm.
+    /// A change whose loss in a crash does no harm.
     Soft,
-    /// Something that has to be on the disk before it is answered.
+    /// A change that must be on disk before the call completes.
     Durable,
 }
 
-/// Hands operations to the thread. The thread ends when this is dropped and all is done.
+/// Submits operations to the thread. The thread ends when this is dropped and all operations are
+/// complete.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Job>>>,
@@ -60,7 +61,7 @@ impl Writer {
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Submits an operation. It is done also where nobody waits for the answer.
+    /// Submits an operation. It is carried out even if its future is dropped.
     pub(super) fn submit<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
@@ -84,7 +85,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was told to the callers that it left.
+            // Callers were already told that the thread panicked.
             let _ = thread.join();
         }
     }
@@ -94,7 +95,7 @@ fn stopped() -> StoreError {
     StoreError::new("the writer of the store has stopped")
 }
 
-/// The tables of one transaction, opened when they are first asked for.
+/// The tables of one transaction, opened on first use.
 pub(super) struct Tables<'t> {
     transaction: &'t WriteTransaction,
     sessions: Option<SessionTables<'t>>,
@@ -117,7 +118,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// The secret of this name, which is `fresh` if there is none yet.
+    /// The secret with this name; stores `fresh` if there is none yet.
     pub(super) fn secret(&mut self, name: &str, fresh: [u8; 32]) -> Result<[u8; 32], redb::Error> {
         use redb::ReadableTable;
 
@@ -138,11 +139,11 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// An operation whose kind the thread need not know.
+/// A type-erased operation.
 trait Job: Send {
     fn run(&mut self, tables: &mut Tables<'_>) -> Result<(), redb::Error>;
 
-    /// Tells the caller, once the commit is done or has failed.
+    /// Completes the call, once the commit has succeeded or failed.
     fn answer(self: Box<Self>, failure: Option<&str>);
 }
 
@@ -168,7 +169,7 @@ where
             (None, Some(result)) => Ok(result),
             (failure, _) => Err(StoreError::new(failure.unwrap_or("it was not done").to_owned())),
         };
-        // Nobody may be waiting any more.
+        // The caller may be gone.
         let _ = self.caller.send(response);
     }
 }
@@ -192,7 +193,7 @@ fn work(database: &Database, jobs: &Receiver<Box<dyn Job>>) {
             Ok(Effect::Durable) => unsynced = None,
             Ok(Effect::Soft) => unsynced = unsynced.or_else(|| Some(Instant::now())),
             Ok(Effect::None) => {}
-            // What is not synced is tried again with the next commit, or lost.
+            // What is not synced is written by the next commit, or lost.
             Err(_) => unsynced = None,
         }
         let failure = outcome.err().map(|error| error.to_string());
@@ -200,13 +201,13 @@ fn work(database: &Database, jobs: &Receiver<Box<dyn Job>>) {
         batch.into_iter().for_each(|job| job.answer(failure.as_deref()));
     }
     if unsynced.is_some() {
-        // Nobody is left to hear of a failure.
+        // No caller is left to report a failure to.
         let _ = commit(database, &mut [], true);
     }
 }
 
-/// What waits already, and what is likely to come at once: those who were answered together the
-/// last time tend to come back together. A caller who is alone is never waited for.
+/// Takes the queued operations, and those that are likely to arrive at once: callers whose calls
+/// completed together tend to call again together. With a single caller it does not wait.
 fn collect(
     first: Box<dyn Job>,
     jobs: &Receiver<Box<dyn Job>>,
@@ -228,8 +229,8 @@ fn collect(
     batch
 }
 
-/// Runs a batch in one transaction. Says how far its effect, or the effect of earlier ones if
-/// `is_sync_due`, was written.
+/// Executes a batch in one transaction. Returns the effect that was written, including that of
+/// earlier batches if `is_sync_due`.
 fn commit(
     database: &Database,
     batch: &mut [Box<dyn Job>],

@@ -1,4 +1,4 @@
-//! The anonymous sessions in the order they began, so that there are only so many.
+//! Anonymous sessions in order of creation, to limit their number.
 
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -19,8 +19,8 @@ impl Anonymous {
         Self { most, oldest_first: Mutex::default() }
     }
 
-    /// Counts a session if it is anonymous. Gives the one that has to end for it, which is no
-    /// longer counted.
+    /// Adds a session if it is anonymous. Returns the one that must end to make room, which is
+    /// removed here.
     pub(super) fn add(&self, key: SessionKey, record: &Record) -> Option<SessionKey> {
         if record.identity.is_some() {
             return None;
@@ -33,7 +33,7 @@ impl Anonymous {
         sessions.pop_first().map(|(_, key)| key)
     }
 
-    /// Counts a session no longer.
+    /// Removes a session.
     pub(super) fn remove(&self, key: SessionKey, record: &Record) {
         if record.identity.is_none() {
             lock(&self.oldest_first).remove(&(record.created, key));

@@ -1,4 +1,4 @@
-//! One family of refresh tokens.
+//! A refresh token family.
 
 use std::sync::Mutex;
 
@@ -6,18 +6,18 @@ use policy_core::time::Timestamp;
 
 use crate::store::{Family, TokenHash};
 
-/// A family, and how far its tokens got. Every token of it leads here.
+/// A family and the state of its tokens. Every token of the family refers to it.
 pub(super) struct FamilyRow {
     pub(super) family: Family,
     pub(super) chain: Mutex<Chain>,
 }
 
-/// Each token follows from the one before, so at most one is unused. Any other that leads here
-/// was used, and that is all there is to know of it.
+/// Each token follows from the previous one, so at most one is unused. Every other token of the
+/// family was used, and nothing more is stored about it.
 pub(super) struct Chain {
     pub(super) is_ended: bool,
     pub(super) unused: TokenHash,
-    /// The token that `unused` was given for, and when.
+    /// The token for which `unused` was issued, and when.
     pub(super) before: Option<(TokenHash, Timestamp)>,
 }
 

@@ -24,10 +24,10 @@ use self::{
 };
 use super::{Ticket, TokenHash};
 
-/// Sessions, refresh tokens, revocations and tickets in the memory of one process; they end with
-/// it. For tests, and for services that may forget their sessions at a restart.
+/// Sessions, refresh tokens, revocations and tickets in the memory of one process, which end with
+/// it. For tests, and for services that may lose their sessions at a restart.
 ///
-/// Copies of it are the same store.
+/// Clones share one store.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -42,18 +42,18 @@ use super::{Ticket, TokenHash};
 #[derive(Clone)]
 pub struct MemoryStore(Arc<Inner>);
 
-/// What the copies share.
+/// The shared part of all clones.
 ///
-/// Locks are taken in this order, so no two calls can wait for each other: `users` (the shard of
-/// the smaller number first), then `sessions` (likewise), then `anonymous`. The tokens' half has
-/// its own order, in `tokens`.
+/// Locks are taken in this order, so that calls cannot deadlock: `users` (the shard with the
+/// smaller number first), then `sessions` (likewise), then `anonymous`. The token tables have an
+/// order of their own, in `tokens`.
 struct Inner {
     session_secret: OnceLock<SecretKey>,
     users: Shards<Box<str>, User, RandomState>,
     sessions: Shards<SessionKey, Row>,
     anonymous: Anonymous,
-    /// Counts the revocations of all users, so that no user gets the same epoch twice, also if
-    /// nothing was kept of the user in between.
+    /// Counts the revocations of all users, so that no user gets the same epoch twice, even if
+    /// nothing was stored about the user in between.
     epochs: AtomicU64,
 
     token_secret: OnceLock<SecretKey>,
@@ -64,7 +64,7 @@ struct Inner {
 }
 
 impl MemoryStore {
-    /// The most anonymous sessions of a store that is not told otherwise.
+    /// The default limit of anonymous sessions.
     pub const ANONYMOUS_SESSIONS: usize = 100_000;
 
     /// An empty store.
@@ -72,8 +72,8 @@ impl MemoryStore {
         Self::with_anonymous_sessions(Self::ANONYMOUS_SESSIONS)
     }
 
-    /// An empty store of at most this many anonymous sessions: at one more, the oldest ends. So
-    /// nobody fills the memory without logging in.
+    /// An empty store with at most this many anonymous sessions: above that, the oldest ends. It
+    /// keeps clients from filling the memory without logging in.
     pub fn with_anonymous_sessions(most: usize) -> Self {
         Self(Arc::new(Inner {
             session_secret: OnceLock::new(),
@@ -102,7 +102,7 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-/// The secret that was given first.
+/// The secret that was set first.
 fn first(secret: &OnceLock<SecretKey>, fresh: [u8; 32]) -> [u8; 32] {
     let bytes = secret.get_or_init(|| SecretKey::drawn(fresh)).bytes();
     bytes.first_chunk().copied().unwrap_or(fresh)

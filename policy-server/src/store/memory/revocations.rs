@@ -1,4 +1,4 @@
-//! The revocations in the order they came.
+//! Revocations in order of arrival.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,14 +8,14 @@ use crate::store::{Revocation, RevocationBatch};
 
 #[derive(Default)]
 pub(super) struct Revocations {
-    /// The last place that was given.
+    /// The last position that was assigned.
     sequence: u64,
     by_place: BTreeMap<u64, Revocation>,
-    /// The place of what is revoked, so that a later word on the same replaces it.
+    /// The position of each subject, so that a later revocation of the same one replaces it.
     places: HashMap<Revoked, u64>,
 }
 
-/// What a revocation is about.
+/// The subject of a revocation.
 #[derive(PartialEq, Eq, Hash)]
 enum Revoked {
     Token(Box<str>),
@@ -24,8 +24,8 @@ enum Revoked {
 }
 
 impl Revocations {
-    /// Adds a revocation, unless one of the same says as much already. Gives the place of the one
-    /// that holds.
+    /// Adds a revocation, unless an existing one of the same subject covers it. Returns the
+    /// position of the one in force.
     pub(super) fn add(&mut self, revocation: Revocation) -> u64 {
         let revoked = Revoked::by(&revocation);
         if let Some(place) = self.places.get(&revoked) {
@@ -46,8 +46,8 @@ impl Revocations {
         RevocationBatch { revocations, sequence: self.sequence }
     }
 
-    /// Removes what no longer matters among the `most` at `from` and behind it. Gives how many,
-    /// and where to go on.
+    /// Removes what is no longer needed among the next `most` revocations after `from`. Returns how
+    /// many were removed, and where to continue.
     pub(super) fn purge(&mut self, from: u64, most: usize, now: Timestamp) -> (usize, Option<u64>) {
         let mut next = None;
         let mut dead = Vec::new();
@@ -79,7 +79,7 @@ impl Revoked {
     }
 }
 
-/// What never moves back.
+/// The value that never decreases.
 fn until(revocation: &Revocation) -> u64 {
     match revocation {
         Revocation::Token { until, .. } => until.millis(),

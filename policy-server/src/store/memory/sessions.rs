@@ -1,4 +1,4 @@
-//! The sessions' half of the store.
+//! The session tables.
 
 use std::sync::{
     Arc, MutexGuard,
@@ -20,11 +20,11 @@ use crate::store::{
     RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
 };
 
-/// What is kept under a key.
+/// The row of a key.
 pub(super) enum Row {
     Session {
         record: Arc<Record>,
-        /// The user's; none in an anonymous session.
+        /// The user's epoch; `None` in an anonymous session.
         epoch: Option<Arc<AtomicU64>>,
     },
     /// A rotation replaced the key.
@@ -39,7 +39,7 @@ pub(super) struct Moved {
 type Sessions = Shard<SessionKey, Row>;
 
 impl Row {
-    /// Whether no revocation ended it.
+    /// Whether no revocation has ended it.
     fn is_current(&self) -> bool {
         match self {
             Self::Session { record, epoch: Some(epoch) } => {
@@ -50,7 +50,7 @@ impl Row {
         }
     }
 
-    /// The record, if it is a living session.
+    /// The record, if the session is live.
     fn living(&self, now: Timestamp) -> Option<&Arc<Record>> {
         match self {
             Self::Session { record, .. } if self.is_current() && !record.is_expired(now) => {
@@ -60,7 +60,7 @@ impl Row {
         }
     }
 
-    /// The record, to be changed, if it is a living session. Copied if a request reads it still.
+    /// The record for a change, if the session is live. It is copied if a request still reads it.
     fn living_mut(&mut self, now: Timestamp) -> Option<&mut Arc<Record>> {
         self.living(now)?;
         match self {
@@ -111,7 +111,7 @@ impl SessionStore for MemoryStore {
         Answer::ready(Ok(self.0.revoke_user(request)))
     }
 
-    /// Looks at everything, a thousandth at a time, and lets others run in between.
+    /// Scans all rows, a thousandth at a time, and yields in between.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(async move {
             let step = |sessions: MutexGuard<'_, Sessions>, most| self.0.purge(sessions, now, most);
@@ -194,8 +194,8 @@ impl Inner {
 
     fn rotate(&self, request: RotateSession) -> Cas {
         let RotateSession { old, new, expected, mut record, grace, limit, now } = request;
-        // Users are locked before sessions, but whose session it is, only the session says: so it
-        // is looked at twice.
+        // Users are locked before sessions, but only the session states its user, so it is read
+        // twice.
         let before = match expect(&self.sessions.lock(&old), &old, expected, now) {
             Ok(before) => before,
             Err(refused) => return refused,
@@ -235,7 +235,7 @@ impl Inner {
             _ => overflow = self.insert_anonymous(sessions.b(), new, record),
         }
         drop(sessions);
-        // Behind the insertion, so that the user is not forgotten in between.
+        // After the insertion, so that the user's entry is not removed in between.
         if let (Some(users), Some(from)) = (&mut users, before.user()) {
             user::remove(users.a(), from, &old);
         }
@@ -290,7 +290,7 @@ impl Inner {
                 return None;
             }
             Arc::make_mut(record).epoch = next;
-            // While the kept one is locked: nobody sees it dead in between.
+            // The kept session is locked, so that it is never seen with the old epoch.
             epoch.store(next, Ordering::Release);
             Some(keep)
         });
@@ -303,7 +303,7 @@ impl Inner {
             users.remove(user);
         }
         drop(users);
-        // They are dead already; this is for the memory and the count.
+        // They are dead already; this frees the memory and keeps the count right.
         dead.retain(|key| Some(*key) != keep);
         let mut ended = 0;
         for key in dead {
@@ -318,7 +318,7 @@ impl Inner {
         ended
     }
 
-    /// Removes what is dead in one part, up to `limit`.
+    /// Removes up to `limit` dead rows of one shard.
     fn purge(&self, mut sessions: MutexGuard<'_, Sessions>, now: Timestamp, limit: usize) -> usize {
         let mut dead = Vec::new();
         sessions.retain(|key, row| {
@@ -333,13 +333,13 @@ impl Inner {
                 Row::Moved(moved) => moved.until > now,
             }
         });
-        // A flood that is over gives its memory back.
+        // Returns memory after a flood of sessions.
         if sessions.capacity() > 4 * sessions.len() {
             let twice = 2 * sessions.len();
             sessions.shrink_to(twice);
         }
         drop(sessions);
-        // One pass for all of a user, who may have many.
+        // One pass per user, who may have many.
         dead.sort_unstable_by(|(a, of_a), (b, of_b)| (of_a.user(), a).cmp(&(of_b.user(), b)));
         for of_user in dead.chunk_by(|(_, a), (_, b)| a.user() == b.user()) {
             if let Some(user) = of_user.first().and_then(|(_, record)| record.user()) {
@@ -351,14 +351,14 @@ impl Inner {
         dead.len()
     }
 
-    /// The key that a session is under now, and the locked part that it is in.
+    /// The key under which a session is stored now, and the locked shard.
     fn current(
         &self,
         key: &SessionKey,
         now: Option<Timestamp>,
     ) -> Option<(SessionKey, MutexGuard<'_, Sessions>)> {
         let mut key = *key;
-        // It ends: a rotation moves to a key that has no row, so moves never go in a circle.
+        // This terminates: a rotation moves to a key without a row, so there is no cycle.
         loop {
             let sessions = self.sessions.lock(&key);
             match sessions.get(&key)? {
@@ -369,7 +369,7 @@ impl Inner {
         }
     }
 
-    /// The living sessions of a user.
+    /// The live sessions of a user.
     fn living_of(
         &self,
         users: &Users,
@@ -387,8 +387,8 @@ impl Inner {
             .unwrap_or_default()
     }
 
-    /// The sessions that have to end so that the user can have one more beside `but`; `None` if
-    /// that is refused.
+    /// The sessions that must end so that the user can have one more besides `but`; `None` if that
+    /// is refused.
     fn room(
         &self,
         users: &Users,
@@ -414,7 +414,7 @@ impl Inner {
         }
     }
 
-    /// Ends sessions of a user, and gives the names of those that were not ended meanwhile.
+    /// Ends sessions of a user, and returns the handles of those that had not ended meanwhile.
     fn evict(&self, users: &mut Users, user: &str, keys: Vec<SessionKey>) -> Vec<Handle> {
         let mut evicted = Vec::new();
         for key in keys {
@@ -426,7 +426,8 @@ impl Inner {
         evicted
     }
 
-    /// Inserts a session of a user whose part is locked: the epoch cannot change meanwhile.
+    /// Inserts a session of a user whose shard is locked, so that the epoch cannot change
+    /// meanwhile.
     fn insert(
         &self,
         sessions: &mut Sessions,
@@ -445,7 +446,7 @@ impl Inner {
         user::add(users, user, epoch, key);
     }
 
-    /// Inserts a session of nobody. Gives the one that has to end for it.
+    /// Inserts an anonymous session. Returns the one that must end to make room.
     fn insert_anonymous(
         &self,
         sessions: &mut Sessions,
@@ -466,7 +467,7 @@ impl Inner {
         }
     }
 
-    /// Ends a session that no revocation ended yet. Its user keeps the key for now.
+    /// Ends a session that no revocation has ended yet. The user's list keeps the key for now.
     fn end(&self, sessions: &mut Sessions, key: &SessionKey) -> Option<Arc<Record>> {
         if !sessions.get(key)?.is_current() {
             return None;
@@ -481,7 +482,7 @@ impl Inner {
     }
 }
 
-/// The record of a living session whose version is still this one, else what the answer is.
+/// The record of a live session with this version, or the result to return.
 fn expect(
     sessions: &Sessions,
     key: &SessionKey,
@@ -489,7 +490,7 @@ fn expect(
     now: Timestamp,
 ) -> Result<Arc<Record>, Cas> {
     match sessions.get(key) {
-        // It lives under another key now; whoever loads it anew learns which.
+        // The session now has another key, which loading it again returns.
         Some(Row::Moved(moved)) if moved.until > now => Err(Cas::Conflict),
         Some(row) => match row.living(now) {
             Some(record) if record.version == expected => Ok(Arc::clone(record)),

@@ -1,4 +1,4 @@
-//! A map in many parts, each behind a lock of its own.
+//! A map in many shards, each with its own lock.
 
 use std::{
     collections::HashMap,
@@ -9,17 +9,17 @@ use std::{
     },
 };
 
-/// One part of a [`Shards`].
+/// One shard of a [`Shards`].
 pub(super) type Shard<K, V, S = BuildHasherDefault<KeyHasher>> = HashMap<K, V, S>;
 
-/// Enough that a step over a whole part of a million rows takes a tenth of a millisecond.
+/// Scanning one shard of a million rows takes a tenth of a millisecond.
 const SHARDS: usize = 1024;
 
-/// The most rows that are removed in one step.
+/// The most rows removed in one step.
 const STEP: usize = 128;
 
-/// A map that is locked a thousandth at a time. Its keys are hashes already, unless told
-/// otherwise.
+/// A map that is locked one shard at a time. Its keys are hashes already, unless another hasher is
+/// given.
 pub(super) struct Shards<K, V, S = BuildHasherDefault<KeyHasher>> {
     shards: Box<[Mutex<Shard<K, V, S>>]>,
     hasher: S,
@@ -37,12 +37,12 @@ impl<K, V, S: BuildHasher + Clone + Default> Default for Shards<K, V, S> {
 }
 
 impl<K, V, S: BuildHasher> Shards<K, V, S> {
-    /// Locks the part that a key belongs to.
+    /// Locks the shard of a key.
     pub(super) fn lock<Q: Hash + ?Sized>(&self, key: &Q) -> MutexGuard<'_, Shard<K, V, S>> {
         self.at(self.number(key))
     }
 
-    /// Locks the parts of two keys, the smaller number first; one if they share it.
+    /// Locks the shards of two keys, the smaller number first; only one if they share it.
     pub(super) fn lock_two<Q: Hash + ?Sized>(
         &self,
         a: &Q,
@@ -53,8 +53,9 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
         Two { is_swapped: a > b, low, high: (a != b).then(|| self.at(a.max(b))) }
     }
 
-    /// Removes up to `limit` rows, a few a step, from where the last sweep ended: `step` is given a
-    /// part and how many it may remove, and says how many it did. In between others run.
+    /// Removes up to `limit` rows, a few per step, from where the last sweep ended. `step` gets a
+    /// shard and the most rows to remove, and returns how many it removed. Other tasks run in
+    /// between.
     pub(super) async fn sweep(
         &self,
         limit: usize,
@@ -79,7 +80,7 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
         removed
     }
 
-    /// By other bits of the hash than those that the map of a part goes by.
+    /// Uses other bits of the hash than the map of a shard does.
     fn number<Q: Hash + ?Sized>(&self, key: &Q) -> usize {
         (self.hasher.hash_one(key) >> 40) as usize % SHARDS
     }
@@ -90,7 +91,7 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
     }
 }
 
-/// One or two locked parts.
+/// One or two locked shards.
 pub(super) struct Two<G> {
     is_swapped: bool,
     low: G,
@@ -98,7 +99,7 @@ pub(super) struct Two<G> {
 }
 
 impl<G> Two<G> {
-    /// The part of the first key.
+    /// The shard of the first key.
     pub(super) fn a(&mut self) -> &mut G {
         match &mut self.high {
             Some(high) if self.is_swapped => high,
@@ -106,7 +107,7 @@ impl<G> Two<G> {
         }
     }
 
-    /// The part of the second key.
+    /// The shard of the second key.
     pub(super) fn b(&mut self) -> &mut G {
         match &mut self.high {
             Some(high) if !self.is_swapped => high,
@@ -115,8 +116,8 @@ impl<G> Two<G> {
     }
 }
 
-/// Takes a lock. A panic of another thread while it held the lock changes nothing: no call leaves
-/// a row half written.
+/// Takes a lock, also after a panic of another thread that held it: no call leaves a row partly
+/// written.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -132,7 +133,7 @@ impl Hasher for KeyHasher {
         }
     }
 
-    /// The length, which is the same for all.
+    /// The length, which is the same for all keys.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {

@@ -1,5 +1,5 @@
-//! What is the memory's own: no call waits for another for ever, nothing is left behind, and
-//! nobody fills it.
+//! What is specific to the memory store: calls do not deadlock, nothing is leaked, and clients
+//! cannot fill it.
 
 use std::{
     sync::{Arc, Barrier, mpsc},
@@ -21,7 +21,7 @@ use crate::store::{
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const END: Timestamp = Timestamp::from_seconds(1_800_000_900);
 
-/// A small generator, so that every run does the same.
+/// A small deterministic generator, so that every run is the same.
 struct Draw(u64);
 
 impl Draw {
@@ -33,7 +33,7 @@ impl Draw {
 
 fn key(number: u64) -> SessionKey {
     let mut key = [0; 32];
-    // Few parts, so that calls meet in them.
+    // Few shards, so that calls collide.
     key[..8].copy_from_slice(&(number | (number % 3) << 40).to_le_bytes());
     SessionKey(key)
 }
@@ -61,7 +61,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-/// The rows, the entries of users and the anonymous ones that are counted.
+/// The number of rows, of user entries, and of counted anonymous sessions.
 fn sizes(store: &Inner) -> (usize, usize, usize) {
     let (mut rows, mut of_users) = (0, 0);
     run(store.sessions.sweep(usize::MAX, |shard, _| {
@@ -75,7 +75,7 @@ fn sizes(store: &Inner) -> (usize, usize, usize) {
     (rows, of_users, store.anonymous.count())
 }
 
-/// Any call on few users and keys, from a thread that draws.
+/// A random call on few users and keys.
 async fn any_call(store: &MemoryStore, draw: &mut Draw, fresh: u64) {
     const USERS: [Option<&str>; 4] = [None, Some("ada"), Some("bob"), Some("eve")];
     let user = USERS[draw.below(4) as usize];
@@ -154,7 +154,7 @@ fn the_oldest_anonymous_session_ends_where_there_are_too_many() {
         for number in 1..=3 {
             store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
         }
-        // Neither a session that ended nor one that somebody logged in to counts.
+        // Neither a session that ended nor one that gained a user counts.
         store.delete(&key(2)).await.unwrap();
         let login = record(3, Some("ada"));
         store.rotate(RotateSession::new(key(3), key(103), 1, login, NOW)).await.unwrap();

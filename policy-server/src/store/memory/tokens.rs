@@ -1,6 +1,6 @@
-//! The tokens' half of the store.
+//! The token tables.
 //!
-//! The order of its locks: `families`, then the chain of a family, then `tokens`.
+//! Lock order: `families`, then the chain of a family, then `tokens`.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -17,7 +17,7 @@ use crate::store::{
     TokenStore,
 };
 
-/// How many revocations are looked at in one step of a purge.
+/// How many revocations one step of a purge examines.
 const STEP: usize = 1000;
 
 impl TokenStore for MemoryStore {
@@ -59,7 +59,7 @@ impl TokenStore for MemoryStore {
         Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)))
     }
 
-    /// Looks at everything, a small part at a time, and lets others run in between.
+    /// Scans all rows, a small part at a time, and yields in between.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(self.0.purge_tokens(now, limit))
     }
@@ -109,8 +109,8 @@ impl Inner {
     fn end_families(&self, user: &str) -> u64 {
         let families = self.families.lock(user);
         let Some(rows) = families.get(user) else { return 0 };
-        // All are locked before the first one ends: to others they end at once. Nobody else locks
-        // two, for the part of the user is locked.
+        // All chains are locked before the first one ends, so that they end at the same time for
+        // others. No other call locks two, since the shard of the user is locked.
         let mut chains: Vec<_> = rows.iter().map(|row| lock(&row.chain)).collect();
         let ended = chains.iter().filter(|chain| !chain.is_ended).count();
         for chain in &mut chains {
@@ -132,7 +132,7 @@ impl Inner {
             purged
         };
         purged += self.tokens.sweep(limit - purged, tokens).await;
-        // What users have is no rows of its own: it does not count.
+        // The entries of users are not counted as rows.
         let families = self.families.sweep(usize::MAX, |mut families, most| {
             let mut purged = 0;
             families.retain(|_, rows| {
@@ -168,7 +168,7 @@ impl Inner {
     }
 }
 
-/// Whether a row stays: it still matters, or enough were purged.
+/// Whether a row is kept: it is still needed, or enough were purged.
 fn is_kept(matters: bool, purged: &mut usize, limit: usize) -> bool {
     let is_purged = !matters && *purged < limit;
     *purged += usize::from(is_purged);

@@ -8,15 +8,15 @@ use std::{
 
 use policy_core::session::SessionKey;
 
-/// Some of the users. One without sessions is not kept.
+/// One shard of the users. Users without sessions are not stored.
 pub(super) type Users = HashMap<Box<str>, User, RandomState>;
 
 /// One user.
 pub(super) struct User {
-    /// Every session of the user looks at it, so one store here ends all of them at once.
+    /// Every session of the user reads it, so one store here ends all of them at once.
     pub(super) epoch: Arc<AtomicU64>,
-    /// INVARIANT: every living session of the user is here. Dead ones may be, for a while;
-    /// their keys are never given again.
+    /// INVARIANT: it contains every live session of the user. It may contain dead ones for a while;
+    /// their keys are never used again.
     pub(super) sessions: Vec<SessionKey>,
 }
 
@@ -30,12 +30,12 @@ pub(super) fn add(users: &mut Users, user: &str, epoch: Arc<AtomicU64>, key: Ses
     }
 }
 
-/// Takes a session from its user, if it is there.
+/// Removes a session from its user, if present.
 pub(super) fn remove(users: &mut Users, user: &str, key: &SessionKey) {
     retain(users, user, |one| one != key);
 }
 
-/// Leaves some of the sessions with their user.
+/// Removes the sessions of a user that are not to be kept.
 pub(super) fn retain(users: &mut Users, user: &str, is_kept: impl Fn(&SessionKey) -> bool) {
     let Some(entry) = users.get_mut(user) else { return };
     entry.sessions.retain(is_kept);
