@@ -36,7 +36,7 @@ def build(*arguments):
 def build_server(program):
     """By itself: together with others, cargo would unite the features of what they share."""
     if program == "policy":
-        return build("--package", "policy-benches", "--bin", "peer")
+        return build("--package", "policy-benches", "--bin", "peer", "--features", "per_core")
     return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
 
 

@@ -54,6 +54,21 @@
 //! - The engine is the crate `policy-core` of the same version. What a service needs of it is
 //!   exported here; depend on it for the rest.
 //!
+//! # Features
+//!
+//! A feature only adds: an app behaves the same whatever else of its program turns one on.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `embedded` (default) | sessions, refresh tokens and revocations in a file, by redb |
+//! | `tls` | `App::tls`: HTTPS, and certificates for development |
+//! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
+//! | `gateway` | `App::proxy`, `App::tunnel` and `App::trace`: a reverse proxy, CONNECT tunnels, TRACE |
+//! | `per_core` | `ServerSettings::per_core`: a runtime for each core, in place of one for all |
+//! | `asym` | keys of ES256 and Ed25519, and the tokens of external issuers |
+//! | `testing` | the module `testing`, `App::test`, and `store::conformance` |
+//! | `proptest` | generated policies and requests for property tests; includes `testing` |
+//!
 //! # Authentication
 //!
 //! Every route declares its callers by [`#[auth(..)]`](macro@auth); a route without it is a compile
@@ -160,6 +175,7 @@ mod auth;
 mod base;
 mod build;
 mod client;
+#[cfg(feature = "gateway")]
 mod gateway;
 mod handler;
 mod observe;
@@ -171,18 +187,16 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-#[cfg(feature = "proxy")]
-pub use app::proxy::Proxy;
 #[cfg(feature = "tls")]
 pub use app::tls::Tls;
 pub use app::{
-    App,
-    access::AuthRequirement,
-    cors_source::CorsSource,
-    group::Group,
-    mount::Mount,
-    route::Route,
+    App, cors_source::CorsSource, group::Group, mount::Mount, route::Route,
     settings::ServerSettings,
+};
+#[cfg(feature = "gateway")]
+pub use app::{
+    access::AuthRequirement,
+    proxy::Proxy,
     tunnel::{Targets, Tunnel},
 };
 pub use attributes::*;
@@ -318,6 +332,6 @@ pub mod __private {
 }
 
 /// Tests the examples of the README like those of the documentation.
-#[cfg(all(doctest, feature = "testing", feature = "http3", feature = "proxy"))]
+#[cfg(all(doctest, feature = "testing", feature = "http3", feature = "gateway"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,16 +1,20 @@
 //! The app and its builder methods.
 
+#[cfg(feature = "gateway")]
 pub(crate) mod access;
 pub(crate) mod cors_source;
 pub(crate) mod defaults;
+#[cfg(feature = "gateway")]
+pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
-#[cfg(feature = "proxy")]
+#[cfg(feature = "gateway")]
 pub(crate) mod proxy;
 pub(crate) mod route;
 pub(crate) mod settings;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
+#[cfg(feature = "gateway")]
 pub(crate) mod tunnel;
 
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
@@ -21,8 +25,8 @@ use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
 
-#[cfg(feature = "proxy")]
-use crate::app::proxy::Proxy;
+#[cfg(feature = "gateway")]
+use crate::app::gateway::GatewayParts;
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
 use crate::{
@@ -32,7 +36,6 @@ use crate::{
         mount::Mount,
         route::{Entry, Route},
         settings::ServerSettings,
-        tunnel::Tunnel,
     },
     auth::{
         scheme::{Scheme, Schemes},
@@ -84,8 +87,8 @@ pub(crate) struct AppParts {
     pub(crate) routes: Vec<Entry>,
     pub(crate) groups: Vec<(String, GroupParts)>,
     pub(crate) mounts: Vec<(String, Mount)>,
-    #[cfg(feature = "proxy")]
-    pub(crate) upstreams: Vec<Proxy>,
+    #[cfg(feature = "gateway")]
+    pub(crate) gateway: GatewayParts,
     pub(crate) fallback: Option<SharedService>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
@@ -102,8 +105,6 @@ pub(crate) struct AppParts {
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) proxies: Option<Proxies>,
-    pub(crate) tunnel: Option<Tunnel>,
-    pub(crate) traces: bool,
 }
 
 impl AppParts {
@@ -131,8 +132,8 @@ impl<S: Send + Sync + 'static> App<S> {
             routes: Vec::new(),
             groups: Vec::new(),
             mounts: Vec::new(),
-            #[cfg(feature = "proxy")]
-            upstreams: Vec::new(),
+            #[cfg(feature = "gateway")]
+            gateway: GatewayParts::default(),
             fallback: None,
             origins: Vec::new(),
             config_file: None,
@@ -149,8 +150,6 @@ impl<S: Send + Sync + 'static> App<S> {
             clock: Clock::system(),
             random: Random::system(),
             proxies: None,
-            tunnel: None,
-            traces: false,
         };
         Self { parts, state: PhantomData }
     }
@@ -171,25 +170,6 @@ impl<S> App<S> {
     /// from any other peer are ignored.
     pub fn behind(mut self, proxies: Proxies) -> Self {
         self.parts.proxies = Some(proxies);
-        self
-    }
-
-    /// Opens CONNECT tunnels to a list of hosts for authorised callers (RFC 9110 9.3.6). Without
-    /// this, CONNECT gets 400.
-    pub fn tunnel(mut self, tunnel: Tunnel) -> Self {
-        self.parts.tunnel = Some(tunnel);
-        self
-    }
-
-    /// Responds to TRACE on every path with the request as it arrived (RFC 9110 9.3.8), which shows
-    /// what proxies changed. Without this, TRACE gets 405.
-    ///
-    /// The response omits what could be a credential: every header whose name contains `auth`,
-    /// `cookie`, `token`, `key`, `secret`, `password`, `credential`, `session` or `signature`, and
-    /// all forwarding headers. No page of another origin can read it. A notice at start reports
-    /// that TRACE is on.
-    pub fn trace(mut self) -> Self {
-        self.parts.traces = true;
         self
     }
 
@@ -261,13 +241,6 @@ impl<S> App<S> {
     /// Mounts a service at a prefix and every path below it.
     pub fn mount(mut self, prefix: impl Into<String>, mount: Mount) -> Self {
         self.parts.mounts.push((prefix.into(), mount));
-        self
-    }
-
-    /// Proxies a prefix and every path below it to another server.
-    #[cfg(feature = "proxy")]
-    pub fn proxy(mut self, proxy: Proxy) -> Self {
-        self.parts.upstreams.push(proxy);
         self
     }
 

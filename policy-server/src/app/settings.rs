@@ -32,6 +32,7 @@ pub struct ServerSettings {
     pub(crate) keep_alive: bool,
     pub(crate) shutdown_timeout: Duration,
     pub(crate) drain: Duration,
+    #[cfg(feature = "per_core")]
     pub(crate) per_core: bool,
     pub(crate) shares_port: bool,
 }
@@ -46,6 +47,7 @@ impl Default for ServerSettings {
             keep_alive: true,
             shutdown_timeout: Duration::from_secs(30),
             drain: Duration::ZERO,
+            #[cfg(feature = "per_core")]
             per_core: false,
             shares_port: false,
         }
@@ -113,6 +115,7 @@ impl ServerSettings {
     ///
     /// The cores share one port by `SO_REUSEPORT`, so this includes
     /// [`shared_port`](Self::shared_port). Only Linux distributes connections over them.
+    #[cfg(feature = "per_core")]
     pub fn per_core(mut self) -> Self {
         self.per_core = true;
         self.shared_port()

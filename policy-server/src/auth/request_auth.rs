@@ -112,6 +112,7 @@ impl RequestAuth {
     }
 
     /// Completes when the caller's credential ends or the server stops.
+    #[cfg(feature = "gateway")]
     pub(crate) fn until_ended(&self) -> impl Future<Output = ()> + Send + use<> {
         stream_revocation::until_ended(&self.guard, self.principal())
     }

@@ -1,7 +1,7 @@
 //! Revocation events, for streams and connections that outlive their request.
 
 use policy_core::session::Handle;
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast;
 
 /// A credential, or a group of them, that is no longer valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,14 @@ impl RevocationBus {
     }
 
     /// Completes when the server stops.
+    #[cfg(feature = "gateway")]
     pub(crate) fn end_of_service(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut news = self.subscribe();
         async move {
             // If the receiver lags, the final `Service` event is still buffered.
             while !matches!(
                 news.recv().await,
-                Ok(RevocationEvent::Service) | Err(RecvError::Closed)
+                Ok(RevocationEvent::Service) | Err(broadcast::error::RecvError::Closed)
             ) {}
         }
     }

@@ -84,6 +84,7 @@ pub(super) fn tie(
 }
 
 /// Completes when the credential of this principal ends or the server stops.
+#[cfg(feature = "gateway")]
 pub(super) fn until_ended(
     guard: &Arc<AuthService>,
     principal: Option<&Principal>,

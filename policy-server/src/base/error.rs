@@ -61,7 +61,7 @@ impl StartProblem {
     }
 
     /// The same problem with its location, which its finder does not know.
-    #[cfg(any(feature = "asym", feature = "proxy"))]
+    #[cfg(any(feature = "asym", feature = "gateway"))]
     pub(crate) fn at(self, location: &str, value: impl Into<String>) -> Self {
         Self { location: location.to_owned(), value: Some(value.into()), ..self }
     }

@@ -8,5 +8,6 @@ pub(crate) mod event;
 pub(crate) mod exit;
 pub(crate) mod log;
 pub(crate) mod problem;
-#[cfg(any(feature = "asym", feature = "proxy"))]
+pub(crate) mod relay;
+#[cfg(any(feature = "asym", feature = "gateway"))]
 pub(crate) mod tls_roots;

@@ -20,10 +20,7 @@ use super::{
     violations_of_callers,
 };
 use crate::{
-    app::{
-        cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry,
-        tunnel::Tunnel,
-    },
+    app::{cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry},
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
@@ -57,7 +54,7 @@ pub(super) struct Builder<'a> {
     pub(super) lists: &'a OriginLists,
     /// The policies of the app, compiled once for all routes that set none.
     pub(super) default: CompiledLevel,
-    available: Available<'a>,
+    pub(super) available: Available<'a>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
@@ -269,7 +266,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The targets outside the path tree: the tunnel and the fallback.
-    fn unlisted(
+    pub(super) fn unlisted(
         &self,
         rules: &Arc<CompiledRoutePolicy>,
         auth: RouteAuth,
@@ -294,46 +291,6 @@ impl<'a> Builder<'a> {
         rules: &Arc<CompiledRoutePolicy>,
     ) -> Arc<CompiledRoute> {
         self.unlisted(rules, RouteAuth::public(), false, Target::Fallback(service))
-    }
-
-    /// Compiles the tunnel; `None` if it has a problem.
-    pub(super) fn tunnel(
-        &mut self,
-        tunnel: Tunnel,
-        rules: &Arc<CompiledRoutePolicy>,
-    ) -> Option<Arc<CompiledRoute>> {
-        let place = "App::tunnel";
-        let mut guard = RouteAuth::public();
-        if let Some(requirement) = tunnel.requirement {
-            // Pages cannot send CONNECT, and a request with an `Origin` is refused.
-            let (auth, csrf) =
-                (requirement.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
-            let scheme = requirement.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
-            if requirement.scheme.is_some() && scheme.is_none() {
-                self.rule(place, Rule::SchemeMissing, "CONNECT");
-            }
-            if requirement.scheme.is_none() && !self.available.tokens {
-                self.rule(place, Rule::TokensMissing, "CONNECT");
-            }
-            self.errors(place, violations_of_callers(&auth, &csrf, None).map(Violation::named));
-            match RouteAuth::new(auth, csrf, scheme) {
-                Ok(checked) => guard = checked,
-                Err(error) => {
-                    self.problems.push(StartProblem::without_value(error.rule(), place));
-                }
-            }
-        }
-        match tunnel.check() {
-            Ok(opens) => {
-                let asks_caller = guard.auth != AuthPolicy::Public;
-                let target = Target::Tunnel(Arc::new(opens));
-                Some(self.unlisted(rules, guard, asks_caller, target))
-            }
-            Err(problems) => {
-                self.problems.extend(problems);
-                None
-            }
-        }
     }
 
     pub(super) fn mount(&mut self, mounted: MountSpec<'_>, target: Target) {

@@ -6,6 +6,8 @@ pub(crate) mod origin_lists;
 pub(crate) mod report;
 mod route_policy;
 mod stores;
+#[cfg(feature = "gateway")]
+mod tunnel;
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use policy_core::{
     route::Facet,
 };
 
-#[cfg(feature = "proxy")]
+#[cfg(feature = "gateway")]
 use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
 use crate::{
     app::{AppParts, defaults::Defaults, mount::Mount},
@@ -87,8 +89,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, defaults };
         builder.mount(mounted, Target::Service(service));
     }
-    #[cfg(feature = "proxy")]
-    for proxy in app.upstreams {
+    #[cfg(feature = "gateway")]
+    for proxy in app.gateway.upstreams {
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
                 let Proxy { prefix, methods, defaults, .. } = proxy;
@@ -104,7 +106,10 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         builder.probe(path, probe, &readiness);
     }
     let (not_found_policy, no_route_policy) = builder.without_route();
-    let tunnel = app.tunnel.and_then(|tunnel| builder.tunnel(tunnel, &no_route_policy));
+    #[cfg(feature = "gateway")]
+    let tunnel = app.gateway.tunnel.and_then(|tunnel| builder.tunnel(tunnel, &no_route_policy));
+    #[cfg(not(feature = "gateway"))]
+    let tunnel = None;
     let fallback = app.fallback.map(|service| builder.fallback(service, &not_found_policy));
     let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
@@ -132,7 +137,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         auth: Arc::new(AuthService::new(app.clock, RevocationBus::default())),
         proxies,
         tunnel,
-        traces: app.traces,
+        #[cfg(feature = "gateway")]
+        traces: app.gateway.traces,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })

@@ -5,18 +5,15 @@ use std::{
     fmt::{self, Write},
 };
 
-use policy_core::{
-    Rule,
-    auth::{self, AuthPolicy},
-    gate::OwnOrigin,
-};
+#[cfg(feature = "gateway")]
+use policy_core::auth::AuthPolicy;
+use policy_core::{Rule, auth, gate::OwnOrigin};
 
 use crate::{
-    base::error::StartProblem,
-    build::violations_of_callers,
-    gateway::tunnel::OpenTunnels,
-    pipeline::compiled_app::{CompiledApp, Target},
+    base::error::StartProblem, build::violations_of_callers, pipeline::compiled_app::CompiledApp,
 };
+#[cfg(feature = "gateway")]
+use crate::{gateway::tunnel::OpenTunnels, pipeline::compiled_app::Target};
 
 /// The routes of an app with their policies, and the level that set each one.
 pub(crate) fn report(
@@ -60,6 +57,7 @@ pub(crate) fn report(
     for (method, path, auth, cors) in &rows {
         writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
     }
+    #[cfg(feature = "gateway")]
     if let Some((opens, auth)) = tunnel(app) {
         writeln!(text, "  CONNECT  {opens}  auth: {auth}")?;
     }
@@ -77,7 +75,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = Vec::new();
     for route in app.routes() {
-        #[cfg(feature = "proxy")]
+        #[cfg(feature = "gateway")]
         if let Target::Proxy(gateway) = &route.target {
             notices.extend(gateway.notice());
         }
@@ -93,9 +91,11 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
                 .push(StartProblem::without_value(Rule::LoopbackShared, route.path().to_string()));
         }
     }
+    #[cfg(feature = "gateway")]
     if app.traces {
         notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
     }
+    #[cfg(feature = "gateway")]
     if let Some((opens, AuthPolicy::Public)) = tunnel(app) {
         notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", opens.to_string()));
     }
@@ -106,13 +106,14 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
 }
 
 /// The targets and the callers of the tunnel of an app.
+#[cfg(feature = "gateway")]
 fn tunnel(app: &CompiledApp) -> Option<(&OpenTunnels, &AuthPolicy)> {
     let route = app.tunnel.as_ref()?;
     let Target::Tunnel(opens) = &route.target else { return None };
     Some((opens, &route.auth.auth))
 }
 
-#[cfg(all(test, feature = "proxy"))]
+#[cfg(all(test, feature = "gateway"))]
 mod tests {
     use policy_core::cors::CorsPolicy;
 

@@ -5,14 +5,13 @@ use std::{fmt, sync::Arc};
 use http::Method;
 use policy_core::{gate::OwnOrigin, route::Level};
 
-#[cfg(feature = "proxy")]
-use crate::gateway::proxy::Gateway;
+#[cfg(feature = "gateway")]
+use crate::gateway::{proxy::Gateway, tunnel::OpenTunnels};
 use crate::{
     app::settings::ServerSettings,
     auth::{AuthService, RouteAuth},
     base::clock::Random,
     client::trusted_proxies::TrustedProxies,
-    gateway::tunnel::OpenTunnels,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
     observe::{health::Readiness, observation::Observing},
     route::{compiled_policy::CompiledRoutePolicy, router::Router},
@@ -35,8 +34,10 @@ pub(crate) struct CompiledApp {
     pub(crate) observing: Observing,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<TrustedProxies>,
+    /// Always `None` without the feature `gateway`.
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
     /// Whether TRACE is served.
+    #[cfg(feature = "gateway")]
     pub(crate) traces: bool,
 }
 
@@ -60,8 +61,9 @@ pub(crate) struct CompiledRoute {
 pub(crate) enum Target {
     Handler(fn(Call) -> BoxFuture),
     Service(SharedService),
-    #[cfg(feature = "proxy")]
+    #[cfg(feature = "gateway")]
     Proxy(Arc<Gateway>),
+    #[cfg(feature = "gateway")]
     Tunnel(Arc<OpenTunnels>),
     /// Serves paths without a route.
     Fallback(SharedService),
@@ -101,9 +103,9 @@ impl CompiledRoute {
         &self.info.path
     }
 
-    /// Whether the app lists this path; it does not list the fallback and the tunnel.
+    /// Whether the app lists this route; the fallback and the tunnel have no path.
     pub(crate) fn is_listed(&self) -> bool {
-        !matches!(self.target, Target::Fallback(_) | Target::Tunnel(_))
+        !self.path().is_empty()
     }
 
     /// The attributes of the handler; `None` for other targets.

@@ -19,8 +19,10 @@ use policy_core::{
     headers::{Nonce, SecurityHeaders},
 };
 
+#[cfg(feature = "gateway")]
+use super::compiled_app::Target;
 use super::{
-    compiled_app::{CompiledApp, CompiledRoute, Target},
+    compiled_app::{CompiledApp, CompiledRoute},
     gates::{
         self, Admitted, Gate, body,
         limits::Taken,
@@ -29,11 +31,12 @@ use super::{
     request_head::RequestHead,
     response_future::{Begun, ResponseFuture, Running, panicked},
 };
+#[cfg(feature = "gateway")]
+use crate::gateway::tunnel;
 use crate::{
     auth::RequestAuth,
     base::problem::Problem,
     client::Client,
-    gateway::tunnel,
     handler::{BoxFuture, parameters::Values},
     observe::{observation::Observation, span},
 };
@@ -76,6 +79,7 @@ where
         head = Head::read(&request);
     }
     client.note(&mut head, &app.own_origin);
+    #[cfg(feature = "gateway")]
     let has_content = *head.method == Method::TRACE && !request.body().is_end_stream();
     if *head.method == Method::CONNECT {
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
@@ -84,7 +88,14 @@ where
     let span = span::span(&head, &client, id);
     let entered = span.enter();
     let headers = request.headers();
-    let received = RequestHead { app, head: &head, headers, client: &client, has_content };
+    let received = RequestHead {
+        app,
+        head: &head,
+        headers,
+        client: &client,
+        #[cfg(feature = "gateway")]
+        has_content,
+    };
     let Admitted { route, values, mut policy, auth } = match gates::of_the_head(&received) {
         Gate::Continue(admitted) => admitted,
         Gate::Break(response) => {
@@ -112,6 +123,7 @@ where
             }
         }
     }
+    #[cfg(feature = "gateway")]
     if matches!(route.target, Target::Tunnel(_)) {
         tunnel::present(&mut parts.headers);
         policy.speak_as_proxy();

@@ -20,6 +20,7 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) client: &'a Client,
     /// Whether a TRACE has content, which RFC 9110 9.3.8 forbids.
+    #[cfg(feature = "gateway")]
     pub(crate) has_content: bool,
 }
 

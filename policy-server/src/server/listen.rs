@@ -13,7 +13,9 @@ use tokio::{
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsAcceptor;
 
-use super::{Serving, connection::serve_connection, threads};
+#[cfg(feature = "per_core")]
+use super::threads;
+use super::{Serving, connection::serve_connection};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 use crate::{
@@ -123,7 +125,11 @@ impl Listener {
     fn at(address: SocketAddr, settings: &ServerSettings) -> io::Result<Self> {
         let first = socket(address, settings)?;
         let address = first.local_addr()?;
+        #[cfg(not(feature = "per_core"))]
+        let sockets = vec![first];
+        #[cfg(feature = "per_core")]
         let mut sockets = vec![first];
+        #[cfg(feature = "per_core")]
         if settings.per_core {
             for _ in 1..threads::count() {
                 sockets.push(socket(address, settings)?);

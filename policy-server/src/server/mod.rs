@@ -15,6 +15,7 @@ mod redirect;
 mod shutdown;
 mod socket;
 mod start;
+#[cfg(feature = "per_core")]
 mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
@@ -42,6 +43,7 @@ use crate::{
 use listen::Role;
 use shutdown::Shutdown;
 use start::Listeners;
+#[cfg(feature = "per_core")]
 use threads::Cores;
 #[cfg(feature = "tls")]
 use tls::Certificates;
@@ -55,6 +57,7 @@ pub struct Server {
     #[cfg(feature = "http3")]
     http3: Option<http3::Http3>,
     /// The runtimes that serve connections, unless this is the current one.
+    #[cfg(feature = "per_core")]
     cores: Option<Cores>,
     /// Notices about the configuration.
     notices: Vec<StartProblem>,
@@ -101,7 +104,9 @@ impl Server {
         self.tell();
         #[cfg(feature = "http3")]
         let http3 = self.http3;
-        let Self { service, listeners, address, cores, .. } = self;
+        #[cfg(feature = "per_core")]
+        let cores = self.cores;
+        let Self { service, listeners, address, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let shutdown = Shutdown::default();
@@ -109,7 +114,9 @@ impl Server {
         let (alive, mut all_ended) = mpsc::channel(1);
         let mut accepting = JoinSet::new();
         let own = Handle::current();
-        let runtimes = cores.as_ref().map_or(slice::from_ref(&own), Cores::runtimes);
+        let runtimes = slice::from_ref(&own);
+        #[cfg(feature = "per_core")]
+        let runtimes = cores.as_ref().map_or(runtimes, Cores::runtimes);
         #[cfg(feature = "tls")]
         fresh.into_iter().for_each(|fresh| drop(accepting.spawn(fresh)));
         for (listener, role) in listeners {
@@ -153,6 +160,7 @@ impl Server {
         if let Some(http3) = http3 {
             http3.close().await;
         }
+        #[cfg(feature = "per_core")]
         if let Some(cores) = cores {
             cores.end().await;
         }

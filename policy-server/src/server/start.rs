@@ -10,10 +10,11 @@ use policy_core::{
 
 #[cfg(feature = "http3")]
 use super::http3::{self, Http3};
+#[cfg(feature = "per_core")]
+use super::threads::Cores;
 use super::{
     Server,
     listen::{Listener, Role},
-    threads::Cores,
 };
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
@@ -55,7 +56,9 @@ impl Server {
         match listeners.first() {
             Some((listener, _)) if problems.is_empty() => {
                 let address = listener.address;
+                #[cfg(feature = "per_core")]
                 let per_core = plan.assembled.settings.per_core;
+                #[cfg(feature = "per_core")]
                 let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
                 Ok(Self {
                     service: plan.open().await?,
@@ -63,6 +66,7 @@ impl Server {
                     listeners,
                     #[cfg(feature = "http3")]
                     http3,
+                    #[cfg(feature = "per_core")]
                     cores,
                     notices,
                 })

@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::shutdown::{Phase, Shutdown};
-use crate::{auth::RevocationSignal, gateway::relay::relay, handler::upgrade::OpenStream};
+use crate::{auth::RevocationSignal, base::relay::relay, handler::upgrade::OpenStream};
 
 /// An HTTP/2 stream that may become a WebSocket, and the end of the pipe that its handler does not
 /// have.

@@ -10,7 +10,7 @@ use tokio::try_join;
 
 use crate::{
     base::clock::{Random, RandomError},
-    gateway::relay::relay,
+    base::relay::relay,
 };
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.

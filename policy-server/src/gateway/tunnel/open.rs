@@ -26,8 +26,7 @@ use tokio::net::{TcpStream, lookup_host};
 
 use super::OpenTunnels;
 use crate::{
-    base::problem::Problem, gateway::relay::relay, handler::upgrade::OpenStream,
-    route::limits::Permit,
+    base::problem::Problem, base::relay::relay, handler::upgrade::OpenStream, route::limits::Permit,
 };
 
 /// Moves the credential for this server to where the gates read it, and removes those for other

@@ -10,7 +10,7 @@ use super::{
     route::{Found, Matched},
 };
 use crate::{
-    pipeline::{compiled_app::Target, request_head::RequestHead, respond::head::without_content},
+    pipeline::{request_head::RequestHead, respond::head::without_content},
     route::{compiled_policy::CompiledRoutePolicy, router::Path},
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn check<'a>(
     };
     let head = request.head;
     // Pages cannot send CONNECT (Fetch 2.2.1), so one with an `Origin` is forged.
-    if matches!(found.route.target, Target::Tunnel(_)) && head.origin != Single::Absent {
+    if request.tunnel().is_some() && head.origin != Single::Absent {
         return ControlFlow::Break(request.reject_malformed(Refusal::TunnelOrigin));
     }
     let policy = &found.route.rules;

@@ -7,8 +7,9 @@ use http::{HeaderValue, Method, StatusCode, header::ALLOW};
 use policy_core::{Refusal, cache::Happened, cors::Grant, method};
 
 use super::Gate;
+#[cfg(feature = "gateway")]
+use crate::gateway::trace;
 use crate::{
-    gateway::trace,
     handler::parameters::Values,
     pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
     route::router::Path,
@@ -35,6 +36,7 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     if head.is_asterisk() {
         return ControlFlow::Break(StatusCode::NO_CONTENT.into_response());
     }
+    #[cfg(feature = "gateway")]
     if *head.method == Method::TRACE && app.traces {
         return ControlFlow::Break(trace(request));
     }
@@ -104,6 +106,7 @@ fn is_method_known(request: &RequestHead<'_>) -> bool {
 }
 
 /// The response to TRACE: the request itself, neither shared nor stored.
+#[cfg(feature = "gateway")]
 fn trace(request: &RequestHead<'_>) -> Response {
     let RequestHead { app, head, headers, has_content, .. } = *request;
     match trace::answer(head, headers, has_content) {

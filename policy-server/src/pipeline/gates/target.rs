@@ -1,6 +1,6 @@
 //! Gate 12: runs the target of a request that passed all other gates.
 
-use std::{future::ready, pin::Pin, sync::Arc};
+use std::{future::ready, sync::Arc};
 
 use axum_core::{
     body::Body,
@@ -9,7 +9,7 @@ use axum_core::{
 use http::Request;
 use policy_core::jsonp::JsonpPolicy;
 
-#[cfg(feature = "proxy")]
+#[cfg(feature = "gateway")]
 use crate::gateway::proxy;
 use crate::{
     auth::RequestAuth,
@@ -20,7 +20,8 @@ use crate::{
 };
 
 /// Completes when the session or token that a tunnel depends on ends.
-type BoxedEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
+#[cfg(feature = "gateway")]
+type BoxedEnd = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request for the target of its route.
 pub(crate) struct TargetRequest<'a> {
@@ -59,7 +60,7 @@ impl TargetRequest<'_> {
 
     #[inline(always)]
     fn run(self, mut request: Request<Body>) -> BoxFuture {
-        let Self { app, route, values, client, auth } = self;
+        let Self { route, values, client, auth, .. } = self;
         match &route.target {
             Target::Handler(call) => {
                 let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
@@ -69,16 +70,17 @@ impl TargetRequest<'_> {
                 request.extensions_mut().insert(client);
                 service.run(conditional::whole(request))
             }
-            #[cfg(feature = "proxy")]
+            #[cfg(feature = "gateway")]
             Target::Proxy(gateway) => {
-                let (auth, own_origin, random) = (&app.auth, &app.own_origin, &app.random);
+                let CompiledApp { auth, own_origin, random, .. } = self.app;
                 let serving = proxy::Serving { auth, own_origin, random };
                 proxy::forward(&serving, gateway, request, &client)
             }
+            #[cfg(feature = "gateway")]
             Target::Tunnel(opens) => {
                 let ended: BoxedEnd = match auth {
                     Some(auth) => Box::pin(auth.until_ended()),
-                    None => Box::pin(app.auth.revocation_bus.end_of_service()),
+                    None => Box::pin(self.app.auth.revocation_bus.end_of_service()),
                 };
                 Box::pin(Arc::clone(opens).open(request, ended))
             }

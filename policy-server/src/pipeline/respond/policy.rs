@@ -17,10 +17,11 @@ use policy_core::{
 };
 
 use super::head::without_body;
+#[cfg(feature = "gateway")]
+use crate::gateway::tunnel;
 use crate::{
     auth::AuthService,
     base::problem,
-    gateway::tunnel,
     pipeline::gates::limits::Taken,
     route::{compiled_policy::CompiledRoutePolicy, conditional},
 };
@@ -47,6 +48,7 @@ struct OptionalContext {
     /// The preferred formats of a problem document.
     accept: Vec<HeaderValue>,
     nonce: Option<Nonce>,
+    #[cfg(feature = "gateway")]
     is_of_tunnel: bool,
 }
 
@@ -92,6 +94,7 @@ impl ResponsePolicy {
     }
 
     /// Asks for credentials as a proxy does.
+    #[cfg(feature = "gateway")]
     pub(crate) fn speak_as_proxy(&mut self) {
         self.optional().is_of_tunnel = true;
     }
@@ -113,6 +116,7 @@ impl ResponsePolicy {
     pub(crate) fn apply(self, mut response: Response, mut facts: Happened) -> Response {
         let Self { rules, grant, method, is_secure, guard, taken, optional } = self;
         let optional = optional.as_deref();
+        #[cfg(feature = "gateway")]
         if optional.is_some_and(|optional| optional.is_of_tunnel) {
             response = tunnel::as_proxy(response);
         }
