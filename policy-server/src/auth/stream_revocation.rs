@@ -4,14 +4,13 @@ use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
+    task::Context,
     time::Duration,
 };
 
-use axum_core::{BoxError, body::Body, response::Response};
-use bytes::Bytes;
+use axum_core::{body::Body, response::Response};
 use http::StatusCode;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as HttpBody;
 use policy_core::{
     session::{Handle, Record},
     time::Timestamp,
@@ -20,10 +19,13 @@ use policy_core::{
 use tokio::{select, sync::broadcast::error::RecvError};
 
 use super::AuthService;
-use crate::auth::{
-    principal::Principal,
-    revocation_events::RevocationEvent,
-    tokens::{foreign_issuer_of, scoped},
+use crate::{
+    auth::{
+        principal::Principal,
+        revocation_events::RevocationEvent,
+        tokens::{foreign_issuer_of, scoped},
+    },
+    base::body::{BodyObserver, ObservedBody},
 };
 
 /// How often a credential is checked without an event: another process may have ended it.
@@ -80,7 +82,7 @@ pub(super) fn tie(
         response.extensions_mut().insert(RevocationSignal::new(ended));
         return response;
     }
-    response.map(|body| Body::new(RevocableBody { body, ended: Some(ended) }))
+    response.map(|body| Body::new(ObservedBody::new(body, UntilRevoked(Some(ended)))))
 }
 
 /// Completes when the credential of this principal ends or the server stops.
@@ -200,34 +202,21 @@ impl Credential {
     }
 }
 
-/// A body that fails when its credential ends, so that the client does not take it as complete.
-struct RevocableBody {
-    body: Body,
-    ended: Option<End>,
-}
+/// Fails a body when its credential ends, so that the client does not take it as complete.
+struct UntilRevoked(Option<End>);
 
-impl HttpBody for RevocableBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+impl BodyObserver<Body> for UntilRevoked {
+    fn before(
+        &mut self,
+        body: &mut Body,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
-            self.ended = None;
-            self.body = Body::empty();
-            return Poll::Ready(Some(Err("the credential of this response ended".into())));
+    ) -> Result<(), axum_core::Error> {
+        if self.0.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
+            self.0 = None;
+            *body = Body::empty();
+            return Err(axum_core::Error::new("the credential of this response ended"));
         }
-        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        Ok(())
     }
 }
 

@@ -3,20 +3,22 @@
 use std::{
     borrow::Cow,
     net::IpAddr,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Instant,
 };
 
 use axum_core::{body::Body, response::Response};
-use bytes::Bytes;
 use http::{Method, Request, StatusCode, Version};
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as HttpBody;
 use tracing::Level;
 
 use crate::{
-    base::{log::cut, problem},
+    base::{
+        body::{BodyObserver, ObservedBody, Polled},
+        log::cut,
+        problem,
+    },
     observe::request_id::RequestId,
 };
 
@@ -72,7 +74,7 @@ impl Line {
     pub(crate) fn answered(mut self, response: Response) -> Response {
         self.status = Some(response.status());
         self.code = problem::code(&response);
-        response.map(|body| Body::new(LoggedBody { body, line: self }))
+        response.map(|body| Body::new(ObservedBody::new(body, self)))
     }
 }
 
@@ -95,44 +97,19 @@ impl Drop for Line {
     }
 }
 
-/// A body whose bytes are counted.
-#[derive(Debug)]
-struct LoggedBody {
-    body: Body,
-    line: Line,
-}
-
-impl HttpBody for LoggedBody {
-    type Data = Bytes;
-    type Error = axum_core::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        match &frame {
+impl BodyObserver<Body> for Line {
+    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+        match polled {
             Poll::Ready(Some(Ok(frame))) => {
-                self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+                self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
             }
-            Poll::Ready(None) => self.line.is_complete = true,
+            Poll::Ready(None) => self.is_complete = true,
             Poll::Ready(Some(Err(_))) | Poll::Pending => (),
         }
-        frame
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for LoggedBody {
-    fn drop(&mut self) {
+    fn dropped(&mut self, body: &Body) {
         // The sender may not poll again after the last frame.
-        self.line.is_complete |= self.body.is_end_stream();
+        self.is_complete |= body.is_end_stream();
     }
 }

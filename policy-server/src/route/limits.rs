@@ -2,22 +2,25 @@
 
 use std::{
     net::IpAddr,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
-use axum_core::{BoxError, body::Body, response::Response};
-use bytes::Bytes;
+use axum_core::{body::Body, response::Response};
 use http::HeaderMap;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as HttpBody;
 use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused, address_key};
 
-use crate::{auth::principal::Principal, base::clock::Clock};
+use crate::{
+    auth::principal::Principal,
+    base::{
+        body::{BodyObserver, ObservedBody},
+        clock::Clock,
+    },
+};
 
 /// The limit of bodies where no level sets one.
 pub(crate) const BODY: u64 = 2 * 1024 * 1024;
@@ -109,7 +112,7 @@ impl Permit {
         if response.body().size_hint().exact().is_some() {
             return response;
         }
-        response.map(|body| Body::new(PermitBody { body, _permit: self }))
+        response.map(|body| Body::new(ObservedBody::new(body, self)))
     }
 }
 
@@ -119,30 +122,8 @@ impl Drop for Permit {
     }
 }
 
-struct PermitBody {
-    body: Body,
-    _permit: Permit,
-}
-
-impl HttpBody for PermitBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
+/// The permit is given back when the body is dropped.
+impl BodyObserver<Body> for Permit {}
 
 #[cfg(test)]
 mod tests {

@@ -12,11 +12,9 @@ use std::{
 };
 
 use axum_core::body::Body;
-use bytes::Bytes;
 #[cfg(feature = "http3")]
 use http::{HeaderValue, header::ALT_SVC};
 use http::{Request, Response, StatusCode};
-use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::{
     body::Incoming,
     server::conn::{http1, http2},
@@ -43,6 +41,7 @@ use super::{
 use crate::{
     app::settings::ServerSettings,
     auth::RevocationSignal,
+    base::body::{BodyObserver, ObservedBody, Polled},
     client::peer::Peer,
     client::trusted_proxies::TrustedProxies,
     handler::upgrade::OpenStream,
@@ -361,7 +360,8 @@ impl Future for OpenResponse {
             stream.begin(&response);
         }
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
-        Poll::Ready(Ok(response.map(|body| OpenBody { body, open, activity })))
+        let observer = OpenWhileAsked { open, activity };
+        Poll::Ready(Ok(response.map(|body| ObservedBody::new(body, observer))))
     }
 }
 
@@ -398,36 +398,22 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
     });
 }
 
-/// A body that keeps its request open while its source is waited for. While the client has to read,
+/// A body that keeps its request open.
+type OpenBody = ObservedBody<Body, OpenWhileAsked>;
+
+/// Keeps a request open while the source of its body is waited for. While the client has to read,
 /// the connection waits for the client.
-struct OpenBody {
-    body: Body,
+struct OpenWhileAsked {
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
 }
 
-impl HttpBody for OpenBody {
-    type Data = Bytes;
-    type Error = axum_core::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        if frame.is_ready() {
+impl BodyObserver<Body> for OpenWhileAsked {
+    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+        if polled.is_ready() {
             self.open = None;
         } else if self.open.is_none() {
             self.open = Some(self.activity.begin_request());
         }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -11,13 +11,16 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::LengthLimitError;
+use http_body::{Body as HttpBody, SizeHint};
+use http_body_util::{BodyExt, LengthLimitError};
 use hyper::body::Incoming;
 use policy_core::{Refusal, forwarding::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::base::event::log;
+use crate::base::{
+    body::{BodyObserver, ObservedBody, Polled},
+    event::log,
+};
 
 /// The progress of a request body.
 #[derive(Debug)]
@@ -47,9 +50,9 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, frame: &Poll<Option<Result<Frame<Bytes>, axum_core::Error>>>) {
+    fn note(&self, polled: &Polled<Body>) {
         let mut state = self.lock();
-        match frame {
+        match polled {
             Poll::Pending if state.waits_for_client => (),
             Poll::Pending => (state.waits_for_client, state.since) = (true, Instant::now()),
             Poll::Ready(frame) => {
@@ -75,50 +78,37 @@ fn refusal_of(error: &axum_core::Error) -> Refusal {
 
 /// The body of a request on its way to the upstream. A frame is requested from the client only
 /// after the upstream has taken the previous one.
-pub(super) struct RequestBody {
-    inner: Body,
-    /// `None` without a body.
-    progress: Option<Arc<Progress>>,
+pub(super) type RequestBody = ObservedBody<Body, RequestObserver>;
+
+/// Notes the progress of a request body; `None` without a body.
+pub(super) struct RequestObserver(Option<Arc<Progress>>);
+
+/// A request body that notes its progress, if there is one.
+pub(super) fn request_body(body: Body) -> (RequestBody, Option<Arc<Progress>>) {
+    let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
+    (ObservedBody::new(body, RequestObserver(progress.clone())), progress)
 }
 
-impl RequestBody {
-    pub(super) fn new(inner: Body) -> (Self, Option<Arc<Progress>>) {
-        let progress = (!inner.is_end_stream()).then(|| Arc::new(Progress::new()));
-        (Self { inner, progress: progress.clone() }, progress)
-    }
-
-    pub(super) fn empty() -> Self {
-        Self { inner: Body::empty(), progress: None }
-    }
+pub(super) fn no_request_body() -> RequestBody {
+    ObservedBody::new(Body::empty(), RequestObserver(None))
 }
 
-impl HttpBody for RequestBody {
-    type Data = Bytes;
-    type Error = axum_core::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum_core::Error>>> {
-        let frame = Pin::new(&mut self.inner).poll_frame(context);
-        if let Some(progress) = &self.progress {
-            progress.note(&frame);
+impl BodyObserver<Body> for RequestObserver {
+    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+        if let Some(progress) = &self.0 {
+            progress.note(polled);
         }
-        frame.map(|frame| frame.map(|frame| frame.map(with_trailers)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        filter_trailers::<Body>(polled);
     }
 }
 
 /// The body of a response on its way to the client.
-pub(super) struct AnswerBody {
-    inner: Incoming,
+pub(super) fn response_body(body: Incoming, is_of_head: bool, idle: Duration) -> Body {
+    let observer = ResponseObserver { is_of_head, idle, deadline: None, is_waiting: false };
+    Body::new(ObservedBody::new(body.map_err(BrokenOff::Upstream), observer))
+}
+
+struct ResponseObserver {
     /// Whether this is a response to HEAD, whose headers describe a body that is not sent (RFC 9110
     /// 9.3.2).
     is_of_head: bool,
@@ -128,11 +118,7 @@ pub(super) struct AnswerBody {
     is_waiting: bool,
 }
 
-impl AnswerBody {
-    pub(super) fn new(inner: Incoming, is_of_head: bool, idle: Duration) -> Self {
-        Self { inner, is_of_head, idle, deadline: None, is_waiting: false }
-    }
-
+impl ResponseObserver {
     /// Ready when the upstream has been silent for too long. Time during which the client does not
     /// read is not counted, since the body is then not polled.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -146,47 +132,30 @@ impl AnswerBody {
     }
 }
 
-impl HttpBody for AnswerBody {
-    type Data = Bytes;
-    type Error = BrokenOff;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        let this = &mut *self;
-        let frame = match Pin::new(&mut this.inner).poll_frame(context) {
-            Poll::Ready(frame) => {
-                this.is_waiting = false;
-                frame.map(|frame| frame.map(with_trailers).map_err(BrokenOff::Upstream))
-            }
-            Poll::Pending => match this.poll_deadline(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(()) => Some(Err(BrokenOff::TimedOut)),
-            },
-        };
-        if let Some(Err(error)) = &frame {
+impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseObserver {
+    fn after(&mut self, polled: &mut Polled<B>, _body: &B, context: &mut Context<'_>) {
+        if polled.is_ready() {
+            self.is_waiting = false;
+            filter_trailers::<B>(polled);
+        } else if self.poll_deadline(context).is_ready() {
+            *polled = Poll::Ready(Some(Err(BrokenOff::TimedOut)));
+        }
+        if let Poll::Ready(Some(Err(error))) = polled {
             log!(UpstreamBrokeOff, %error);
         }
-        Poll::Ready(frame)
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        if self.is_of_head { SizeHint::default() } else { self.inner.size_hint() }
+    fn size_hint(&self, body: &B) -> SizeHint {
+        if self.is_of_head { SizeHint::default() } else { body.size_hint() }
     }
 }
 
-fn with_trailers(frame: Frame<Bytes>) -> Frame<Bytes> {
-    match frame.into_trailers() {
-        Ok(mut trailers) => {
-            keep_trailers(&mut trailers);
-            Frame::trailers(trailers)
-        }
-        Err(frame) => frame,
+/// Removes the trailers that are not forwarded.
+fn filter_trailers<B: HttpBody>(polled: &mut Polled<B>) {
+    if let Poll::Ready(Some(Ok(frame))) = polled
+        && let Some(trailers) = frame.trailers_mut()
+    {
+        keep_trailers(trailers);
     }
 }
 

@@ -33,7 +33,7 @@ use tokio::{
 
 use super::{
     Gateway,
-    body::{AnswerBody, Progress, RequestBody},
+    body::{Progress, RequestBody, no_request_body, request_body, response_body},
     client::Client,
     connection::Usage,
     websocket,
@@ -179,13 +179,13 @@ impl Outgoing {
         body: Body,
         has_upgrade: bool,
     ) -> Result<http::Response<Incoming>, Refusal> {
-        let (body, progress) = RequestBody::new(body);
+        let (body, progress) = request_body(body);
         let may_repeat =
             progress.is_none() && !has_upgrade && method::is_idempotent(self.method.as_str());
         let again = may_repeat.then(|| {
             let Self { method, target, fields } = &self;
             let (method, target, fields) = (method.clone(), target.clone(), fields.clone());
-            Self { method, target, fields }.request(RequestBody::empty())
+            Self { method, target, fields }.request(no_request_body())
         });
         let progress = progress.as_deref();
         let first = gateway.exchange(client, self.request(body), progress).await;
@@ -334,7 +334,7 @@ impl Returning {
             }
         } else {
             let idle = self.gateway.timeouts.idle;
-            *response.body_mut() = Body::new(AnswerBody::new(body, self.is_of_head, idle));
+            *response.body_mut() = response_body(body, self.is_of_head, idle);
         }
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;

@@ -3,17 +3,16 @@
 
 use std::{
     ops::ControlFlow,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as HttpBody;
 use http_body_util::Limited;
 use policy_core::{
     Refusal,
@@ -22,7 +21,11 @@ use policy_core::{
 };
 
 use super::Gate;
-use crate::{pipeline::request_head::RequestHead, route::compiled_policy::CompiledRoutePolicy};
+use crate::{
+    base::body::{BodyObserver, ObservedBody, Polled},
+    pipeline::request_head::RequestHead,
+    route::compiled_policy::CompiledRoutePolicy,
+};
 
 /// Refuses a body whose declared length exceeds the limit.
 pub(crate) fn check(
@@ -66,41 +69,23 @@ where
         return (Body::empty(), BodyProgress(None));
     }
     let done = Arc::new(AtomicBool::new(false));
-    let body = LimitedBody {
-        inner: Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX))),
-        done: Arc::clone(&done),
-    };
+    let limited = Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX)));
+    let body = ObservedBody::new(limited, NoteEnd(Arc::clone(&done)));
     (Body::new(body), BodyProgress(Some(done)))
 }
 
-struct LimitedBody<B> {
-    inner: Pin<Box<Limited<B>>>,
-    done: Arc<AtomicBool>,
-}
+/// Notes that a body was read to its end.
+struct NoteEnd(Arc<AtomicBool>);
 
-impl<B> HttpBody for LimitedBody<B>
-where
-    B: HttpBody<Data = Bytes, Error: Into<BoxError>>,
-{
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let frame = ready!(self.inner.as_mut().poll_frame(context));
-        if !matches!(frame, Some(Ok(_))) || self.inner.is_end_stream() {
-            self.done.store(true, Ordering::Relaxed);
+impl<B: HttpBody> BodyObserver<B> for NoteEnd {
+    fn after(&mut self, polled: &mut Polled<B>, body: &B, _context: &mut Context<'_>) {
+        let is_end = match polled {
+            Poll::Pending => false,
+            Poll::Ready(Some(Ok(_))) => body.is_end_stream(),
+            Poll::Ready(Some(Err(_)) | None) => true,
+        };
+        if is_end {
+            self.0.store(true, Ordering::Relaxed);
         }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }

@@ -1,0 +1,10 @@
+//! Bodies: read as a whole, and watched on their way.
+
+mod collect;
+mod observed;
+
+pub use collect::BodyRejection;
+pub(crate) use {
+    collect::collect,
+    observed::{BodyObserver, ObservedBody, Polled},
+};

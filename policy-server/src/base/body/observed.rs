@@ -1,0 +1,72 @@
+//! A body that is watched while it is read.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use http_body::{Body, Frame, SizeHint};
+
+/// What a body gives when it is asked for a frame.
+pub(crate) type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
+/// What is done while a body is read. Each method does nothing unless it is written.
+pub(crate) trait BodyObserver<B: Body> {
+    /// Called before the body is asked for a frame. An error is given in place of the frame.
+    fn before(&mut self, _body: &mut B, _context: &mut Context<'_>) -> Result<(), B::Error> {
+        Ok(())
+    }
+
+    /// Called with what the body gave, which may be changed.
+    fn after(&mut self, _polled: &mut Polled<B>, _body: &B, _context: &mut Context<'_>) {}
+
+    /// Called when nobody will ask for more, whether the body has come to its end or not.
+    fn dropped(&mut self, _body: &B) {}
+
+    /// The length that is stated.
+    fn size_hint(&self, body: &B) -> SizeHint {
+        body.size_hint()
+    }
+}
+
+/// A body with its observer. What the observer does not change is as the body has it.
+#[derive(Debug)]
+pub(crate) struct ObservedBody<B: Body, O: BodyObserver<B>> {
+    body: B,
+    observer: O,
+}
+
+impl<B: Body, O: BodyObserver<B>> ObservedBody<B, O> {
+    pub(crate) fn new(body: B, observer: O) -> Self {
+        Self { body, observer }
+    }
+}
+
+impl<B: Body + Unpin, O: BodyObserver<B> + Unpin> Body for ObservedBody<B, O> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled<B> {
+        let Self { body, observer } = &mut *self;
+        if let Err(error) = observer.before(body, context) {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let mut polled = Pin::new(&mut *body).poll_frame(context);
+        observer.after(&mut polled, body, context);
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.observer.size_hint(&self.body)
+    }
+}
+
+impl<B: Body, O: BodyObserver<B>> Drop for ObservedBody<B, O> {
+    fn drop(&mut self) {
+        self.observer.dropped(&self.body);
+    }
+}
