@@ -32,7 +32,7 @@ use super::{
     activity::{Activity, OpenRequest},
     executor::{StreamExecutor, WithStreams},
     listen::Role,
-    monitored_io::MonitoredIo,
+    monitor::{Monitor, MonitoredIo},
     proxy_protocol,
     shutdown::{Phase, Shutdown},
     socket::Socket,
@@ -41,7 +41,10 @@ use super::{
 use crate::{
     app::settings::ServerSettings,
     auth::RevocationSignal,
-    base::body::{BodyObserver, ObservedBody, Polled},
+    base::{
+        body::{BodyObserver, ObservedBody, Polled},
+        observed_io::ObservedIo,
+    },
     client::peer::Peer,
     client::trusted_proxies::TrustedProxies,
     handler::upgrade::OpenStream,
@@ -80,14 +83,15 @@ pub(super) async fn serve_connection(
         activity: Arc::clone(&activity),
         shutdown: shutdown.clone(),
     };
-    let io = MonitoredIo::new(socket, Arc::clone(&activity), permit);
+    let monitor = Monitor::new(Arc::clone(&activity), permit);
     if protocol == Protocol::Http2 {
         let timer = Timer::new(settings, None);
         let connection = WithStreams::new(|executor| {
             let mut builder = http2::Builder::new(executor);
             builder.timer(TokioTimer::new());
             super::http2::limit(&mut builder, settings);
-            builder.serve_connection(TokioIo::new(io.in_frames()), service)
+            let io = ObservedIo::new(socket, monitor.in_frames());
+            builder.serve_connection(TokioIo::new(io), service)
         });
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
@@ -97,7 +101,7 @@ pub(super) async fn serve_connection(
             .max_buf_size(settings.header_limit)
             // Our own timer has no cost per request.
             .header_read_timeout(None)
-            .serve_connection(TokioIo::new(io), service)
+            .serve_connection(TokioIo::new(ObservedIo::new(socket, monitor)), service)
             .with_upgrades();
         drive(Box::pin(connection), timer, activity, shutdown).await;
     }

@@ -8,7 +8,7 @@ mod http2;
 #[cfg(feature = "http3")]
 mod http3;
 mod listen;
-mod monitored_io;
+mod monitor;
 mod proxy_protocol;
 #[cfg(feature = "tls")]
 mod redirect;

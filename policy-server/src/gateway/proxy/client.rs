@@ -24,7 +24,10 @@ use tokio_rustls::{
 };
 use tower_service::Service;
 
-use super::{body::RequestBody, connection::Connection};
+use super::{
+    body::RequestBody,
+    connection::{Connection, connection},
+};
 use crate::base::{error::StartProblem, tls_roots};
 
 /// A pool of connections to one upstream.
@@ -151,7 +154,7 @@ impl Connector {
         // Requests are written whole, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true)?;
         let Some((connector, name)) = self.tls else {
-            return Ok(TokioIo::new(Connection::new(stream, self.is_http2)));
+            return Ok(TokioIo::new(connection(stream, self.is_http2)));
         };
         let stream = connector.connect(name, stream).await?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -159,7 +162,7 @@ impl Connector {
         if self.is_http2 && !is_http2 {
             return Err(io::Error::other("the upstream does not speak HTTP/2"));
         }
-        Ok(TokioIo::new(Connection::new(stream, is_http2)))
+        Ok(TokioIo::new(connection(stream, is_http2)))
     }
 }
 

@@ -1,27 +1,32 @@
 //! One connection to an upstream, and the progress of its last exchange.
 
 use std::{
-    io::{self, IoSlice},
-    pin::Pin,
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::Context,
 };
 
 use hyper_util::client::legacy::connect::{self, Connected};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::base::observed_io::{IoObserver, ObservedIo};
 
 /// A stream with or without TLS.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection to an upstream.
-pub(super) struct Connection {
-    stream: Box<dyn Stream>,
-    usage: Usage,
+pub(super) type Connection = ObservedIo<Box<dyn Stream>, Usage>;
+
+pub(super) fn connection(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    is_http2: bool,
+) -> Connection {
+    ObservedIo::new(Box::new(stream), Usage { is_http2, seen: Arc::default() })
 }
 
 /// What was observed on a connection.
@@ -49,75 +54,25 @@ impl Usage {
     }
 }
 
-impl Connection {
-    pub(super) fn new(
-        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        is_http2: bool,
-    ) -> Self {
-        let usage = Usage { is_http2, seen: Arc::default() };
-        Self { stream: Box::new(stream), usage }
+impl IoObserver for Usage {
+    fn after_read(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        self.seen.is_answered.store(true, Relaxed);
+        Ok(())
     }
 
     /// Every write begins or continues a request.
-    fn note_write(&self) {
-        let seen = &self.usage.seen;
-        if !self.usage.is_http2 && seen.is_answered.load(Relaxed) {
-            seen.is_answered.store(false, Relaxed);
-            seen.is_reused.store(true, Relaxed);
+    fn before_write(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
+        if !self.is_http2 && self.seen.is_answered.load(Relaxed) {
+            self.seen.is_answered.store(false, Relaxed);
+            self.seen.is_reused.store(true, Relaxed);
         }
+        Ok(())
     }
 }
 
 impl connect::Connection for Connection {
     fn connected(&self) -> Connected {
-        let connected = Connected::new().extra(self.usage.clone());
-        if self.usage.is_http2 { connected.negotiated_h2() } else { connected }
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let result = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.usage.seen.is_answered.store(true, Relaxed);
-        }
-        result
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.note_write();
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.note_write();
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let connected = Connected::new().extra(self.observer.clone());
+        if self.observer.is_http2 { connected.negotiated_h2() } else { connected }
     }
 }

@@ -1,0 +1,90 @@
+//! A connection that is watched while bytes move.
+
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What is done while bytes move. An error is given in place of what the connection would give.
+pub(crate) trait IoObserver {
+    fn before_read(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Called with the bytes that came, which are at least one.
+    fn after_read(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    fn before_write(&mut self, context: &mut Context<'_>) -> io::Result<()>;
+
+    /// Called with how many bytes were taken.
+    fn after_write(&mut self, _written: &Poll<io::Result<usize>>) {}
+}
+
+/// A connection with its observer.
+#[derive(Debug)]
+pub(crate) struct ObservedIo<S, O> {
+    stream: S,
+    pub(crate) observer: O,
+}
+
+impl<S, O> ObservedIo<S, O> {
+    pub(crate) fn new(stream: S, observer: O) -> Self {
+        Self { stream, observer }
+    }
+}
+
+impl<S: AsyncRead + Unpin, O: IoObserver + Unpin> AsyncRead for ObservedIo<S, O> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.observer.before_read(context)?;
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = buffer.filled().get(before..).unwrap_or_default();
+        if !read.is_empty() {
+            self.observer.after_read(read)?;
+        }
+        result
+    }
+}
+
+impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, O> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.observer.before_write(context)?;
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.observer.after_write(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.observer.before_write(context)?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.observer.after_write(&written);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
