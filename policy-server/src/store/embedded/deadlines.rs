@@ -5,6 +5,8 @@ use std::time::Duration;
 use policy_core::time::Timestamp;
 use redb::{ReadableTable, Table};
 
+use super::writer::Effect;
+
 /// An index of rows by when they may have expired.
 ///
 /// An entry is only a hint. Changing a deadline or removing a row leaves the entry in place; when
@@ -28,6 +30,40 @@ pub(super) struct Purged {
     pub(super) is_done: bool,
 }
 
+/// The result of examining the row of an entry.
+pub(super) enum Fate {
+    Removed,
+    /// There was no row to remove.
+    Gone,
+    /// The row is live, and has to be examined again at this time.
+    Lives(Timestamp),
+}
+
+/// Tables whose expired rows are found by their deadlines.
+pub(super) trait Purge<'t> {
+    fn deadlines(&mut self) -> (&mut Deadlines<'t>, &mut Effect);
+
+    /// Removes the row of an entry if it has expired.
+    fn purge_entry(&mut self, entry: &Entry, now: Timestamp) -> Result<Fate, redb::Error>;
+
+    /// Examines a batch of due entries, and removes up to `limit` expired rows.
+    fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
+        let (due, is_last) = self.deadlines().0.due(now)?;
+        let mut removed = 0;
+        for entry in due {
+            if removed == limit {
+                return Ok(Purged { removed, is_done: true });
+            }
+            let fate = self.purge_entry(&entry, now)?;
+            let (deadlines, effect) = self.deadlines();
+            deadlines.settle(&entry, &fate)?;
+            *effect = (*effect).max(Effect::Soft);
+            removed += usize::from(matches!(fate, Fate::Removed));
+        }
+        Ok(Purged { removed, is_done: is_last })
+    }
+}
+
 impl<'t> Deadlines<'t> {
     /// When to check a row again that only a later version can read.
     pub(super) const UNREADABLE: Duration = Duration::from_secs(24 * 3600);
@@ -47,7 +83,7 @@ impl<'t> Deadlines<'t> {
     }
 
     /// The first entries that are due, and whether these are all.
-    pub(super) fn due(&self, now: Timestamp) -> Result<(Vec<Entry>, bool), redb::Error> {
+    fn due(&self, now: Timestamp) -> Result<(Vec<Entry>, bool), redb::Error> {
         let end = now.millis().saturating_add(1).to_be_bytes();
         let mut due = vec![];
         for entry in self.0.range(..end.as_slice())?.take(BATCH) {
@@ -61,16 +97,12 @@ impl<'t> Deadlines<'t> {
         Ok((due, is_all))
     }
 
-    /// Removes an entry that was examined, and adds a new one if there is a later deadline.
-    pub(super) fn settle(
-        &mut self,
-        entry: &Entry,
-        next: Option<Timestamp>,
-    ) -> Result<(), redb::Error> {
+    /// Removes an entry that was examined, and adds a new one if its row is still live.
+    fn settle(&mut self, entry: &Entry, fate: &Fate) -> Result<(), redb::Error> {
         self.0.remove(key(entry.filed, entry.kind, &entry.id).as_slice())?;
-        match next {
-            Some(next) => self.add(next, entry.kind, &entry.id),
-            None => Ok(()),
+        match fate {
+            Fate::Lives(next) => self.add(*next, entry.kind, &entry.id),
+            Fate::Removed | Fate::Gone => Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod codec;
 mod crash;
 mod deadlines;
 mod file;
+mod owned_rows;
 mod session_tables;
 mod sessions;
 #[cfg(test)]
@@ -19,9 +20,13 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use policy_core::time::Timestamp;
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
-use self::writer::{Tables, Writer};
+use self::{
+    deadlines::Purged,
+    writer::{Tables, Writer},
+};
 use super::{Answer, StoreError};
 
 /// A store in a local file, for an app that runs as one process.
@@ -109,6 +114,27 @@ impl EmbeddedStore {
             Ok(open) => open.writer.submit(work),
             Err(error) => Answer::ready(Err(error)),
         }
+    }
+
+    /// Removes up to `limit` expired rows in short transactions.
+    fn purge_in_steps(
+        &self,
+        now: Timestamp,
+        limit: usize,
+        step: fn(&mut Tables<'_>, Timestamp, usize) -> Result<Purged, redb::Error>,
+    ) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let mut removed = 0;
+            while removed < limit {
+                let rest = limit - removed;
+                let done = self.write(move |tables| step(tables, now, rest)).await?;
+                removed += done.removed;
+                if done.is_done {
+                    break;
+                }
+            }
+            Ok(removed)
+        })
     }
 
     /// The secret with this name; stores `fresh` if there is none yet.

@@ -4,14 +4,12 @@ use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
-use redb::{
-    MultimapTable, MultimapTableDefinition, ReadableMultimapTable, ReadableTable, Table,
-    TableDefinition, WriteTransaction,
-};
+use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::{
     codec::{Row, Successor},
-    deadlines::{Deadlines, Purged},
+    deadlines::{Deadlines, Entry, Fate, Purge},
+    owned_rows::OwnedRows,
     writer::Effect,
 };
 use crate::store::{
@@ -82,18 +80,8 @@ pub(super) fn successor(
     Ok(None)
 }
 
-/// The keys of a user's sessions.
-pub(super) fn keys_of(
-    users: &impl ReadableMultimapTable<&'static str, &'static [u8; 32]>,
-    user: &str,
-) -> Result<Vec<SessionKey>, redb::Error> {
-    let keys = users.get(user)?.map(|key| key.map(|key| SessionKey(*key.value())));
-    Ok(keys.collect::<Result<_, _>>()?)
-}
-
 pub(super) struct SessionTables<'t> {
-    sessions: Table<'t, &'static [u8; 32], &'static [u8]>,
-    users: MultimapTable<'t, &'static str, &'static [u8; 32]>,
+    sessions: OwnedRows<'t, 32>,
     successors: Table<'t, &'static [u8; 32], &'static [u8]>,
     epochs: Table<'t, &'static str, u64>,
     deadlines: Deadlines<'t>,
@@ -103,8 +91,7 @@ pub(super) struct SessionTables<'t> {
 impl<'t> SessionTables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
-            sessions: transaction.open_table(SESSIONS)?,
-            users: transaction.open_multimap_table(USERS)?,
+            sessions: OwnedRows::open(transaction, SESSIONS, USERS)?,
             successors: transaction.open_table(SUCCESSORS)?,
             epochs: transaction.open_table(EPOCHS)?,
             deadlines: Deadlines::new(transaction.open_table(DEADLINES)?),
@@ -142,7 +129,7 @@ impl<'t> SessionTables<'t> {
     pub(super) fn touch(&mut self, request: TouchSession) -> Result<bool, redb::Error> {
         let TouchSession { key, idle_deadline, now } = request;
         let key = self.current(&key, Some(now))?;
-        let Some(mut record) = living(&self.sessions, &key, now)? else {
+        let Some(mut record) = living(&self.sessions.rows, &key, now)? else {
             return Ok(false);
         };
         record.idle_deadline = record.idle_deadline.max(idle_deadline);
@@ -180,13 +167,13 @@ impl<'t> SessionTables<'t> {
 
     pub(super) fn delete(&mut self, key: &SessionKey) -> Result<bool, redb::Error> {
         let key = self.current(key, None)?;
-        if let Some(record) = stored(&self.sessions, &key)? {
+        if let Some(record) = stored(&self.sessions.rows, &key)? {
             self.remove(&key, &record)?;
             self.effect = Effect::Durable;
             return Ok(true);
         }
         // A row that cannot be read is of a later version of us, which must not find it either.
-        if self.sessions.remove(&key.0)?.is_some() {
+        if self.sessions.remove(&key.0, None)? {
             self.effect = Effect::Durable;
         }
         Ok(false)
@@ -197,8 +184,8 @@ impl<'t> SessionTables<'t> {
         user: &str,
         handle: Handle,
     ) -> Result<bool, redb::Error> {
-        for key in keys_of(&self.users, user)? {
-            if let Some(record) = stored(&self.sessions, &key)?
+        for key in self.keys_of(user)? {
+            if let Some(record) = stored(&self.sessions.rows, &key)?
                 && record.handle == handle
             {
                 self.remove(&key, &record)?;
@@ -216,59 +203,20 @@ impl<'t> SessionTables<'t> {
         self.effect = Effect::Durable;
         let keep = keep.map(|keep| self.current(&keep, Some(now))).transpose()?;
         let mut ended = 0;
-        for key in keys_of(&self.users, user)? {
-            match living(&self.sessions, &key, now)? {
+        for key in self.keys_of(user)? {
+            match living(&self.sessions.rows, &key, now)? {
                 Some(mut record) if keep == Some(key) => {
                     record.epoch = epoch;
                     self.replace(&key, &record)?;
                 }
                 record => {
                     // As above: also a row that cannot be read.
-                    self.sessions.remove(&key.0)?;
-                    self.users.remove(user, &key.0)?;
+                    self.sessions.remove(&key.0, Some(user))?;
                     ended += u64::from(record.is_some());
                 }
             }
         }
         Ok(ended)
-    }
-
-    /// Looks at a batch of what is due, and removes up to `limit` dead rows.
-    pub(super) fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
-        let (due, is_last) = self.deadlines.due(now)?;
-        let mut removed = 0;
-        for entry in due {
-            if removed == limit {
-                return Ok(Purged { removed, is_done: true });
-            }
-            let next = match (entry.kind, entry.id.as_slice().try_into().map(SessionKey)) {
-                (SESSION, Ok(key)) => {
-                    let row = self.sessions.get(&key.0)?.map(|row| Record::decode(row.value()));
-                    match row {
-                        Some(Some(record)) if record.is_expired(now) => {
-                            self.remove(&key, &record)?;
-                            removed += 1;
-                            None
-                        }
-                        // It was used since: the deadline is later now.
-                        Some(Some(record)) => {
-                            Some(record.idle_deadline.min(record.absolute_deadline))
-                        }
-                        Some(None) => Some(now.after(Deadlines::UNREADABLE)),
-                        None => None,
-                    }
-                }
-                (SUCCESSOR, Ok(key)) => {
-                    self.successors.remove(&key.0)?;
-                    removed += 1;
-                    None
-                }
-                _ => None,
-            };
-            self.deadlines.settle(&entry, next)?;
-            self.effect = self.effect.max(Effect::Soft);
-        }
-        Ok(Purged { removed, is_done: is_last })
     }
 
     /// The session of this version, else what the answer is.
@@ -278,7 +226,7 @@ impl<'t> SessionTables<'t> {
         expected: u64,
         now: Timestamp,
     ) -> Result<Result<Record, Cas>, redb::Error> {
-        Ok(match living(&self.sessions, key, now)? {
+        Ok(match living(&self.sessions.rows, key, now)? {
             Some(record) if record.version == expected => Ok(record),
             Some(_) => Err(Cas::Conflict),
             // Under another key now; whoever loads it anew learns which.
@@ -289,15 +237,15 @@ impl<'t> SessionTables<'t> {
 
     /// The key that a session is under now: `key` itself unless a rotation replaced it.
     fn current(&self, key: &SessionKey, now: Option<Timestamp>) -> Result<SessionKey, redb::Error> {
-        if self.sessions.get(&key.0)?.is_some() {
+        if self.sessions.rows.get(&key.0)?.is_some() {
             return Ok(*key);
         }
-        Ok(successor(&self.sessions, &self.successors, key, now)?.unwrap_or(*key))
+        Ok(successor(&self.sessions.rows, &self.successors, key, now)?.unwrap_or(*key))
     }
 
     /// Whether the key was ever given to a session that is still remembered.
     fn is_known(&self, key: &SessionKey) -> Result<bool, redb::Error> {
-        Ok(self.sessions.get(&key.0)?.is_some() || self.successors.get(&key.0)?.is_some())
+        Ok(self.sessions.rows.get(&key.0)?.is_some() || self.successors.get(&key.0)?.is_some())
     }
 
     fn epoch(&self, user: Option<&str>) -> Result<u64, redb::Error> {
@@ -320,9 +268,9 @@ impl<'t> SessionTables<'t> {
             return Ok(Some(vec![]));
         };
         let mut others = vec![];
-        for key in keys_of(&self.users, user)? {
+        for key in self.keys_of(user)? {
             if Some(&key) != replaced
-                && let Some(record) = living(&self.sessions, &key, now)?
+                && let Some(record) = living(&self.sessions.rows, &key, now)?
             {
                 others.push((key, record));
             }
@@ -346,10 +294,7 @@ impl<'t> SessionTables<'t> {
     }
 
     fn insert(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
-        self.replace(key, record)?;
-        if let Some(user) = record.user() {
-            self.users.insert(user, &key.0)?;
-        }
+        self.sessions.insert(&key.0, &record.encode(), record.user())?;
         let deadline = record.idle_deadline.min(record.absolute_deadline);
         self.deadlines.add(deadline, SESSION, &key.0)?;
         self.effect = Effect::Durable;
@@ -357,16 +302,50 @@ impl<'t> SessionTables<'t> {
     }
 
     fn replace(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
-        self.sessions.insert(&key.0, record.encode().as_slice())?;
-        Ok(())
+        self.sessions.replace(&key.0, &record.encode())
     }
 
     /// Removes a session. Its entry in the deadlines stays until it is due.
     fn remove(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
-        self.sessions.remove(&key.0)?;
-        if let Some(user) = record.user() {
-            self.users.remove(user, &key.0)?;
-        }
+        self.sessions.remove(&key.0, record.user())?;
         Ok(())
+    }
+
+    fn keys_of(&self, user: &str) -> Result<Vec<SessionKey>, redb::Error> {
+        Ok(self.sessions.keys_of(user)?.into_iter().map(SessionKey).collect())
+    }
+}
+
+impl<'t> Purge<'t> for SessionTables<'t> {
+    fn deadlines(&mut self) -> (&mut Deadlines<'t>, &mut Effect) {
+        (&mut self.deadlines, &mut self.effect)
+    }
+
+    fn purge_entry(&mut self, entry: &Entry, now: Timestamp) -> Result<Fate, redb::Error> {
+        let Ok(key) = entry.id.as_slice().try_into().map(SessionKey) else {
+            return Ok(Fate::Gone);
+        };
+        match entry.kind {
+            SESSION => {
+                let row = self.sessions.rows.get(&key.0)?.map(|row| Record::decode(row.value()));
+                Ok(match row {
+                    Some(Some(record)) if record.is_expired(now) => {
+                        self.remove(&key, &record)?;
+                        Fate::Removed
+                    }
+                    // It was used since: the deadline is later now.
+                    Some(Some(record)) => {
+                        Fate::Lives(record.idle_deadline.min(record.absolute_deadline))
+                    }
+                    Some(None) => Fate::Lives(now.after(Deadlines::UNREADABLE)),
+                    None => Fate::Gone,
+                })
+            }
+            SUCCESSOR => {
+                self.successors.remove(&key.0)?;
+                Ok(Fate::Removed)
+            }
+            _ => Ok(Fate::Gone),
+        }
     }
 }

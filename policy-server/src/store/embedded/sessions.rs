@@ -9,7 +9,9 @@ use policy_core::{
 
 use super::{
     EmbeddedStore,
-    session_tables::{SESSIONS, SUCCESSORS, USERS, keys_of, living, successor},
+    deadlines::Purge,
+    owned_rows::keys_of,
+    session_tables::{SESSIONS, SUCCESSORS, USERS, living, successor},
 };
 use crate::store::{
     Answer, Cas, CreateSession, Created, ListSessions, Loaded, RevokeUser, RotateSession,
@@ -68,18 +70,7 @@ impl SessionStore for EmbeddedStore {
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
-            let mut removed = 0;
-            while removed < limit {
-                let rest = limit - removed;
-                let step = self.write(move |tables| tables.sessions()?.purge(now, rest)).await?;
-                removed += step.removed;
-                if step.is_done {
-                    break;
-                }
-            }
-            Ok(removed)
-        })
+        self.purge_in_steps(now, limit, |tables, now, limit| tables.sessions()?.purge(now, limit))
     }
 }
 
@@ -106,7 +97,7 @@ impl EmbeddedStore {
             let users = transaction.open_multimap_table(USERS)?;
             let mut summaries = vec![];
             for key in keys_of(&users, user)? {
-                if let Some(record) = living(&sessions, &key, now)? {
+                if let Some(record) = living(&sessions, &SessionKey(key), now)? {
                     summaries.push(Summary::from(&record));
                 }
             }

@@ -1,13 +1,12 @@
 //! Refresh tokens, revocations and tickets within a write transaction.
 
 use policy_core::time::Timestamp;
-use redb::{
-    MultimapTable, MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction,
-};
+use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::{
     codec::{Row, TokenRow},
-    deadlines::{Deadlines, Purged},
+    deadlines::{Deadlines, Entry, Fate, Purge},
+    owned_rows::OwnedRows,
     writer::Effect,
 };
 use crate::store::{Family, Refresh, Refreshed, Revocation, Ticket, TokenHash};
@@ -40,8 +39,7 @@ const REVOCATION: u8 = 2;
 const TICKET: u8 = 3;
 
 pub(super) struct TokenTables<'t> {
-    families: Table<'t, &'static [u8; 16], &'static [u8]>,
-    owners: MultimapTable<'t, &'static str, &'static [u8; 16]>,
+    families: OwnedRows<'t, 16>,
     tokens: Table<'t, &'static [u8; 32], &'static [u8]>,
     revocations: Table<'t, u64, &'static [u8]>,
     revoked: Table<'t, &'static [u8], u64>,
@@ -54,8 +52,7 @@ pub(super) struct TokenTables<'t> {
 impl<'t> TokenTables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
-            families: transaction.open_table(FAMILIES)?,
-            owners: transaction.open_multimap_table(OWNERS)?,
+            families: OwnedRows::open(transaction, FAMILIES, OWNERS)?,
             tokens: transaction.open_table(TOKENS)?,
             revocations: transaction.open_table(REVOCATIONS)?,
             revoked: transaction.open_table(REVOKED)?,
@@ -75,8 +72,7 @@ impl<'t> TokenTables<'t> {
         if self.tokens.get(&token.0)?.is_some() {
             return Ok(None);
         }
-        self.families.insert(&family.id, family.encode().as_slice())?;
-        self.owners.insert(&*family.identity.subject, &family.id)?;
+        self.families.insert(&family.id, &family.encode(), Some(&family.identity.subject))?;
         self.deadlines.add(family.expires, FAMILY, &family.id)?;
         self.insert_token(token, family)?;
         Ok(Some(()))
@@ -126,11 +122,9 @@ impl<'t> TokenTables<'t> {
     }
 
     pub(super) fn end_families(&mut self, user: &str) -> Result<u64, redb::Error> {
-        let ids = self.owners.remove_all(user)?.map(|id| id.map(|id| *id.value()));
-        let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
         let mut ended = 0;
-        for id in ids {
-            ended += u64::from(self.families.remove(&id)?.is_some());
+        for id in self.families.keys_of(user)? {
+            ended += u64::from(self.families.remove(&id, Some(user))?);
             self.effect = Effect::Durable;
         }
         Ok(ended)
@@ -181,30 +175,6 @@ impl<'t> TokenTables<'t> {
         Ok(ticket.flatten().filter(|ticket| now < ticket.expires))
     }
 
-    /// Looks at a batch of what is due, and removes up to `limit` rows that no longer matter.
-    pub(super) fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
-        let (due, is_last) = self.deadlines.due(now)?;
-        let mut removed = 0;
-        for entry in due {
-            if removed == limit {
-                return Ok(Purged { removed, is_done: true });
-            }
-            // None of these moves its deadline, so what is due is dead.
-            let hash = <&[u8; 32]>::try_from(entry.id.as_slice());
-            let was_there = match (entry.kind, hash) {
-                (FAMILY, _) => self.purge_family(&entry.id)?,
-                (REVOCATION, _) => self.purge_revocation(&entry.id)?,
-                (TOKEN, Ok(hash)) => self.tokens.remove(hash)?.is_some(),
-                (TICKET, Ok(hash)) => self.tickets.remove(hash)?.is_some(),
-                _ => false,
-            };
-            removed += usize::from(was_there);
-            self.deadlines.settle(&entry, None)?;
-            self.effect = self.effect.max(Effect::Soft);
-        }
-        Ok(Purged { removed, is_done: is_last })
-    }
-
     fn purge_family(&mut self, id: &[u8]) -> Result<bool, redb::Error> {
         let Ok(id) = id.try_into() else {
             return Ok(false);
@@ -213,7 +183,7 @@ impl<'t> TokenTables<'t> {
             self.remove_family(&family)?;
             return Ok(true);
         }
-        Ok(self.families.remove(id)?.is_some())
+        self.families.remove(id, None)
     }
 
     fn purge_revocation(&mut self, place: &[u8]) -> Result<bool, redb::Error> {
@@ -231,7 +201,7 @@ impl<'t> TokenTables<'t> {
     }
 
     fn family(&self, id: &[u8; 16]) -> Result<Option<Family>, redb::Error> {
-        Ok(self.families.get(id)?.and_then(|row| Family::decode(row.value())))
+        Ok(self.families.rows.get(id)?.and_then(|row| Family::decode(row.value())))
     }
 
     fn revocation(&self, place: u64) -> Result<Option<Revocation>, redb::Error> {
@@ -248,9 +218,27 @@ impl<'t> TokenTables<'t> {
 
     /// Removes a family. Its tokens stay known until its end, and are dead without it.
     fn remove_family(&mut self, family: &Family) -> Result<(), redb::Error> {
-        self.families.remove(&family.id)?;
-        self.owners.remove(&*family.identity.subject, &family.id)?;
+        self.families.remove(&family.id, Some(&family.identity.subject))?;
         Ok(())
+    }
+}
+
+impl<'t> Purge<'t> for TokenTables<'t> {
+    fn deadlines(&mut self) -> (&mut Deadlines<'t>, &mut Effect) {
+        (&mut self.deadlines, &mut self.effect)
+    }
+
+    /// None of these moves its deadline, so what is due is dead.
+    fn purge_entry(&mut self, entry: &Entry, _now: Timestamp) -> Result<Fate, redb::Error> {
+        let hash = <&[u8; 32]>::try_from(entry.id.as_slice());
+        let was_there = match (entry.kind, hash) {
+            (FAMILY, _) => self.purge_family(&entry.id)?,
+            (REVOCATION, _) => self.purge_revocation(&entry.id)?,
+            (TOKEN, Ok(hash)) => self.tokens.remove(hash)?.is_some(),
+            (TICKET, Ok(hash)) => self.tickets.remove(hash)?.is_some(),
+            _ => false,
+        };
+        Ok(if was_there { Fate::Removed } else { Fate::Gone })
     }
 }
 

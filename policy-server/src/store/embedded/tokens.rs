@@ -3,6 +3,7 @@
 use super::{
     EmbeddedStore,
     codec::Row,
+    deadlines::Purge,
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
@@ -54,18 +55,7 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
-            let mut removed = 0;
-            while removed < limit {
-                let rest = limit - removed;
-                let step = self.write(move |tables| tables.tokens()?.purge(now, rest)).await?;
-                removed += step.removed;
-                if step.is_done {
-                    break;
-                }
-            }
-            Ok(removed)
-        })
+        self.purge_in_steps(now, limit, |tables, now, limit| tables.tokens()?.purge(now, limit))
     }
 }
 
