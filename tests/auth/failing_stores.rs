@@ -45,7 +45,7 @@ fn assert_unavailable(answer: &TestResponse, code: &str) {
 async fn a_session_that_cannot_be_loaded_is_not_gone() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
-    scenario.store.fail(true);
+    scenario.store.fail();
     for path in ["/me", "/value/a", "/optional", "/csrf"] {
         assert_unavailable(&ada.get(path).send().await, "auth.credentials-unchecked");
     }
@@ -56,7 +56,7 @@ async fn a_session_that_cannot_be_loaded_is_not_gone() {
     assert_eq!(ada.get("/public").send().await.text(), "hello");
     assert_eq!(scenario.client.get("/optional").send().await.text(), "nobody");
     assert_eq!(scenario.client.get("/me").send().await.status(), 401);
-    scenario.store.fail(false);
+    scenario.store.recover();
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.value("a").await, Value::Null);
 }
@@ -74,7 +74,7 @@ async fn what_cannot_be_stored_did_not_happen() {
     // It is used, though nobody can note that.
     scenario.advance(120);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    scenario.store.fail(false);
+    scenario.store.recover();
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.value("a").await, Value::Null);
 }
@@ -85,7 +85,7 @@ async fn a_store_that_fails_under_a_handler_is_told_as_well() {
     let ada = scenario.login("ada").await;
     let list = tokio::spawn(ada.get("/list").send());
     scenario.shared.waiting.pass().await;
-    scenario.store.fail(true);
+    scenario.store.fail();
     scenario.shared.gate.open();
     assert_unavailable(&list.await.unwrap(), "session.store-unavailable");
 }
@@ -96,7 +96,7 @@ async fn tokens_are_not_taken_while_revocations_are_unknown() {
     let scenario = Scenario::with(routes![by_token], |app| app).await;
     let get = || scenario.client.get("/by-token").header("authorization", bearer(&good_token()));
     assert_eq!(get().send().await.status(), 200);
-    scenario.store.fail(true);
+    scenario.store.fail();
     scenario.advance(5);
     assert_eq!(get().send().await.status(), 200);
     scenario.advance(1);
@@ -104,7 +104,7 @@ async fn tokens_are_not_taken_while_revocations_are_unknown() {
     // What is wrong with the token itself is known.
     let wrong = scenario.client.get("/by-token").header("authorization", "Bearer a.b.c");
     assert_problem(&wrong.send().await, 401, "auth.token-invalid");
-    scenario.store.fail(false);
+    scenario.store.recover();
     assert_eq!(get().send().await.status(), 200);
 }
 
@@ -148,7 +148,7 @@ async fn what_failed_is_logged_under_its_code() {
     scenario.advance(120);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     until_logged(&log, &scenario, "WARN", "session.use-not-noted").await;
-    scenario.store.fail(true);
+    scenario.store.fail();
     ada.get("/me").send().await;
     until_logged(&log, &scenario, "ERROR", "session.not-loaded").await;
     until_logged(&log, &scenario, "ERROR", "session.not-purged").await;
@@ -160,12 +160,12 @@ async fn a_store_of_tokens_that_is_away_and_back_is_logged() {
     let scenario = Scenario::with(routes![by_token, ticket, by_ticket], |app| app).await;
     let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();
-    scenario.store.fail(true);
+    scenario.store.fail();
     let path = format!("/by-ticket?ticket={ticket}");
     assert_unavailable(&scenario.client.get(&path).send().await, "auth.credentials-unchecked");
     until_logged(&log, &scenario, "ERROR", "auth.ticket-unchecked").await;
     ada.post("/ticket").send().await;
     until_logged(&log, &scenario, "ERROR", "token.store-away").await;
-    scenario.store.fail(false);
+    scenario.store.recover();
     until_logged(&log, &scenario, "INFO", "token.store-back").await;
 }

@@ -55,8 +55,8 @@ fn all() -> Vec<Route<All>> {
 }
 
 async fn two() -> (Scenario, Scenario) {
-    let (store, clock) = (Store::default(), Clock::at(START));
-    let renewing = |store: &Store| {
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    let renewing = |store: &FaultyStore| {
         let sessions = Sessions::store(store.clone()).renewal(minutes(5));
         move |app: App<All>| app.sessions(sessions)
     };
@@ -142,7 +142,7 @@ async fn a_stream_ends_when_its_session_ended_at_another_instance() {
     use http_body_util::BodyExt;
     use tower::ServiceExt;
 
-    let (store, clock) = (Store::default(), Clock::at(START));
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
     let other = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
     let ada = other.login("ada").await;
     let (app, _shared) = app(&store, &clock, all());

@@ -125,7 +125,7 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
                 if request.is_finished() || held > waits {
                     break;
                 }
-                scenario.store.is_held().await;
+                http::soon(scenario.store.is_held()).await;
                 if held < waits {
                     scenario.store.step();
                 }
@@ -162,7 +162,7 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
 /// Over a socket, as it happens: the connection breaks off in the middle of a request.
 #[tokio::test]
 async fn a_connection_that_breaks_undoes_no_logout() {
-    let (store, clock) = (Store::default(), Clock::at(START));
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
     let (app, shared) = app(&store, &clock, routes![lost]);
     let server = Running::start(app).await;
     let raw = |what: &str, fields: &[&str]| {
@@ -211,7 +211,7 @@ async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
         Box::pin(scenario.client.post("/login/eve").origin(OWN).send());
     scenario.store.hold();
     let is_held = async {
-        scenario.store.is_held().await;
+        http::soon(scenario.store.is_held()).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         scenario.store.release();
     };

@@ -41,10 +41,10 @@ use policy_core::secret::SecretKey;
 use policy_server::{
     Clock, Route,
     prelude::*,
-    testing::{TestClient, TestRequest, TestResponse},
+    testing::{FaultyStore, TestClient, TestRequest, TestResponse},
     tokens::TokenSettings,
 };
-use policy_tests::{http, store::Store};
+use policy_tests::http;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
@@ -154,7 +154,7 @@ async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
 struct Scenario {
     client: TestClient,
     clock: Clock,
-    store: Store,
+    store: FaultyStore,
     shared: All,
 }
 
@@ -188,11 +188,11 @@ impl Scenario {
     }
 
     async fn with(routes: Vec<Route<All>>, change: impl FnOnce(App<All>) -> App<All>) -> Self {
-        Self::on(Store::default(), Clock::at(START), routes, change).await
+        Self::on(FaultyStore::default(), Clock::at(START), routes, change).await
     }
 
     async fn on(
-        store: Store,
+        store: FaultyStore,
         clock: Clock,
         routes: Vec<Route<All>>,
         change: impl FnOnce(App<All>) -> App<All>,
@@ -213,7 +213,7 @@ impl Scenario {
 }
 
 /// The parts that every app of these tests has.
-fn app(store: &Store, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All) {
+fn app(store: &FaultyStore, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All) {
     let shared = All::default();
     let app = App::new(Arc::clone(&shared))
         .public_origin(OWN)
@@ -225,7 +225,7 @@ fn app(store: &Store, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All)
     (app, shared)
 }
 
-fn tokens_on(store: &Store) -> TokenSettings {
+fn tokens_on(store: &FaultyStore) -> TokenSettings {
     Tokens::hs256(case_keys(&["k1", "k2"]))
         .expect("keys")
         .issuer("https://auth.example")

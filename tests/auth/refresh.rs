@@ -169,7 +169,7 @@ async fn a_refresh_makes_no_login_younger_and_the_family_ends() {
 async fn a_store_that_does_not_answer_logs_nobody_out() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
-    scenario.store.fail(true);
+    scenario.store.fail();
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
     for answer in
         [scenario.refresh(&first.refresh).await, scenario.client.post("/token").send().await]
@@ -179,6 +179,6 @@ async fn a_store_that_does_not_answer_logs_nobody_out() {
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
     assert_eq!(log.of_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
-    scenario.store.fail(false);
+    scenario.store.recover();
     assert_eq!(scenario.refresh(&first.refresh).await.status(), 200);
 }

@@ -262,11 +262,11 @@ fn keys_that_are_none_are_no_tokens() {
 
 #[tokio::test]
 async fn a_store_that_has_to_be_waited_for_opens_where_something_waits() {
-    let (store, clock) = (Store::default(), Clock::at(START));
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
     store.hold();
     assert_eq!(codes(app(&store, &clock, Vec::new()).0.build()), ["app.store-waits"]);
     let opening = tokio::spawn(app(&store, &clock, Vec::new()).0.open());
-    store.is_held().await;
+    http::soon(store.is_held()).await;
     store.release();
     assert!(opening.await.unwrap().is_ok());
 }

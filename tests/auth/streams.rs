@@ -196,7 +196,7 @@ impl Site {
 
     async fn with(change: impl FnOnce(App<All>) -> App<All>) -> Self {
         let clock = Clock::at(START);
-        let (app, shared) = app(&Store::default(), &clock, all());
+        let (app, shared) = app(&FaultyStore::default(), &clock, all());
         Self { server: Running::start(change(app)).await, clock, shared }
     }
 

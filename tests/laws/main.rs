@@ -58,4 +58,4 @@ mod shared_cache;
 mod theorems;
 
 use policy_core_tests::{exchange, law};
-use policy_tests::{fetch, oracle, store};
+use policy_tests::{fetch, oracle};

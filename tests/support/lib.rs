@@ -26,6 +26,5 @@ pub mod port;
 pub mod process;
 pub mod program;
 pub mod random;
-pub mod store;
 pub mod tls;
 pub mod webdriver;

@@ -129,6 +129,7 @@ impl BodyObserver<Body> for Permit {}
 mod tests {
     use std::convert::Infallible;
 
+    use bytes::Bytes;
     use futures_util::{FutureExt, stream};
 
     use super::*;

@@ -1,16 +1,15 @@
 //! Who reaches a handler: exactly whoever satisfies the `#[auth]` of its route.
 
 use http::Method;
-use policy_server::{AuthError, AuthScheme, Scheme, SchemeRequest, http, prelude::*};
+use policy_server::{
+    AuthError, AuthScheme, Scheme, SchemeRequest, http, prelude::*, testing::FaultyStore,
+};
 use proptest::{option, prelude::*, sample::select};
 
 use super::test_server::{
     Reply, Request, TestServer, identity, issue, login, login_by_token, token_settings,
 };
-use crate::{
-    law::{Precondition, holds},
-    store::Store,
-};
+use crate::law::{Precondition, holds};
 
 /// A key in a header of its own: `x-key: subject;scopes;roles`.
 struct Keys;
@@ -83,8 +82,8 @@ macro_rules! access_matrix {
         const ACCESS_MATRIX: &[AccessRow] =
             &[$(AccessRow { path: $path, $($field: $value,)* ..NOTHING }),*];
 
-        fn furnish() -> (TestServer, Store) {
-            let store = Store::default();
+        fn furnish() -> (TestServer, FaultyStore) {
+            let store = FaultyStore::default();
             let sessions = Sessions::store(store.clone());
             let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
             let app = app.routes(routes![login, login_by_token, issue]);
@@ -128,16 +127,18 @@ access_matrix! {
 }
 
 thread_local! {
-    static SERVER: (TestServer, Store) = furnish();
+    static SERVER: (TestServer, FaultyStore) = furnish();
 }
 
 /// Sends a request to a server that has seen many before.
 fn answer(row: &AccessRow, shows: &Shows) -> Reply {
     SERVER.with(|(server, store)| {
         let request = present(server, row.path, shows);
-        store.fail(shows.is_store_lost);
+        if shows.is_store_lost {
+            store.fail();
+        }
         let reply = server.send(request);
-        store.fail(false);
+        store.recover();
         reply
     })
 }

@@ -3,14 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Method;
-use policy_server::{AuthError, Scheme, SchemeRequest, http, prelude::*};
+use policy_server::{AuthError, Scheme, SchemeRequest, http, prelude::*, testing::FaultyStore};
 use proptest::{prelude::*, sample::select};
 
 use super::test_server::{Request, TestServer, login, login_by_token, token_settings};
-use crate::{
-    law::{Precondition, holds},
-    store::Store,
-};
+use crate::law::{Precondition, holds};
 
 const APP: &str = "https://app.shop.example";
 const POLICY: CorsPolicy =
@@ -57,8 +54,8 @@ async fn by_key(_me: Principal) {}
 #[auth(session)]
 async fn own_options(_me: Principal) {}
 
-fn server() -> (TestServer, Store) {
-    let store = Store::default();
+fn server() -> (TestServer, FaultyStore) {
+    let store = FaultyStore::default();
     let sessions = Sessions::store(store.clone());
     let app = App::new(()).sessions(sessions).tokens(token_settings()).scheme(Keys);
     let app = app.routes(routes![by_session, by_token, by_key, own_options, guarded]);
@@ -108,9 +105,11 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
         let plain = server.send(preflight.clone());
         let request =
             shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
-        let before = (store.calls(), ASKED.load(Ordering::Relaxed));
+        store.take_calls();
+        let before = ASKED.load(Ordering::Relaxed);
         let reply = server.send(request.with("sec-fetch-site", metadata).body("content"));
-        prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
+        prop_assert!(store.take_calls().is_empty());
+        prop_assert_eq!(ASKED.load(Ordering::Relaxed), before);
         prop_assert_eq!(&reply, &plain);
         prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
         Ok(Precondition::met_if(origin == APP && !shown.is_empty()))
@@ -139,12 +138,14 @@ fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
         let plain = server.send(request.clone());
         let request =
             shown.iter().fold(request, |request, (name, value)| request.with(name, value));
-        let before = (store.calls(), ASKED.load(Ordering::Relaxed));
+        store.take_calls();
+        let before = ASKED.load(Ordering::Relaxed);
         let reply = server.send(request);
         let is_refused = site.1 != "same-origin";
         prop_assert_eq!(reply.body.contains("isolation.cross-site"), is_refused, "{:?}", reply);
         if is_refused {
-            prop_assert_eq!((store.calls(), ASKED.load(Ordering::Relaxed)), before);
+            prop_assert!(store.take_calls().is_empty());
+            prop_assert_eq!(ASKED.load(Ordering::Relaxed), before);
             prop_assert_eq!(&reply, &plain);
         }
         Ok(Precondition::met_if(is_refused && !shown.is_empty()))

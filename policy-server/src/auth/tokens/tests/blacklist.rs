@@ -38,7 +38,7 @@ fn run(case: &Value) {
     let clock = Clock::at(START);
     let stores = [MemoryStore::new(), MemoryStore::new()];
     // The second instance has a store that can be cut off.
-    let remote = Remote(Arc::new(RemoteState { store: stores[1].clone(), ..Default::default() }));
+    let remote = FaultyStore::new(stores[1].clone());
     let instances = [
         Instance::new(settings(), stores[0].clone(), &clock),
         Instance::new(settings(), remote.clone(), &clock),
@@ -87,7 +87,7 @@ fn run(case: &Value) {
                 let kept = wait(stores[number - 1].revocations(0)).unwrap();
                 assert_eq!(step["expect"], kept.revocations.len(), "{name}: in the store");
             }
-            "partition" => remote.set_down(true),
+            "partition" => remote.fail(),
             "verify" => {
                 let id = step["jti"].as_str().unwrap_or("J0");
                 let token = issued.get(id).map_or_else(

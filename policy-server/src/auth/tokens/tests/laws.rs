@@ -1,6 +1,10 @@
 //! Laws of refresh tokens and revocations, whatever is done in which order.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{
+    cell::Cell,
+    collections::HashSet,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use policy_core_tests::law::{Precondition, assert_usual, holds};
 use proptest::prelude::*;

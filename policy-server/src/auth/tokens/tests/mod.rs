@@ -8,10 +8,7 @@ mod requests;
 
 use std::{
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, Waker},
     thread,
     time::Duration,
@@ -30,10 +27,8 @@ use super::{Caller, Issued, TokenService, TokenSettings, Tokens};
 use crate::{
     Clock, Problem, Random,
     auth::revocation_events::{RevocationBus, RevocationEvent},
-    store::{
-        Answer, Family, MemoryStore, Refresh, Refreshed, Revocation, RevocationBatch, StoreError,
-        Ticket, TokenHash, TokenStore,
-    },
+    store::{MemoryStore, TokenStore},
+    testing::FaultyStore,
 };
 
 /// When the scenarios begin.
@@ -118,104 +113,5 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
             Poll::Ready(result) => return result,
             Poll::Pending => thread::yield_now(),
         }
-    }
-}
-
-/// A store like one on another machine: it answers later, it may be held up, and it may be out of
-/// reach.
-#[derive(Clone, Debug, Default)]
-struct Remote(Arc<RemoteState>);
-
-#[derive(Debug, Default)]
-struct RemoteState {
-    store: MemoryStore,
-    is_down: AtomicBool,
-    is_held: AtomicBool,
-    refreshes: AtomicUsize,
-}
-
-impl Remote {
-    fn set_down(&self, is_down: bool) {
-        self.0.is_down.store(is_down, Ordering::SeqCst);
-    }
-
-    /// Whether refreshes and ends of families wait before they reach the store.
-    fn hold(&self, is_held: bool) {
-        self.0.is_held.store(is_held, Ordering::SeqCst);
-    }
-
-    async fn pass(&self) {
-        std::future::poll_fn(|_context| match self.0.is_held.load(Ordering::SeqCst) {
-            // Whoever holds it polls again.
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        })
-        .await;
-    }
-
-    /// How many refreshes reached the store.
-    fn refreshes(&self) -> usize {
-        self.0.refreshes.load(Ordering::SeqCst)
-    }
-
-    fn ask<'a, T: Send + Unpin + 'a>(
-        &'a self,
-        ask: impl FnOnce(&'a MemoryStore) -> Answer<'a, T> + Send + 'a,
-    ) -> Answer<'a, T> {
-        Answer::later(async move {
-            if self.0.is_down.load(Ordering::SeqCst) {
-                return Err(StoreError::new("out of reach"));
-            }
-            ask(&self.0.store).await
-        })
-    }
-}
-
-impl TokenStore for Remote {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        self.ask(move |store| TokenStore::secret(store, fresh))
-    }
-
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        self.ask(move |store| store.create_family(family, token))
-    }
-
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
-        Answer::later(async move {
-            self.pass().await;
-            self.0.refreshes.fetch_add(1, Ordering::SeqCst);
-            self.ask(move |store| store.refresh(request)).await
-        })
-    }
-
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        self.ask(move |store| store.end_family(token))
-    }
-
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        Answer::later(async move {
-            self.pass().await;
-            self.ask(move |store| store.end_families(user)).await
-        })
-    }
-
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
-        self.ask(move |store| store.revoke(revocation))
-    }
-
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
-        self.ask(move |store| store.revocations(since))
-    }
-
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
-        self.ask(move |store| store.put_ticket(hash, ticket))
-    }
-
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
-        self.ask(move |store| store.take_ticket(hash, now))
-    }
-
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.ask(move |store| TokenStore::purge(store, now, limit))
     }
 }

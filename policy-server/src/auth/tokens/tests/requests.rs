@@ -118,12 +118,12 @@ fn revoking_needs_no_more_than_the_request() {
 #[test]
 fn a_store_that_fails_is_503_and_leaves_the_token_valid() {
     let clock = Clock::at(START);
-    let store = Remote::default();
+    let store = FaultyStore::new(MemoryStore::new());
     let instance = Instance::new(settings(), store.clone(), &clock);
     wait(instance.service.open()).unwrap();
     let tokens = instance.tokens_of(caller());
     let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
-    store.set_down(true);
+    store.fail();
     let problems = [
         wait(tokens.login(ada())).unwrap_err(),
         wait(tokens.refresh(&text)).unwrap_err(),
@@ -138,7 +138,7 @@ fn a_store_that_fails_is_503_and_leaves_the_token_valid() {
         assert_eq!(response.status(), 503);
         assert_eq!(response.headers()["retry-after"], "1");
     }
-    store.set_down(false);
+    store.recover();
     assert!(wait(tokens.refresh(&text)).is_ok());
 }
 
@@ -177,16 +177,18 @@ fn a_ticket_ends_with_what_it_was_made_with() {
 #[test]
 fn what_is_refreshed_while_its_user_is_revoked_is_revoked_too() {
     let clock = Clock::at(START);
-    let store = Remote::default();
+    let store = FaultyStore::new(MemoryStore::new());
     let instance = Instance::new(settings(), store.clone(), &clock);
     wait(instance.service.open()).unwrap();
     let tokens = instance.tokens();
     let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
-    store.hold(true);
+    store.hold();
+    store.take_calls();
     let mut revoking = pin!(tokens.revoke_user("ada"));
     let mut context = Context::from_waker(Waker::noop());
     assert!(revoking.as_mut().poll(&mut context).is_pending());
-    store.hold(false);
+    assert_eq!(store.take_calls(), ["end_families"]);
+    store.release();
     let between = wait(tokens.refresh(&text)).unwrap();
     assert_eq!(wait(revoking).unwrap(), 1);
     assert_eq!(instance.verify(&between.access_token), Err(TokenError::Revoked));
@@ -224,7 +226,7 @@ fn a_compromised_key_signs_nothing_that_is_accepted() {
 #[tokio::test]
 async fn an_instance_that_runs_learns_what_others_revoked() {
     let clock = Clock::at(START);
-    let store = Remote::default();
+    let store = FaultyStore::new(MemoryStore::new());
     let [one, two] = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
     let issued = one.tokens().issue(&ada()).unwrap();
     one.service.open().await.unwrap();
