@@ -47,7 +47,8 @@ impl<T: FromStr<Err: Display> + Send> FromParam for T {
 /// The values of the path parameters, as ranges in the request path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
-    ranges: [(u32, u32); MAX_PARAMETERS],
+    /// A path is shorter than 64 KiB, the limit of `Uri`.
+    ranges: [(u16, u16); MAX_PARAMETERS],
     len: u8,
 }
 
@@ -56,15 +57,14 @@ impl Values {
     pub(crate) fn push(&mut self, path: &str, value: &str) {
         let start = (value.as_ptr() as usize).wrapping_sub(path.as_ptr() as usize);
         if let Some(place) = self.ranges.get_mut(usize::from(self.len)) {
-            // A path is shorter than 64 KiB, the limit of hyper's `Uri`.
-            *place = (start as u32, (start + value.len()) as u32);
+            *place = (start as u16, (start + value.len()) as u16);
             self.len += 1;
         }
     }
 
     fn get<'a>(&self, index: usize, path: &'a str) -> Option<&'a str> {
         let (start, end) = *self.ranges.get(index)?;
-        path.get(start as usize..end as usize)
+        path.get(usize::from(start)..usize::from(end))
     }
 }
 

@@ -22,13 +22,14 @@ use policy_core::{
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;
 use super::{
-    compiled_app::{CompiledApp, CompiledRoute},
+    compiled_app::CompiledApp,
     gates::{
         self, Admitted, Gate, body,
         limits::Taken,
         target::{TargetRequest, answered},
     },
     request_head::RequestHead,
+    respond::ResponsePolicy,
     response_future::{Begun, ResponseFuture, Running, panicked},
 };
 #[cfg(feature = "gateway")]
@@ -37,7 +38,7 @@ use crate::{
     auth::RequestAuth,
     base::problem::Problem,
     client::Client,
-    handler::{BoxFuture, parameters::Values},
+    handler::BoxFuture,
     observe::{observation::Observation, span},
 };
 
@@ -96,7 +97,7 @@ where
         #[cfg(feature = "gateway")]
         has_content,
     };
-    let Admitted { route, values, mut policy, auth } = match gates::of_the_head(&received) {
+    let Admitted { route, values, mut policy, mut auth } = match gates::of_the_head(&received) {
         Gate::Continue(admitted) => admitted,
         Gate::Break(response) => {
             span.record("status", response.status().as_u16());
@@ -131,33 +132,26 @@ where
     let (body, progress) = body::limit(body, route.rules.body);
     let request = Request::from_parts(parts, body);
     let timeout = route.rules.timeout;
-    let behind = BehindHead { app: Arc::clone(app), route, values, client };
+    let target = TargetRequest { app: Arc::clone(app), route, values, client };
     // Path parameters are parsed by user code, which may panic.
-    let (begun, auth) = catch_unwind(AssertUnwindSafe(|| match auth {
-        Some(auth) => behind.ask_caller(auth, request),
-        None => (Begun::Started(behind.enter(request, None)), None),
+    let begun = catch_unwind(AssertUnwindSafe(|| match &mut auth {
+        Some(auth) => target.ask_caller(auth, request),
+        None => Begun::Started(target.enter(request, None)),
     }))
     .unwrap_or_else(|panic| {
-        (Begun::Started(Started::with(answered(panicked(&*panic)), Taken::default())), None)
+        auth = None;
+        Begun::Started(Started::with(answered(panicked(&*panic)), Taken::default()))
     });
     drop(entered);
     ResponseFuture::running(Running::new(begun, policy, auth, progress, timeout, span))
 }
 
-/// A request that passed the gates that need only its head.
-struct BehindHead {
-    app: Arc<CompiledApp>,
-    route: Arc<CompiledRoute>,
-    values: Values,
-    client: Client,
-}
-
 /// The response future of a target, or the response of a gate that refused.
 pub(crate) struct Started {
-    pub(crate) response: BoxFuture,
+    response: BoxFuture,
     /// The rate and the permit that the request took.
-    pub(crate) taken: Taken,
-    pub(crate) is_refused: bool,
+    taken: Taken,
+    is_refused: bool,
 }
 
 impl Started {
@@ -168,28 +162,35 @@ impl Started {
     fn refused(response: Response, taken: Taken) -> Self {
         Self { response: answered(response), taken, is_refused: true }
     }
+
+    /// Hands what the gates found out to the response policy, and gives the response future.
+    pub(crate) fn note(self, policy: Option<&mut ResponsePolicy>) -> BoxFuture {
+        if let Some(policy) = policy {
+            policy.note_taken(self.taken);
+            if self.is_refused {
+                policy.note_refusal();
+            }
+        }
+        self.response
+    }
 }
 
-impl BehindHead {
+/// The gates between those that need only the head of a request and its target.
+impl TargetRequest {
     /// Runs gates 7 to 9 and the target. Boxes nothing unless something has to be awaited.
-    fn ask_caller(
-        self,
-        mut auth: Arc<RequestAuth>,
-        request: Request<Body>,
-    ) -> (Begun, Option<Arc<RequestAuth>>) {
+    fn ask_caller(self, auth: &mut Arc<RequestAuth>, request: Request<Body>) -> Begun {
         // The `Arc` has no other owner yet.
-        let passed = Arc::get_mut(&mut auth)
+        let passed = Arc::get_mut(auth)
             .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &request));
-        let begun = match passed {
-            Some(Ok(())) => Begun::Started(self.enter(request, Some(&auth))),
+        match passed {
+            Some(Ok(())) => Begun::Started(self.enter(request, Some(auth))),
             Some(Err(denied)) => {
                 let (method, path) = (request.method(), request.uri().path());
                 let response = self.app.auth.deny(method, path, request.headers(), denied);
                 Begun::Started(Started::refused(response, Taken::default()))
             }
-            None => Begun::Gates(Box::pin(self.ask_caller_later(Arc::clone(&auth), request))),
-        };
-        (begun, Some(auth))
+            None => Begun::Gates(Box::pin(self.ask_caller_later(Arc::clone(auth), request))),
+        }
     }
 
     /// Like `ask_caller`, but waits for a store, a scheme or a body.
@@ -208,14 +209,12 @@ impl BehindHead {
     /// Runs gates 10 and 12.
     #[inline(always)]
     fn enter(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> Started {
-        let Self { app, route, values, client } = self;
         let principal = auth.and_then(|auth| auth.principal());
         let mut taken = Taken::default();
-        let passed = gates::limits::check(&route.rules, principal, &client, &mut taken);
+        let passed = gates::limits::check(&self.route.rules, principal, &self.client, &mut taken);
         if let Err(refusal) = passed {
-            return Started::refused(app.auth.refuse(refusal, &request), taken);
+            return Started::refused(self.app.auth.refuse(refusal, &request), taken);
         }
-        let target = TargetRequest { app: &app, route: &route, values, client, auth };
-        Started::with(target.start(request), taken)
+        Started::with(self.start(request, auth), taken)
     }
 }

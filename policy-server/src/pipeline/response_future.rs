@@ -91,8 +91,6 @@ impl fmt::Debug for ResponseFuture {
 pub(crate) struct Running {
     stage: Work,
     policy: Option<ResponsePolicy>,
-    /// Whether a gate refused the request.
-    is_refused: bool,
     auth: Option<Arc<RequestAuth>>,
     body: BodyProgress,
     timeout: Duration,
@@ -124,55 +122,39 @@ enum Work {
 impl Running {
     pub(crate) fn new(
         begun: Begun,
-        policy: ResponsePolicy,
+        mut policy: ResponsePolicy,
         auth: Option<Arc<RequestAuth>>,
         body: BodyProgress,
         timeout: Duration,
         span: Span,
     ) -> Self {
-        let (policy, stage, is_refused) = (Some(policy), Work::Done, false);
-        let mut running =
-            Self { stage, policy, is_refused, auth, body, timeout, deadline: None, span };
-        match begun {
-            Begun::Gates(gates) => running.stage = Work::Gates(gates),
-            Begun::Started(started) => running.start(started),
-        }
-        running
-    }
-
-    fn start(&mut self, Started { response, taken, is_refused }: Started) {
-        if let Some(policy) = &mut self.policy {
-            policy.note_taken(taken);
-        }
-        self.is_refused = is_refused;
-        self.stage = Work::Target(response);
+        let stage = match begun {
+            Begun::Gates(gates) => Work::Gates(gates),
+            Begun::Started(started) => Work::Target(started.note(Some(&mut policy))),
+        };
+        Self { stage, policy: Some(policy), auth, body, timeout, deadline: None, span }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         let span = self.span.clone();
         let _entered = span.enter();
-        if let Work::Gates(gates) = &mut self.stage {
-            let polled = catch_unwind(AssertUnwindSafe(|| gates.as_mut().poll(context)));
-            match ready!(self.in_time(polled, context)) {
-                Ok(started) => self.start(started),
-                Err(response) => {
-                    if let Some(response) = self.settle(response, Outcome::Lost) {
-                        return Poll::Ready(response);
-                    }
-                }
-            }
-        }
-        if let Work::Target(response) = &mut self.stage {
-            let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
-            let (response, outcome) = match ready!(self.in_time(polled, context)) {
+        if let Work::Gates(_) | Work::Target(_) = self.stage {
+            let (response, outcome) = match ready!(self.poll_target(context)) {
                 Ok(response) => {
                     let status = response.status();
                     (response, Outcome::Answered(status))
                 }
                 Err(response) => (response, Outcome::Lost),
             };
-            if let Some(response) = self.settle(response, outcome) {
-                return Poll::Ready(response);
+            self.stage = Work::Done;
+            let Some(auth) = self.auth.take() else {
+                return Poll::Ready(self.finished(response, Happened::default()));
+            };
+            match auth.settle(response, outcome) {
+                Settled::Ready(response, facts) => {
+                    return Poll::Ready(self.finished(response, facts));
+                }
+                Settled::Later(commit) => self.stage = Work::Committing(commit),
             }
         }
         let Work::Committing(commit) = &mut self.stage else { return Poll::Pending };
@@ -183,6 +165,20 @@ impl Running {
             };
         self.stage = Work::Done;
         Poll::Ready(self.finished(response, facts))
+    }
+
+    /// The response of the target, or an error response after a panic or the deadline.
+    fn poll_target(&mut self, context: &mut Context<'_>) -> Poll<Result<Response, Response>> {
+        if let Work::Gates(gates) = &mut self.stage {
+            let polled = catch_unwind(AssertUnwindSafe(|| gates.as_mut().poll(context)));
+            match ready!(self.in_time(polled, context)) {
+                Ok(started) => self.stage = Work::Target(started.note(self.policy.as_mut())),
+                Err(response) => return Poll::Ready(Err(response)),
+            }
+        }
+        let Work::Target(response) = &mut self.stage else { return Poll::Pending };
+        let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
+        self.in_time(polled, context)
     }
 
     /// The output of a poll, or an error response after a panic or the deadline.
@@ -203,24 +199,7 @@ impl Running {
         }
     }
 
-    /// Commits the session; `None` if the commit has to be awaited.
-    fn settle(&mut self, response: Response, outcome: Outcome) -> Option<Response> {
-        self.stage = Work::Done;
-        let settled = match self.auth.take() {
-            Some(auth) => auth.settle(response, outcome),
-            None => Settled::Ready(response, Happened::default()),
-        };
-        match settled {
-            Settled::Ready(response, facts) => Some(self.finished(response, facts)),
-            Settled::Later(commit) => {
-                self.stage = Work::Committing(commit);
-                None
-            }
-        }
-    }
-
-    fn finished(&mut self, response: Response, mut facts: Happened) -> Response {
-        facts.refused = self.is_refused;
+    fn finished(&mut self, response: Response, facts: Happened) -> Response {
         let response = match self.policy.take() {
             Some(policy) => policy.apply(response, facts),
             None => response,

@@ -24,22 +24,25 @@ use crate::{
 type BoxedEnd = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request for the target of its route.
-pub(crate) struct TargetRequest<'a> {
-    pub(crate) app: &'a CompiledApp,
-    pub(crate) route: &'a CompiledRoute,
+pub(crate) struct TargetRequest {
+    pub(crate) app: Arc<CompiledApp>,
+    pub(crate) route: Arc<CompiledRoute>,
     pub(crate) values: Values,
     pub(crate) client: Client,
-    pub(crate) auth: Option<&'a Arc<RequestAuth>>,
 }
 
-impl TargetRequest<'_> {
+impl TargetRequest {
     /// Starts the target. When this returns, no code of a handler has run except the parsing of
     /// path parameters.
     #[inline(always)]
-    pub(crate) fn start(self, request: Request<Body>) -> BoxFuture {
+    pub(crate) fn start(
+        self,
+        request: Request<Body>,
+        auth: Option<&Arc<RequestAuth>>,
+    ) -> BoxFuture {
         match self.route.rules.jsonp {
             Some(policy) => self.script(policy, request),
-            None => self.run(request),
+            None => self.run(request, auth),
         }
     }
 
@@ -49,7 +52,7 @@ impl TargetRequest<'_> {
             Ok(callback) => callback,
             Err(refusal) => return answered(self.app.auth.refuse(refusal, &request)),
         };
-        let response = Self { auth: None, ..self }.run(request);
+        let response = self.run(request, None);
         match callback {
             None => response,
             Some(callback) => {
@@ -59,8 +62,8 @@ impl TargetRequest<'_> {
     }
 
     #[inline(always)]
-    fn run(self, mut request: Request<Body>) -> BoxFuture {
-        let Self { route, values, client, auth, .. } = self;
+    fn run(self, mut request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        let Self { route, values, client, .. } = self;
         match &route.target {
             Target::Handler(call) => {
                 let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
@@ -72,7 +75,7 @@ impl TargetRequest<'_> {
             }
             #[cfg(feature = "gateway")]
             Target::Proxy(gateway) => {
-                let CompiledApp { auth, own_origin, random, .. } = self.app;
+                let CompiledApp { auth, own_origin, random, .. } = &*self.app;
                 let serving = proxy::Serving { auth, own_origin, random };
                 proxy::forward(&serving, gateway, request, &client)
             }

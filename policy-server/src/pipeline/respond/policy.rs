@@ -33,6 +33,8 @@ pub(crate) struct ResponsePolicy {
     grant: Grant,
     method: Method,
     is_secure: bool,
+    /// Whether a gate refused the request.
+    is_refused: bool,
     /// Present where no session is committed for the request but a handler could set the session
     /// cookie.
     guard: Option<Arc<AuthService>>,
@@ -60,23 +62,26 @@ impl ResponsePolicy {
         rules: &Arc<CompiledRoutePolicy>,
         grant: Grant,
     ) -> Self {
-        let mut policy = Self {
+        let mut optional = None;
+        // Unsafe methods evaluate their conditions in the handler, before they change anything.
+        if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
+            let conditions = Conditions::read(head.method, headers);
+            optional = Some(Box::new(OptionalContext { conditions, ..OptionalContext::default() }));
+        }
+        if head.has_preference {
+            optional.get_or_insert_default().accept =
+                headers.get_all(ACCEPT).iter().cloned().collect();
+        }
+        Self {
             rules: Arc::clone(rules),
             grant,
             method: head.method.clone(),
             is_secure: head.is_secure,
+            is_refused: false,
             guard: None,
             taken: Taken::default(),
-            optional: None,
-        };
-        // Unsafe methods evaluate their conditions in the handler, before they change anything.
-        if head.is_conditional && matches!(*head.method, Method::GET | Method::HEAD) {
-            policy.optional().conditions = Conditions::read(head.method, headers);
+            optional,
         }
-        if head.has_preference {
-            policy.optional().accept = headers.get_all(ACCEPT).iter().cloned().collect();
-        }
-        policy
     }
 
     fn optional(&mut self) -> &mut OptionalContext {
@@ -112,9 +117,14 @@ impl ResponsePolicy {
         self.taken.permit = taken.permit;
     }
 
+    /// Keeps the response out of caches, since a gate refused this request and may admit the next.
+    pub(crate) fn note_refusal(&mut self) {
+        self.is_refused = true;
+    }
+
     /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: Happened) -> Response {
-        let Self { rules, grant, method, is_secure, guard, taken, optional } = self;
+        let Self { rules, grant, method, is_secure, is_refused, guard, taken, optional } = self;
         let optional = optional.as_deref();
         #[cfg(feature = "gateway")]
         if optional.is_some_and(|optional| optional.is_of_tunnel) {
@@ -126,7 +136,8 @@ impl ResponsePolicy {
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
         }
-        facts.refused |= problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
+        facts.refused |=
+            is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(optional.map_or(&[], |optional| &optional.accept), &mut response);
         let exchange = Exchange { method: &method, status: response.status(), happened: facts };
         let headers = response.headers_mut();
