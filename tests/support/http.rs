@@ -137,6 +137,27 @@ fn count_panics() {
     });
 }
 
+/// What came back on one connection.
+pub struct Received {
+    pub bytes: Vec<u8>,
+    /// Whether the connection broke, and bytes on their way were lost.
+    pub was_reset: bool,
+}
+
+/// Sends this on a connection of its own, and reads until the server closes it.
+pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Received {
+    let stream = TcpStream::connect(address).await.expect("a server that listens");
+    let (mut reader, mut writer) = stream.into_split();
+    let write = async {
+        // The server may close before the end.
+        writer.write_all(bytes).await.is_ok() && writer.shutdown().await.is_ok()
+    };
+    let mut received = Vec::new();
+    let both = async { tokio::join!(write, reader.read_to_end(&mut received)) };
+    let (is_taken, read) = soon(both).await;
+    Received { bytes: received, was_reset: !is_taken || read.is_err() }
+}
+
 /// One connection of a client.
 pub struct Connection {
     pub stream: TcpStream,

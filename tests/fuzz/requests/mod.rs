@@ -7,62 +7,23 @@ mod answer;
 mod generate;
 
 use std::{
-    cell::Cell,
     collections::BTreeMap,
-    env, panic,
-    sync::Once,
+    env,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    runtime::Builder,
-};
+use tokio::runtime::Builder;
 
 pub(super) use answer::{Answer, Fault};
 use generate::{Credentials, Sent};
-pub(super) use policy_tests::every_policy::app;
-use policy_tests::random::Random;
+use policy_tests::{
+    every_policy::app,
+    http::{Received, Running, exchange},
+    random::Random,
+};
 
 /// How many requests are answered as a test.
 const SHORT: usize = 20_000;
-
-thread_local! {
-    /// All of the server runs on the thread of its test.
-    static PANICS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let default = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            PANICS.set(PANICS.get() + 1);
-            default(info);
-        }));
-    });
-}
-
-/// What came back on one connection.
-struct Received {
-    bytes: Vec<u8>,
-    /// Whether the connection broke, and bytes on their way were lost.
-    was_reset: bool,
-}
-
-async fn exchanged(address: std::net::SocketAddr, bytes: &[u8]) -> Received {
-    let stream = TcpStream::connect(address).await.expect("a server that listens");
-    let (mut reader, mut writer) = stream.into_split();
-    let write = async {
-        // The server may close before the end.
-        let is_taken = writer.write_all(bytes).await.is_ok();
-        is_taken && writer.shutdown().await.is_ok()
-    };
-    let mut received = Vec::new();
-    let (is_taken, read) = tokio::join!(write, reader.read_to_end(&mut received));
-    Received { bytes: received, was_reset: !is_taken || read.is_err() }
-}
 
 /// Reads all answers of a connection.
 fn answers(sent: &[Sent], received: &Received) -> Result<Vec<Answer>, String> {
@@ -146,7 +107,7 @@ async fn log_in(address: std::net::SocketAddr) -> Credentials {
     let exchange = async |head: &str, fields: &str| {
         let text =
             format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{fields}\r\n");
-        let received = exchanged(address, text.as_bytes()).await;
+        let received = exchange(address, text.as_bytes()).await;
         let (answer, _) = Answer::read(&received.bytes, false).expect("an answer");
         assert!((200..300).contains(&answer.status), "{head}: {answer:?}");
         answer
@@ -167,7 +128,6 @@ async fn log_in(address: std::net::SocketAddr) -> Credentials {
 
 #[test]
 fn every_request_gets_an_answer_that_is_http() {
-    count_panics();
     let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let count = number("POLICY_FUZZ_REQUESTS").map(|count: u64| count as usize);
     let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
@@ -178,9 +138,8 @@ fn every_request_gets_an_answer_that_is_http() {
 }
 
 async fn run(count: usize, seed: u64) {
-    let server = app().bind("127.0.0.1:0").await.expect("an app that starts");
-    let address = server.local_addr();
-    tokio::spawn(server.run_until(std::future::pending()));
+    let server = Running::start(app()).await;
+    let address = server.address;
     let mut random = Random(seed);
     let begun = Instant::now();
     let mut own = log_in(address).await;
@@ -205,7 +164,7 @@ async fn run(count: usize, seed: u64) {
         connections += 1;
         requests += sent.len();
         let bytes = sent.iter().map(|sent| &*sent.bytes).collect::<Vec<_>>().concat();
-        let received = exchanged(address, &bytes).await;
+        let received = exchange(address, &bytes).await;
         let answers = answers(&sent, &received).unwrap_or_else(|fault| {
             panic!(
                 "seed {seed}, connection {connections}: {fault}\nsent: {}\nreceived: {}",
@@ -218,7 +177,7 @@ async fn run(count: usize, seed: u64) {
             *statuses.entry(answer.status).or_default() += 1;
         }
         assert_eq!(
-            PANICS.get(),
+            server.panics(),
             0,
             "seed {seed}, connection {connections}: {}",
             bytes.escape_ascii()

@@ -3,93 +3,45 @@
 mod http1;
 mod http2;
 
-use std::{
-    cell::{Cell, OnceCell},
-    future::pending,
-    net::SocketAddr,
-    panic,
-    sync::Once,
-    time::Duration,
-};
+use std::cell::OnceCell;
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    runtime::{Builder, Runtime},
-    time::timeout,
+use policy_tests::{
+    every_policy::app,
+    http::{Received, Running, exchange},
 };
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     engine::{Seen, magnitude},
-    requests::{self, Answer, Fault},
+    requests::{Answer, Fault},
 };
-
-/// How long a connection may take to end, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 thread_local! {
     /// All of a server runs on the thread of its test.
-    static SERVER: OnceCell<(Runtime, SocketAddr)> = const { OnceCell::new() };
-    static PANICS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let default = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            PANICS.set(PANICS.get() + 1);
-            default(info);
-        }));
-    });
-}
-
-/// What came back on one connection, and whether it broke with bytes on their way.
-struct Received {
-    bytes: Vec<u8>,
-    was_reset: bool,
+    static SERVER: OnceCell<(Runtime, Running)> = const { OnceCell::new() };
 }
 
 /// Sends this over a connection of its own, and asks for something good behind it on another.
 fn exchanged(bytes: &[u8]) -> Received {
     SERVER.with(|server| {
-        let (runtime, address) = server.get_or_init(|| {
-            count_panics();
+        let (runtime, server) = server.get_or_init(|| {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-            let address = runtime.block_on(async {
-                let server = requests::app().bind("127.0.0.1:0").await.expect("an app");
-                let address = server.local_addr();
-                tokio::spawn(server.run_until(pending()));
-                address
-            });
-            (runtime, address)
+            let server = runtime.block_on(Running::start(app()));
+            (runtime, server)
         });
-        let before = PANICS.get();
+        let before = server.panics();
         let received = runtime.block_on(async {
-            let received = sent(*address, bytes).await;
+            let received = exchange(server.address, bytes).await;
             let good = b"GET /lamps/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-            let answer = sent(*address, good).await.bytes;
+            let answer = exchange(server.address, good).await.bytes;
             assert!(answer.starts_with(b"HTTP/1.1 200 "), "`{}`", answer.escape_ascii());
             received
         });
-        assert_eq!(PANICS.get(), before, "a task of the server panicked");
+        assert_eq!(server.panics(), before, "a task of the server panicked");
         received
     })
-}
-
-async fn sent(address: SocketAddr, bytes: &[u8]) -> Received {
-    let stream = TcpStream::connect(address).await.expect("a server that listens");
-    let (mut reader, mut writer) = stream.into_split();
-    let write = async {
-        // The server may close before the end.
-        writer.write_all(bytes).await.is_ok() && writer.shutdown().await.is_ok()
-    };
-    let mut received = Vec::new();
-    let both = async { tokio::join!(write, reader.read_to_end(&mut received)) };
-    let (is_taken, read) = timeout(PATIENCE, both).await.expect("a connection that ends");
-    Received { bytes: received, was_reset: !is_taken || read.is_err() }
 }
 
 /// How many inputs a target sees as a test: each is a connection.
