@@ -10,6 +10,7 @@
 
 mod compositions;
 mod extractors;
+mod handlers;
 mod launch_reports;
 mod layer;
 mod lists_of_origins;

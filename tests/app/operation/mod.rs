@@ -15,16 +15,9 @@ use futures_util::{StreamExt, stream};
 use h2::client::SendRequest;
 use policy_server::{Body, RequestId, ServerSettings, prelude::*};
 use policy_tests::http::{Connection, Running, StoppedTime, request, soon};
-use tokio::{net::TcpStream, sync::Semaphore};
+use tokio::net::TcpStream;
 
-/// Lets handlers wait for the test: they take one permit each.
-type Gate = Arc<Semaphore>;
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
+use super::handlers::{Gate, gate, hello, missing, panics, wait};
 
 #[get("/users/{id}")]
 #[auth(public)]
@@ -32,30 +25,10 @@ async fn user(id: u64) -> String {
     id.to_string()
 }
 
-#[get("/missing")]
-#[auth(public)]
-async fn missing() -> Result<String, Problem> {
-    Err(Problem::not_found().code("lamps.missing"))
-}
-
-#[get("/panic")]
-#[auth(public)]
-async fn panics() -> String {
-    panic!("a panic on purpose")
-}
-
 #[get("/id")]
 #[auth(public)]
 async fn id(id: RequestId) -> String {
     id.to_string()
-}
-
-/// Answers when the test says so.
-#[get("/wait")]
-#[auth(public)]
-async fn wait(State(gate): State<Gate>) -> &'static str {
-    gate.acquire().await.expect("a gate").forget();
-    "waited"
 }
 
 /// Sends a little, and then nothing until the test says so.
@@ -76,10 +49,6 @@ async fn on_thread() -> String {
     let name = || thread::current().name().unwrap_or_default().to_owned();
     let of_child = tokio::spawn(async move { name() }).await.expect("a task");
     format!("{} {of_child}", name())
-}
-
-fn gate() -> Gate {
-    Arc::new(Semaphore::new(0))
 }
 
 fn app_with(gate: &Gate) -> App<Gate> {

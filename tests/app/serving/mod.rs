@@ -18,7 +18,9 @@ use futures_util::{Stream, stream};
 use policy_server::{Body, ServerSettings, prelude::*};
 use policy_tests::http::{Answer, Connection, Running, StoppedTime, request, soon};
 use serde::Deserialize;
-use tokio::{net::TcpSocket, sync::Semaphore};
+use tokio::net::TcpSocket;
+
+use super::handlers::{Gate, gate, hello, missing, panics, wait};
 
 const ORIGIN: &str = "origin: https://shop.example";
 
@@ -31,15 +33,6 @@ const SHARING: [&str; 3] = [
     "access-control-allow-origin: https://shop.example",
     "access-control-expose-headers: etag",
 ];
-
-/// Lets handlers wait for the test: they take one permit each.
-type Gate = Arc<Semaphore>;
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
 
 #[post("/echo")]
 #[auth(public)]
@@ -83,30 +76,10 @@ async fn remove() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-#[get("/missing")]
-#[auth(public)]
-async fn missing() -> Result<String, Problem> {
-    Err(Problem::not_found().code("lamps.missing"))
-}
-
-#[get("/panic")]
-#[auth(public)]
-async fn panics() -> String {
-    panic!("a panic on purpose")
-}
-
 #[get("/never")]
 #[auth(public)]
 async fn never() -> &'static str {
     pending().await
-}
-
-/// Answers when the test says so.
-#[get("/wait")]
-#[auth(public)]
-async fn wait(State(gate): State<Gate>) -> &'static str {
-    gate.acquire().await.expect("a gate").forget();
-    "waited"
 }
 
 /// One event for each time that the test says so.
@@ -170,10 +143,6 @@ fn app_with(gate: &Gate) -> App<Gate> {
 
 fn app() -> App<Gate> {
     app_with(&gate())
-}
-
-fn gate() -> Gate {
-    Arc::new(Semaphore::new(0))
 }
 
 fn get(path: &str) -> String {
