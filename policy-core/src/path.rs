@@ -1,35 +1,52 @@
 //! Paths of routes: fixed segments and parameters.
 
-use crate::{
-    catalogue::Rule,
-    grammar::{contains, eq},
-};
+use crate::{catalogue::Rule, grammar::eq};
 
 /// One segment of a route's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
-    /// Text that a request sends byte for byte.
+    /// Text that a request sends, percent-encoded or not.
     Fixed(&'a str),
     /// `{name}`: one segment, whatever it says.
-    Parameter(&'a str),
+    Parameter(Parameter<'a>),
     /// `{*name}`: the rest of the path, at least one byte.
-    Rest(&'a str),
+    Rest(Parameter<'a>),
+}
+
+/// What a template says of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether its value may have `%2F` or `%5C`: `{name:slashes}`. Elsewhere they are refused,
+    /// since what decodes them sees another path than the router.
+    pub takes_slashes: bool,
 }
 
 impl<'a> Segment<'a> {
     /// The name of a parameter.
     pub const fn name(self) -> Option<&'a str> {
+        match self.parameter() {
+            Some(parameter) => Some(parameter.name),
+            None => None,
+        }
+    }
+
+    /// The parameter, if it is one.
+    pub const fn parameter(self) -> Option<Parameter<'a>> {
         match self {
             Self::Fixed(_) => None,
-            Self::Parameter(name) | Self::Rest(name) => Some(name),
+            Self::Parameter(parameter) | Self::Rest(parameter) => Some(parameter),
         }
     }
 }
 
 /// The path of a route, such as `/users/{id}` or `/files/{*path}`.
 ///
-/// A request matches segment by segment, before anything is decoded; what a parameter takes is
-/// decoded once, afterwards, so that `%2F` is a `/` in a value and never cuts a segment.
+/// A request matches segment by segment, in the [normal form](crate::gate::NormalPath) of its path.
+/// What a parameter takes is decoded once, afterwards. A value with an encoded slash (`%2F`, `%5C`)
+/// is refused unless the parameter takes it: `/projects/{name:slashes}`.
 ///
 /// ```
 /// use policy_core::{Rule, path::{PathTemplate, Segment}};
@@ -60,7 +77,10 @@ impl<'a> PathTemplate<'a> {
             }
             match parse_segment(segment)? {
                 Segment::Rest(_) if !last => return Err(Rule::PathRest),
-                Segment::Parameter(name) | Segment::Rest(name) if names.contains(&name) => {
+                Segment::Parameter(Parameter { name, .. })
+                | Segment::Rest(Parameter { name, .. })
+                    if names.contains(&name) =>
+                {
                     return Err(Rule::PathParameterRepeated);
                 }
                 segment => names.extend(segment.name()),
@@ -104,9 +124,9 @@ impl<'a> PathTemplate<'a> {
 
 fn parse_segment(text: &str) -> Result<Segment<'_>, Rule> {
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    match inner.map(|inner| (inner.strip_prefix('*'), inner)) {
-        Some((Some(name), _)) if is_name(name) => Ok(Segment::Rest(name)),
-        Some((None, name)) if is_name(name) => Ok(Segment::Parameter(name)),
+    match inner.map(|inner| (inner.strip_prefix('*').map(parameter), parameter(inner))) {
+        Some((Some(Some(rest)), _)) => Ok(Segment::Rest(rest)),
+        Some((None, Some(parameter))) => Ok(Segment::Parameter(parameter)),
         _ if text.bytes().any(|byte| matches!(byte, b'{' | b'}')) => Err(Rule::PathParameter),
         _ if text.is_empty() || eq(text.as_bytes(), b".") || eq(text.as_bytes(), b"..") => {
             Err(Rule::PathSegment)
@@ -114,6 +134,15 @@ fn parse_segment(text: &str) -> Result<Segment<'_>, Rule> {
         _ if text.bytes().all(is_path_byte) => Ok(Segment::Fixed(text)),
         _ => Err(Rule::PathByte),
     }
+}
+
+/// `name` or `name:slashes`.
+fn parameter(text: &str) -> Option<Parameter<'_>> {
+    let (name, takes_slashes) = match text.strip_suffix(":slashes") {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    is_name(name).then_some(Parameter { name, takes_slashes })
 }
 
 /// A Rust identifier, since it names an argument.
@@ -124,8 +153,10 @@ fn is_name(text: &str) -> bool {
 }
 
 /// `pchar` without percent codes (RFC 3986 3.3): what clients never need to encode.
-fn is_path_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || contains(b"-._~!$&'()*+,;=:@", byte)
+pub(crate) const fn is_path_byte(byte: u8) -> bool {
+    matches!(byte,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'
+        | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@')
 }
 
 #[cfg(test)]
@@ -147,6 +178,8 @@ mod tests {
             ("/{}", Rule::PathParameter),
             ("/{id", Rule::PathParameter),
             ("/{id}.png", Rule::PathParameter),
+            ("/{id:slash}", Rule::PathParameter),
+            ("/{:slashes}", Rule::PathParameter),
             ("/{1d}", Rule::PathParameter),
             ("/{*rest}/x", Rule::PathRest),
             ("/{*rest}/", Rule::PathRest),
@@ -157,6 +190,17 @@ mod tests {
         for text in ["/", "/a", "/a/", "/{id}", "/{id}/", "/a/{*rest}", "/a/:id", "/@a~b"] {
             assert!(PathTemplate::parse(text).is_ok(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_parameter_says_that_it_takes_slashes() {
+        let path = PathTemplate::parse("/{id}/{name:slashes}/{*rest:slashes}").unwrap();
+        let takes: Vec<_> = path
+            .segments()
+            .filter_map(Segment::parameter)
+            .map(|parameter| (parameter.name, parameter.takes_slashes))
+            .collect();
+        assert_eq!(takes, [("id", false), ("name", true), ("rest", true)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ async fn groups_put_their_prefix_before_every_path() {
     ] {
         assert_eq!(client.get(path).send().await.text(), text, "{path}");
     }
-    for path in ["/api/", "/plain", "/api/v2/", "//api"] {
+    for path in ["/api/", "/plain", "/api/v2/"] {
         assert_eq!(client.get(path).send().await.status(), 404, "{path}");
     }
 }

@@ -74,7 +74,7 @@ mod path_parameters {
         for (path, text) in [
             ("/orders/7", "7"),
             ("/names/b%C3%B6b", "böb"),
-            ("/names/a%2Fb", "a/b"),
+            ("/names/a%2Bb%3a", "a+b:"),
             ("/names/a%2525", "a%25"),
             ("/names/a+b", "a+b"),
             ("/files/x/a/b.txt", "x:a/b.txt:lamps"),

@@ -13,16 +13,45 @@ fn echo() -> Mount {
 }
 
 #[tokio::test]
-async fn mounts_get_every_path_below_their_prefix_as_it_was_sent() {
+async fn mounts_get_every_path_below_their_prefix_in_its_normal_form() {
     let client = App::new(()).routes(routes![plain]).mount("/echo", echo()).test();
-    for path in ["/echo", "/echo/", "/echo/a", "/echo/a/b%2Fc?d=e", "/echo//a"] {
+    for path in ["/echo", "/echo/", "/echo/a", "/echo/a/b%2Bc?d=%2e"] {
         assert_eq!(client.get(path).send().await.text(), format!("GET {path}"));
+    }
+    for (sent, seen) in [("/%65cho/%61", "/echo/a"), ("/echo/%c3%a4|?%61", "/echo/%C3%A4%7C?%61")] {
+        assert_eq!(client.get(sent).send().await.text(), format!("GET {seen}"));
     }
     for path in ["/", "/echoes", "/ech"] {
         assert_eq!(client.get(path).send().await.status(), 404, "{path}");
     }
-    for path in ["/echo/../plain", "/echo/%2e%2e/plain", "/echo/%", "/echo/%00"] {
+    for path in
+        ["/echo/../plain", "/echo/%2e%2e/plain", "/echo/%", "/echo/%00", "/echo//a", "/echo/a%2Fb"]
+    {
         assert_eq!(client.get(path).send().await.status(), 400, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn mounts_take_encoded_slashes_where_they_say_so_and_no_path_of_another_route_is_hidden() {
+    #[get("/echo/guarded/x")]
+    #[auth(public)]
+    async fn guarded() -> &'static str {
+        "guarded"
+    }
+
+    let echo = echo().encoded_slashes();
+    let client = App::new(()).routes(routes![guarded]).mount("/echo", echo).test();
+    assert_eq!(client.get("/echo/a%2fb%5Cc").send().await.text(), "GET /echo/a%2Fb%5Cc");
+    assert_eq!(client.get("/echo/guarded/x").send().await.text(), "guarded");
+    for path in ["/echo/guarded%2Fx", "/echo/%2fguarded%5cx", "/echo/guarded/%2F%2Fx", "/echo%2Fa"]
+    {
+        let response = client.get(path).send().await;
+        let problem: serde_json::Value = response.json();
+        assert_eq!(
+            (response.status().as_u16(), problem["code"].as_str()),
+            (400, Some("wire.path-encoded-slash")),
+            "{path}"
+        );
     }
 }
 

@@ -21,6 +21,7 @@ pub mod log;
 pub mod oracle;
 pub mod output;
 pub mod pages;
+pub mod paths;
 pub mod peers;
 pub mod port;
 pub mod process;

@@ -51,13 +51,13 @@ async fn hello() -> &'static str {
     "hello"
 }
 
-#[get("/names/{name}")]
+#[get("/names/{name:slashes}")]
 #[auth(public)]
 async fn name(name: String) -> String {
     name
 }
 
-#[get("/files/{*path}")]
+#[get("/files/{*path:slashes}")]
 #[auth(public)]
 async fn file(path: String) -> String {
     path

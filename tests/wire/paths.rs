@@ -28,10 +28,11 @@ async fn paths_are_decoded_once_and_after_they_were_matched() {
         ("/names/%2f", "/"),
         ("/names/%252f", "%2f"),
         ("/names/%252e%252e", "%2e%2e"),
-        ("/names/a%0d%0ab", "a\r\nb"),
         ("/names/%c3%b6", "ö"),
         ("/names/...", "..."),
-        ("/files/a//b", "a//b"),
+        ("/files/a%2F%2fb", "a//b"),
+        ("/n%61mes/%61", "a"),
+        ("/names/a|b", "a|b"),
     ] {
         let answer = tried(request(&format!("GET {path}"), &[])).await;
         assert_eq!((answer.status, answer.text()), (200, text), "{path}");
@@ -55,6 +56,30 @@ async fn paths_that_are_not_percent_encoded_text_are_refused() {
     ] {
         let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(answer.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn paths_with_control_characters_are_refused() {
+    for path in ["/names/a%0d%0ab", "/names/%1f", "/names/%7F", "/names/%c2%85"] {
+        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn paths_with_empty_segments_are_refused() {
+    for path in ["//", "//hello", "/files//a", "/files/a//", "/hello//"] {
+        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (400, "wire.path-empty-segment".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn paths_with_encoded_slashes_are_refused_where_no_parameter_takes_them() {
+    for path in ["/hello%2F", "/%2fhello", "/lamps/1%2f2", "/no%5cwhere", "/no\\where"] {
+        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(answer.problem(), (400, "wire.path-encoded-slash".to_owned()), "{path}");
     }
 }
 

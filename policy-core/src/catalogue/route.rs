@@ -17,7 +17,7 @@ area! { $ route
         /// A parameter that is none.
         PathParameter Error "route.path-parameter",
             "a parameter is a whole segment: `{name}`, or `{*name}` for the rest of the path",
-            "write `/users/{id}`, and parse what stands around a value in the handler";
+            "write `/users/{id}`, and parse what stands around a value in the handler; `{id:slashes}` takes encoded slashes";
         /// `{*rest}` before the end.
         PathRest Error "route.path-rest",
             "`{*name}` takes the rest of the path, so nothing can follow it",
@@ -30,6 +30,10 @@ area! { $ route
         PathPrefix Error "route.path-prefix",
             "a prefix is not empty, has no parameters and does not end with `/`",
             "write a prefix such as `/api`; what has none goes to `App::routes` or `App::fallback`";
+        /// A route that asks who calls, below a mount or proxy that does not.
+        GuardedBelow Warning "route.guarded-below",
+            "this route asks who calls and lies below a prefix that does not: a service that folds case, cuts `;` or ignores a slash at the end leads around it",
+            "guard the mount or proxy as well, or say `.exact_paths()` there if what serves it takes no two paths for one resource";
         /// Two routes for the same requests.
         RouteConflict Error "route.conflict",
             "another route takes the same requests",

@@ -10,10 +10,15 @@ area! { $ wire
         HostMalformed 400 "wire.host-malformed", "The host of the request is malformed";
         /// RFC 9112 3.2.4: `*` with another method than OPTIONS, or an authority with one than CONNECT.
         TargetForm 400 "wire.target-form", "The request target has a form that its method does not allow";
-        /// RFC 3986 2.1: `%` without two hexadecimal digits, or one that decodes to NUL or no UTF-8.
+        /// RFC 3986 2.1: `%` without two hexadecimal digits, or one that decodes to a control
+        /// character or to no UTF-8.
         PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";
         /// RFC 3986 3.3: `.` or `..` as a whole segment, also encoded.
         PathDotSegment 400 "wire.path-dot-segment", "The path has a dot segment";
+        /// RFC 3986 3.3: `//` in a path, which many servers take for `/`.
+        PathEmptySegment 400 "wire.path-empty-segment", "The path has an empty segment";
+        /// RFC 3986 2.2: `%2F` or `%5C` where the route does not say that it takes them.
+        PathEncodedSlash 400 "wire.path-encoded-slash", "The path has an encoded slash";
         /// RFC 9113 8.2.2, RFC 9114 4.2: a field about the connection, where HTTP has none.
         ConnectionField 400 "wire.connection-field", "The request has a field about its connection, which its version of HTTP does not have";
         /// RFC 9110 8.6: a Content-Length that is no number, or more than one.

@@ -13,5 +13,5 @@ mod wire;
 
 pub use head::{Head, Single};
 pub use own_origin::{OwnOrigin, PublicOrigin};
-pub use target::decode_parameter;
+pub use target::{NormalPath, decode_parameter, lookup_path};
 pub use wire::join_cookie_lines;

@@ -1,15 +1,14 @@
-//! The request target, checked before anything is routed.
+//! The request target: its form, and the one spelling of its path that everything behind sees.
 
 use std::borrow::Cow;
 
 use http::Method;
 
 use super::head::Head;
-use crate::catalogue::Refusal;
+use crate::{catalogue::Refusal, path::is_path_byte};
 
 impl Head<'_> {
-    /// Checks the form of the target and the encoding of its path (RFC 9112 3.2, RFC 3986 2.1
-    /// and 3.3), so that a router may match its bytes.
+    /// Checks the form of the target (RFC 9112 3.2). [`NormalPath::of`] checks its path.
     ///
     /// A fragment is no part of a target, and [`http::Uri`] has none: one that a client sends all
     /// the same is cut off before anything sees it.
@@ -25,7 +24,7 @@ impl Head<'_> {
         if self.method == Method::CONNECT && self.uri.scheme().is_none() {
             return Err(Refusal::TargetForm);
         }
-        if is_plain(self.path) { Ok(()) } else { check_path(self.path) }
+        Ok(())
     }
 
     /// Whether the target is `*`, the server as a whole (RFC 9110 9.3.7).
@@ -34,21 +33,170 @@ impl Head<'_> {
     }
 }
 
-/// Whether a path has neither percent codes nor dots, as nearly every path: nothing in it needs
-/// a closer look, and its parameters are their own decoded form.
-fn is_plain(path: &str) -> bool {
-    !path.bytes().any(|byte| matches!(byte, b'%' | b'.'))
+/// The path of a request in its normal form (RFC 3986 6.2.2): paths that are equivalent have the
+/// same one.
+///
+/// - Percent codes of unreserved characters are decoded; all others have upper-case digits.
+/// - Bytes that browsers send raw though a path has no such characters are percent-encoded: `"`,
+///   `[`, `\`, `]`, `^`, `{`, `|`, `}` and UTF-8.
+///
+/// There is none, and the request is refused, for a path with a malformed percent code or one that
+/// decodes to a control character or to no UTF-8, a dot segment, or an empty segment before the
+/// last one. `/a` and `/a/` are two paths.
+///
+/// ```
+/// use policy_core::{Refusal, gate::NormalPath};
+///
+/// let path = NormalPath::of("/%7Eada/%e2%82%ac|1")?;
+/// assert_eq!(path.as_str(), "/~ada/%E2%82%AC%7C1");
+/// assert_eq!(NormalPath::of("/a//b"), Err(Refusal::PathEmptySegment));
+/// assert_eq!(NormalPath::of("/a/%2e%2e/b"), Err(Refusal::PathDotSegment));
+/// # Ok::<(), Refusal>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NormalPath<'a> {
+    text: Cow<'a, str>,
+    has_encoded_slash: bool,
 }
 
-fn check_path(path: &str) -> Result<(), Refusal> {
-    for segment in path.split('/') {
+impl<'a> NormalPath<'a> {
+    /// The normal form of a path, which begins with `/`.
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse a request with this path.
+    pub fn of(path: &'a str) -> Result<Self, Refusal> {
+        if is_normal(path) { Ok(Self::unchanged(path)) } else { normalize(path) }
+    }
+
+    const fn unchanged(path: &'a str) -> Self {
+        Self { text: Cow::Borrowed(path), has_encoded_slash: false }
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it was sent in another form.
+    pub const fn is_changed(&self) -> bool {
+        matches!(self.text, Cow::Owned(_))
+    }
+
+    /// Whether a segment hides a `/` or a `\`: `%2F` or `%5C`. What decodes it sees more segments
+    /// than a router does.
+    pub const fn has_encoded_slash(&self) -> bool {
+        self.has_encoded_slash
+    }
+}
+
+/// Whether a path is in its normal form at first sight, as nearly every one.
+fn is_normal(path: &str) -> bool {
+    let mut last = 0;
+    path.bytes().all(|byte| {
+        let begins_segment = last == b'/';
+        last = byte;
+        if byte == b'/' {
+            !begins_segment
+        } else {
+            is_path_byte(byte) && !(begins_segment && byte == b'.')
+        }
+    })
+}
+
+fn normalize(path: &str) -> Result<NormalPath<'_>, Refusal> {
+    let mut normal = String::with_capacity(path.len());
+    let mut has_encoded_slash = false;
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        if segment.is_empty() && segments.peek().is_some() {
+            return Err(Refusal::PathEmptySegment);
+        }
         let decoded = decode_parameter(segment).ok_or(Refusal::PathEncoding)?;
+        if decoded.chars().any(char::is_control) {
+            return Err(Refusal::PathEncoding);
+        }
         // A segment that hides more segments would lead a file server out of its folder.
-        if decoded.split(['/', '\\']).any(|part| matches!(part, "." | "..")) {
+        let mut parts = decoded.split(['/', '\\']);
+        if parts.any(|part| matches!(part, "." | "..")) {
             return Err(Refusal::PathDotSegment);
         }
+        has_encoded_slash |= decoded.contains(['/', '\\']);
+        normal.push('/');
+        push_normal(&mut normal, segment);
     }
-    Ok(())
+    let text = if normal == path { Cow::Borrowed(path) } else { Cow::Owned(normal) };
+    Ok(NormalPath { text, has_encoded_slash })
+}
+
+/// Adds a segment whose percent codes are well-formed.
+fn push_normal(normal: &mut String, segment: &str) {
+    let mut rest = segment.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match (byte, tail) {
+            (b'%', [high, low, tail @ ..]) => {
+                rest = tail;
+                match code(*high, *low) {
+                    Some(byte) if is_unreserved(byte) => normal.push(char::from(byte)),
+                    Some(byte) => push_code(normal, byte),
+                    None => (),
+                }
+            }
+            _ if is_path_byte(*byte) => normal.push(char::from(*byte)),
+            _ => push_code(normal, *byte),
+        }
+    }
+}
+
+fn push_code(normal: &mut String, byte: u8) {
+    normal.push('%');
+    for digit in [byte >> 4, byte & 15] {
+        let digit = char::from_digit(digit.into(), 16).unwrap_or('0');
+        normal.push(digit.to_ascii_uppercase());
+    }
+}
+
+/// RFC 3986 2.3.
+const fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// The text by which a path in its normal form is looked up: percent codes of the reserved
+/// characters that a segment may have raw (RFC 3986 3.3, `sub-delims`, `:` and `@`) are decoded.
+/// RFC 3986 keeps these apart, file servers do not: what a route says of `/a+b` holds for `/a%2Bb`.
+///
+/// ```
+/// use policy_core::gate::lookup_path;
+///
+/// assert_eq!(lookup_path("/a%2Bb/%3Ac"), "/a+b/:c");
+/// assert_eq!(lookup_path("/a%20b%2Fc"), "/a%20b%2Fc");
+/// ```
+pub fn lookup_path(path: &str) -> Cow<'_, str> {
+    let Some((plain, coded)) = path.split_once('%') else { return Cow::Borrowed(path) };
+    let mut found = String::with_capacity(path.len());
+    found.push_str(plain);
+    for text in coded.split('%') {
+        let byte = match text.as_bytes() {
+            [high, low, ..] => code(*high, *low).filter(|byte| is_path_byte(*byte)),
+            _ => None,
+        };
+        match byte {
+            Some(byte) => {
+                found.push(char::from(byte));
+                found.push_str(text.get(2..).unwrap_or_default());
+            }
+            None => {
+                found.push('%');
+                found.push_str(text);
+            }
+        }
+    }
+    Cow::Owned(found)
+}
+
+fn code(high: u8, low: u8) -> Option<u8> {
+    Some(hex(high)? * 16 + hex(low)?)
 }
 
 /// Decodes what a parameter took, once; `None` for a percent code that is malformed, that is
@@ -76,7 +224,7 @@ pub fn decode_parameter(text: &str) -> Option<Cow<'_, str>> {
             continue;
         }
         let [high, low, tail @ ..] = tail else { return None };
-        let value = hex(*high)? * 16 + hex(*low)?;
+        let value = code(*high, *low)?;
         if value == 0 {
             return None;
         }
@@ -105,26 +253,90 @@ mod tests {
     fn targets_of_every_form() {
         for (method, uri, want) in [
             ("GET", "/", Ok(())),
-            ("GET", "/a.b/c%20d?x=%", Ok(())),
+            ("GET", "/a?x=%", Ok(())),
             ("GET", "http://a.test/x", Ok(())),
-            ("GET", "/...", Ok(())),
-            ("GET", "/a%2Fb", Ok(())),
             ("OPTIONS", "*", Ok(())),
             ("GET", "*", Err(Refusal::TargetForm)),
             ("CONNECT", "a.test:443", Err(Refusal::TargetForm)),
             ("GET", "a.test:443", Err(Refusal::TargetForm)),
-            ("GET", "/a/../b", Err(Refusal::PathDotSegment)),
-            ("GET", "/a/./b", Err(Refusal::PathDotSegment)),
-            ("GET", "/a/%2e%2E/b", Err(Refusal::PathDotSegment)),
-            ("GET", "/a/..%2fb", Err(Refusal::PathDotSegment)),
-            ("GET", "/a/..%5cb", Err(Refusal::PathDotSegment)),
-            ("GET", "/..", Err(Refusal::PathDotSegment)),
-            ("GET", "/%", Err(Refusal::PathEncoding)),
-            ("GET", "/%g1", Err(Refusal::PathEncoding)),
-            ("GET", "/%00", Err(Refusal::PathEncoding)),
-            ("GET", "/%c3%28", Err(Refusal::PathEncoding)),
         ] {
             assert_eq!(target(method, uri), want, "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn equivalent_paths_have_one_normal_form() {
+        for (path, normal) in [
+            ("/", "/"),
+            ("/...", "/..."),
+            ("/reports/%73alaries", "/reports/salaries"),
+            ("/%7eada/%41-%5f%2E", "/~ada/A-_."),
+            ("/a+b;c=d", "/a+b;c=d"),
+            ("/a%2bb%3bc", "/a%2Bb%3Bc"),
+            ("/100%25", "/100%25"),
+            ("/%2541", "/%2541"),
+            ("/caf\u{e9}", "/caf%C3%A9"),
+            ("/caf%c3%a9", "/caf%C3%A9"),
+            ("/a|b[1]^\"{x}", "/a%7Cb%5B1%5D%5E%22%7Bx%7D"),
+            ("/a\\b", "/a%5Cb"),
+            ("/a/", "/a/"),
+            ("/.well-known/x", "/.well-known/x"),
+        ] {
+            let found = NormalPath::of(path).unwrap();
+            assert_eq!(found.as_str(), normal, "{path}");
+            let again = NormalPath::of(found.as_str()).unwrap();
+            assert_eq!(again, found, "{path}");
+        }
+    }
+
+    #[test]
+    fn slashes_that_are_encoded_are_noticed() {
+        for (path, is_hidden) in [
+            ("/a%2Fb", true),
+            ("/a%5cb", true),
+            ("/a\\b", true),
+            ("/a%252Fb", false),
+            ("/a/b%20", false),
+        ] {
+            assert_eq!(NormalPath::of(path).unwrap().has_encoded_slash(), is_hidden, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_are_read_in_two_ways_are_refused() {
+        for (path, refusal) in [
+            ("/a/../b", Refusal::PathDotSegment),
+            ("/a/./b", Refusal::PathDotSegment),
+            ("/a/%2e%2E/b", Refusal::PathDotSegment),
+            ("/a/..%2fb", Refusal::PathDotSegment),
+            ("/a/..%5cb", Refusal::PathDotSegment),
+            ("/a/..\\b", Refusal::PathDotSegment),
+            ("/..", Refusal::PathDotSegment),
+            ("/%", Refusal::PathEncoding),
+            ("/%g1", Refusal::PathEncoding),
+            ("/%00", Refusal::PathEncoding),
+            ("/a%0d%0ab", Refusal::PathEncoding),
+            ("/a%7f", Refusal::PathEncoding),
+            ("/a%C2%85", Refusal::PathEncoding),
+            ("/%c3%28", Refusal::PathEncoding),
+            ("//", Refusal::PathEmptySegment),
+            ("//a", Refusal::PathEmptySegment),
+            ("/a//b", Refusal::PathEmptySegment),
+            ("/a//", Refusal::PathEmptySegment),
+        ] {
+            assert_eq!(NormalPath::of(path), Err(refusal), "{path}");
+        }
+    }
+
+    #[test]
+    fn reserved_characters_are_looked_up_decoded() {
+        for (path, key) in [
+            ("/a", "/a"),
+            ("/a%2Bb%40", "/a+b@"),
+            ("/%21%24%26%27%28%29%2A%2B%2C%3B%3D%3A%40", "/!$&'()*+,;=:@"),
+            ("/%25%2B%20%2F", "/%25+%20%2F"),
+        ] {
+            assert_eq!(lookup_path(path), key);
         }
     }
 }

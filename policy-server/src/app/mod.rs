@@ -8,6 +8,7 @@ pub(crate) mod defaults;
 pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
+pub(crate) mod mounted_paths;
 #[cfg(feature = "gateway")]
 pub(crate) mod proxy;
 pub(crate) mod route;

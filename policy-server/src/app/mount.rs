@@ -6,14 +6,18 @@ use http::Method;
 use tower_service::Service;
 
 use crate::{
-    app::defaults::{Defaults, policy_methods},
+    app::{
+        defaults::{Defaults, policy_methods},
+        mounted_paths::{MountedPaths, path_methods},
+    },
     handler::service::SharedService,
 };
 
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
 ///
-/// It gets the requests for the prefix and every path below it, with the whole path. Its responses
-/// carry the policy set here, or the app's default.
+/// It gets the requests for the prefix and every path below it, with the whole path in its
+/// [normal form](policy_core::gate::NormalPath). Its responses carry the policy set here, or the
+/// app's default.
 ///
 /// ```
 /// use policy_server::{http, prelude::*};
@@ -38,6 +42,7 @@ use crate::{
 pub struct Mount {
     pub(crate) service: SharedService,
     pub(crate) methods: Vec<Method>,
+    pub(crate) paths: MountedPaths,
     pub(crate) defaults: Defaults,
 }
 
@@ -56,6 +61,7 @@ impl Mount {
         Self {
             service: SharedService::new(service),
             methods: vec![Method::GET, Method::HEAD],
+            paths: MountedPaths::default(),
             defaults: Defaults::default(),
         }
     }
@@ -66,5 +72,6 @@ impl Mount {
         self
     }
 
+    path_methods!(paths);
     policy_methods!(defaults, "its responses");
 }

@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use http::Method;
 
-use super::defaults::{Defaults, policy_methods};
+use super::{
+    defaults::{Defaults, policy_methods},
+    mounted_paths::{MountedPaths, path_methods},
+};
 
 /// A reverse proxy: another server behind a prefix of this app, so that an API and its pages share
 /// one origin.
@@ -28,9 +31,10 @@ use super::defaults::{Defaults, policy_methods};
 /// - **Bodies** stream in both directions with backpressure and are never buffered whole. Trailers
 ///   are forwarded. If the client disconnects, its request to the upstream is cancelled; if the
 ///   upstream disconnects within a response, the response is cut off.
-/// - **Paths and queries** byte for byte, without the prefix. A dot segment, however often it is
-///   encoded, is refused with 400. Nothing in a request can choose the host, the port or the base
-///   path.
+/// - **Paths** in their [normal form](policy_core::gate::NormalPath), without the prefix, and queries
+///   byte for byte. A dot segment, however often it is encoded, is refused with 400, as is an
+///   encoded slash without [`encoded_slashes`](Self::encoded_slashes). Nothing in a request can
+///   choose the host, the port or the base path.
 /// - **Headers** except those of the connection (RFC 9110 7.6.1). `Host` is the upstream's;
 ///   `Forwarded`, `X-Forwarded-For`, `-Host` and `-Proto` are written anew from what this server
 ///   knows, whatever a client sent; `Via` gets an entry.
@@ -81,6 +85,7 @@ pub struct Proxy {
     pub(crate) authority: Option<PathBuf>,
     pub(crate) forwards_session: bool,
     pub(crate) methods: Vec<Method>,
+    pub(crate) paths: MountedPaths,
     pub(crate) timeouts: Timeouts,
     pub(crate) defaults: Defaults,
 }
@@ -116,6 +121,7 @@ impl Proxy {
                 Method::DELETE,
                 Method::OPTIONS,
             ],
+            paths: MountedPaths::default(),
             timeouts: Timeouts {
                 connect: Duration::from_secs(5),
                 response: Duration::from_secs(20),
@@ -179,5 +185,6 @@ impl Proxy {
         self
     }
 
+    path_methods!(paths);
     policy_methods!(defaults, "its responses");
 }

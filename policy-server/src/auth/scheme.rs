@@ -8,7 +8,10 @@ use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
 use policy_core::session::Identity;
 
 use crate::{
-    base::body::{BodyRejection, collect},
+    base::{
+        body::{BodyRejection, collect},
+        sent_target::SentTarget,
+    },
     store::StoreError,
 };
 
@@ -105,6 +108,12 @@ impl SchemeRequest<'_> {
     /// The request target.
     pub fn uri(&self) -> &Uri {
         &self.parts.uri
+    }
+
+    /// The request target as it was sent, for a signature over it:
+    /// [`SentTarget`](crate::extract::SentTarget).
+    pub fn sent_target(&self) -> &Uri {
+        SentTarget::of(&self.parts.extensions).unwrap_or(&self.parts.uri)
     }
 
     /// The headers.

@@ -10,5 +10,6 @@ pub(crate) mod log;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
 pub(crate) mod relay;
+pub(crate) mod sent_target;
 #[cfg(any(feature = "asym", feature = "gateway"))]
 pub(crate) mod tls_roots;

@@ -20,7 +20,10 @@ use super::{
     violations_of_callers,
 };
 use crate::{
-    app::{cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry},
+    app::{
+        cors_source::CorsSource, defaults::Defaults, group::GroupParts, mounted_paths::MountedPaths,
+        route::Entry,
+    },
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
@@ -38,6 +41,7 @@ pub(super) struct MountSpec<'a> {
     pub(super) kind: &'static str,
     pub(super) prefix: &'a str,
     pub(super) methods: Vec<Method>,
+    pub(super) paths: MountedPaths,
     pub(super) defaults: Defaults,
 }
 
@@ -218,6 +222,7 @@ impl<'a> Builder<'a> {
                 asks_caller,
                 target: Target::Handler(call),
                 is_probe: false,
+                tells_paths_apart: true,
             }));
         }
     }
@@ -282,6 +287,7 @@ impl<'a> Builder<'a> {
             asks_caller,
             target,
             is_probe: false,
+            tells_paths_apart: true,
         })
     }
 
@@ -294,7 +300,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn mount(&mut self, mounted: MountSpec<'_>, target: Target) {
-        let MountSpec { kind, prefix, methods, defaults } = mounted;
+        let MountSpec { kind, prefix, methods, paths: of_paths, defaults } = mounted;
         let place = format!("{kind} {prefix}");
         let own = self.level(&place, defaults);
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
@@ -310,7 +316,8 @@ impl<'a> Builder<'a> {
             return;
         }
         let below = format!("{prefix}/{{*path}}");
-        let paths = [prefix, &format!("{prefix}/"), &below];
+        let rest = if of_paths.take_slashes { "{*path:slashes}" } else { "{*path}" };
+        let paths = [prefix, &format!("{prefix}/"), &format!("{prefix}/{rest}")];
         let added = paths.into_iter().try_for_each(|path| {
             let added = self.router.add(path, &methods, self.routes.len(), &rules, &[]);
             added.map_err(|error| (path.to_owned(), error))
@@ -328,6 +335,7 @@ impl<'a> Builder<'a> {
             asks_caller: false,
             target,
             is_probe: false,
+            tells_paths_apart: of_paths.are_exact,
         }));
     }
 
@@ -355,6 +363,7 @@ impl<'a> Builder<'a> {
             asks_caller: false,
             target: Target::Service(probe.service(readiness)),
             is_probe: true,
+            tells_paths_apart: true,
         }));
     }
 }

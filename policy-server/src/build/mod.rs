@@ -85,16 +85,17 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     for (prefix, group) in app.groups {
         builder.group(&prefix, group);
     }
-    for (prefix, Mount { service, methods, defaults }) in app.mounts {
-        let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, defaults };
+    for (prefix, Mount { service, methods, paths, defaults }) in app.mounts {
+        let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, paths, defaults };
         builder.mount(mounted, Target::Service(service));
     }
     #[cfg(feature = "gateway")]
     for proxy in app.gateway.upstreams {
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
-                let Proxy { prefix, methods, defaults, .. } = proxy;
-                let mounted = MountSpec { kind: "proxy", prefix: &prefix, methods, defaults };
+                let Proxy { prefix, methods, paths, defaults, .. } = proxy;
+                let mounted =
+                    MountSpec { kind: "proxy", prefix: &prefix, methods, paths, defaults };
                 let target = Target::Proxy(Arc::new(gateway));
                 builder.mount(mounted, target);
             }

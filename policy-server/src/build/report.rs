@@ -5,12 +5,15 @@ use std::{
     fmt::{self, Write},
 };
 
-#[cfg(feature = "gateway")]
-use policy_core::auth::AuthPolicy;
-use policy_core::{Rule, auth, gate::OwnOrigin};
+use policy_core::{
+    Rule,
+    auth::{self, AuthPolicy},
+    gate::OwnOrigin,
+};
 
 use crate::{
-    base::error::StartProblem, build::violations_of_callers, pipeline::compiled_app::CompiledApp,
+    base::error::StartProblem, build::violations_of_callers,
+    pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 #[cfg(feature = "gateway")]
 use crate::{gateway::tunnel::OpenTunnels, pipeline::compiled_app::Target};
@@ -91,6 +94,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
                 .push(StartProblem::without_value(Rule::LoopbackShared, route.path().to_string()));
         }
     }
+    notices.extend(guarded_below(app));
     #[cfg(feature = "gateway")]
     if app.traces {
         notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
@@ -103,6 +107,27 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let mut told = HashSet::new();
     notices.retain(|notice| told.insert(notice.to_string()));
     notices
+}
+
+/// Guarded routes below the prefix of a mount or a proxy that asks nobody who calls: what serves
+/// the prefix may take another path for the same resource.
+fn guarded_below(app: &CompiledApp) -> impl Iterator<Item = StartProblem> {
+    let is_guarded = |route: &CompiledRoute| match &route.auth.auth {
+        AuthPolicy::Required(policy) => !policy.optional,
+        _ => false,
+    };
+    let open =
+        app.routes().iter().filter(move |route| !route.tells_paths_apart && !is_guarded(route));
+    open.flat_map(move |mount| {
+        let prefix = mount.path().strip_suffix("{*path}").unwrap_or_default();
+        let below = app
+            .routes()
+            .iter()
+            .filter(move |route| is_guarded(route) && route.path().starts_with(prefix));
+        below.map(move |route| {
+            StartProblem::new(Rule::GuardedBelow, mount.path().to_string(), &**route.path())
+        })
+    })
 }
 
 /// The targets and the callers of the tunnel of an app.
@@ -118,7 +143,10 @@ mod tests {
     use policy_core::cors::CorsPolicy;
 
     use super::*;
-    use crate::app::{App, proxy::Proxy, tunnel::Tunnel};
+    use crate::{
+        app::{App, mount::Mount, proxy::Proxy, tunnel::Tunnel},
+        auth::session::Sessions,
+    };
 
     #[test]
     fn what_is_odd_is_told_with_its_rule() {
@@ -139,5 +167,32 @@ mod tests {
             (Rule::TunnelPublic, "App::tunnel"),
         ];
         assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
+    }
+
+    #[test]
+    fn guarded_routes_below_an_open_prefix_are_told_once_each_unless_paths_are_exact() {
+        #[crate::get("/files/payroll.csv")]
+        #[crate::auth(session)]
+        async fn payroll() {}
+
+        #[crate::get("/filesystem")]
+        #[crate::auth(session)]
+        async fn beside() {}
+
+        let told = |mount: Mount| -> Vec<String> {
+            let app = App::new(())
+                .sessions(Sessions::memory())
+                .routes(crate::routes![payroll, beside])
+                .mount("/files", mount)
+                .fallback(async |_| "the page");
+            let notices = notices(app.into_service().app());
+            notices
+                .iter()
+                .map(|notice| format!("{} {}", notice.code(), notice.value().unwrap_or("")))
+                .collect()
+        };
+        let files = || Mount::new(axum::Router::new());
+        assert_eq!(told(files()), ["route.guarded-below /files/payroll.csv"]);
+        assert_eq!(told(files().exact_paths()), [""; 0]);
     }
 }

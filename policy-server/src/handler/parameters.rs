@@ -62,6 +62,12 @@ impl Values {
         }
     }
 
+    /// The values, still encoded, in the order of the path.
+    pub(crate) fn iter<'a>(&self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let ranges = self.ranges.iter().take(self.len.into());
+        ranges.filter_map(move |(start, end)| path.get(*start as usize..*end as usize))
+    }
+
     fn get<'a>(&self, index: usize, path: &'a str) -> Option<&'a str> {
         let (start, end) = *self.ranges.get(index)?;
         path.get(usize::from(start)..usize::from(end))

@@ -55,6 +55,8 @@ pub(crate) struct CompiledRoute {
     pub(crate) target: Target,
     /// Whether it is a health probe, which an orchestrator requests under any host name.
     pub(crate) is_probe: bool,
+    /// Whether what answers never takes two paths for one resource.
+    pub(crate) tells_paths_apart: bool,
 }
 
 /// What serves a route.

@@ -28,6 +28,7 @@ use super::{
         limits::Taken,
         target::{TargetRequest, answered},
     },
+    normal_path::normalize,
     request_head::RequestHead,
     respond::ResponsePolicy,
     response_future::{Begun, ResponseFuture, Running, panicked},
@@ -74,6 +75,7 @@ fn respond<B>(
 where
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
+    let path = normalize(&mut request);
     let mut head = Head::read(&request);
     if client.needs_forwarded(&head) {
         client.resolve_forwarded(request.headers_mut(), app.proxies.as_ref());
@@ -94,6 +96,7 @@ where
         head: &head,
         headers,
         client: &client,
+        path,
         #[cfg(feature = "gateway")]
         has_content,
     };

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use http::{Method, Request, header::ACCESS_CONTROL_REQUEST_METHOD};
 use policy_core::gate::{Head, OwnOrigin};
 
+use super::normal_path::normalize;
 use crate::{
     handler::Description,
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
@@ -27,11 +28,12 @@ impl RouteTrace {
     }
 
     /// Fills in the trace that the request carries, if any.
-    pub(crate) fn resolve<B>(app: &CompiledApp, request: &Request<B>) {
-        if let Some(Self(response)) = request.extensions().get() {
-            // A nested app sees the same trace; the outer app has filled it in already.
-            let _ = response.set(RouteFinding::of(app, request));
-        }
+    pub(crate) fn resolve<B>(app: &CompiledApp, request: &mut Request<B>) {
+        let Some(Self(response)) = request.extensions().get().cloned() else { return };
+        // Gate 1 refuses a path that has no normal form.
+        let _ = normalize(request);
+        // A nested app sees the same trace; the outer app has filled it in already.
+        let _ = response.set(RouteFinding::of(app, request));
     }
 }
 

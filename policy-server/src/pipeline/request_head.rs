@@ -19,6 +19,8 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) head: &'a Head<'a>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) client: &'a Client,
+    /// Whether the path has encoded slashes, or why it has no normal form.
+    pub(crate) path: Result<bool, Refusal>,
     /// Whether a TRACE has content, which RFC 9110 9.3.8 forbids.
     #[cfg(feature = "gateway")]
     pub(crate) has_content: bool,

@@ -18,7 +18,7 @@ use crate::{
         service::{SharedService, Wrap},
     },
     pipeline::compiled_app::CompiledApp,
-    pipeline::{dispatch::dispatch, response_future::ResponseFuture},
+    pipeline::{dispatch::dispatch, normal_path::normalize, response_future::ResponseFuture},
 };
 
 /// A compiled app: a `tower::Service` for any HTTP server, and for axum's
@@ -83,10 +83,13 @@ impl AppService {
     {
         join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
-        super::explain::RouteTrace::resolve(&self.app, &request);
+        super::explain::RouteTrace::resolve(&self.app, &mut request);
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(peer)),
             Some(layered) => {
+                // Layers see the path that the router sees. What has no normal form, gate 1
+                // refuses.
+                let _ = normalize(&mut request);
                 let proxies = self.app.proxies.as_ref();
                 let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
                 request.extensions_mut().insert(client);

@@ -1,11 +1,12 @@
 //! Routing by path and method. Paths are matched only here.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use http::{HeaderValue, Method};
 use policy_core::{
     Rule,
     cors::Preflight,
+    gate::lookup_path,
     method,
     path::{PathTemplate, Segment},
     route::MAX_PARAMETERS,
@@ -45,6 +46,17 @@ pub(crate) struct Served {
     pub(crate) preflight: Option<Preflight>,
     /// The request headers that a page needs to send its credentials.
     by_credentials: &'static [&'static str],
+    /// Which parameters of the path take encoded slashes, one bit each.
+    takes_slashes: u8,
+    /// Whether the last parameter is the rest of the path.
+    pub(crate) has_rest: bool,
+}
+
+impl Served {
+    /// Whether the parameter of this index takes encoded slashes.
+    pub(crate) fn takes_slashes(&self, index: usize) -> bool {
+        self.takes_slashes & (1 << index) != 0
+    }
 }
 
 impl Path {
@@ -76,18 +88,47 @@ impl Router {
         self.paths.iter().any(|path| path.served(method).is_some())
     }
 
-    /// Finds a path. The values of its parameters are still percent-encoded.
+    /// Finds a path in its normal form. The values of its parameters are still percent-encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
         if let Some(place) = self.fixed.get(path) {
             return Some((self.paths.get(*place)?, Values::default()));
         }
-        let found = self.tree.at(path).ok()?;
+        let key = lookup_path(path);
+        let found = self.tree.at(&key).ok()?;
         let mut values = Values::default();
         for (_, value) in found.params.iter() {
-            values.push(path, value);
+            match &key {
+                Cow::Borrowed(_) => values.push(path, value),
+                Cow::Owned(key) => values.push(path, same_segments(path, key, value)),
+            }
         }
         Some((self.paths.get(*found.value)?, values))
     }
+
+    /// Whether a path with its encoded slashes decoded is one of another route: a service that
+    /// decodes them would take the request for that one.
+    pub(crate) fn hides_other(&self, path: &str, served: &Served) -> bool {
+        let decoded = path.replace("%2F", "/").replace("%5C", "/");
+        let segments = decoded.split('/').filter(|segment| !segment.is_empty());
+        let mut seen: String = segments.flat_map(|segment| ["/", segment]).collect();
+        if decoded.ends_with('/') {
+            seen.push('/');
+        }
+        self.find(&seen).is_some_and(|(path, _)| {
+            path.served(&served.method).is_none_or(|other| other.route != served.route)
+        })
+    }
+}
+
+/// The segments of `path` that have the same index as those of `value` have in `key`, which is the
+/// same path with fewer percent codes.
+fn same_segments<'a>(path: &'a str, key: &str, value: &str) -> &'a str {
+    let start = (value.as_ptr() as usize).wrapping_sub(key.as_ptr() as usize);
+    let before = key.get(..start).unwrap_or_default().matches('/').count();
+    let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
+    let start = before.checked_sub(1).and_then(|last| slashes.get(last)).map_or(0, |at| at + 1);
+    let end = slashes.get(before + value.matches('/').count()).copied().unwrap_or(path.len());
+    path.get(start..end).unwrap_or_default()
 }
 
 /// Collects the routes of an app.
@@ -132,13 +173,25 @@ impl RouterBuilder {
                 place
             }
         };
+        let takes_slashes = (parsed.segments().filter_map(Segment::parameter).enumerate())
+            .filter(|(_, parameter)| parameter.takes_slashes)
+            .fold(0, |bits, (index, _)| bits | 1 << index);
+        let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let Some(path) = self.router.paths.get_mut(place) else { return Ok(()) };
         if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
             return Err(AddError::Taken(taken.route));
         }
         for method in methods {
             let (method, rules) = (method.clone(), Arc::clone(rules));
-            path.methods.push(Served { method, route, rules, preflight: None, by_credentials });
+            path.methods.push(Served {
+                method,
+                route,
+                rules,
+                preflight: None,
+                by_credentials,
+                takes_slashes,
+                has_rest,
+            });
         }
         Ok(())
     }

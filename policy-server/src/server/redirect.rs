@@ -8,7 +8,7 @@ use http::{HeaderValue, Method, Request, StatusCode, header::LOCATION};
 use policy_core::{
     Refusal,
     cache::forbid_storing,
-    gate::{Head, OwnOrigin},
+    gate::{Head, NormalPath, OwnOrigin},
 };
 
 use crate::base::problem::Problem;
@@ -54,6 +54,9 @@ impl Redirect {
             return Err(Refusal::PlainHttp);
         }
         head.target()?;
+        if !head.is_asterisk() {
+            NormalPath::of(head.path)?;
+        }
         match self.own_origin.admit(head) {
             // Other names may resolve to this address; the target is always ours.
             Err(Refusal::HostUnknown) => (),

@@ -8,6 +8,7 @@ mod conditions;
 mod generate;
 mod handlers;
 mod heads;
+mod paths;
 mod personal;
 mod rates;
 mod scripts;

@@ -21,6 +21,7 @@
 //! | [`CspNonce`] | the nonce of the page's Content-Security-Policy | |
 //! | [`ClientAddr`] | the address of the client | |
 //! | [`PeerAddr`] | the address of the connection's peer | |
+//! | [`SentTarget`] | the request target as it was sent | |
 //!
 //! A handler that responds to a failure itself takes `Result<Json<T>, JsonRejection>`.
 
@@ -44,7 +45,7 @@ mod tokens;
 mod valid;
 mod wrapper;
 
-pub use crate::base::body::BodyRejection;
+pub use crate::base::{body::BodyRejection, sent_target::SentTarget};
 pub use accept::{Accept, Chosen};
 pub use client_addr::ClientAddr;
 pub(crate) use context::Context;

@@ -12,7 +12,7 @@ use crate::gateway::trace;
 use crate::{
     handler::parameters::Values,
     pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
-    route::router::Path,
+    route::router::{Path, Served},
 };
 
 /// The route of a request and the values of its path parameters.
@@ -53,10 +53,32 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     }
     // Extended CONNECT takes the place of GET with `Upgrade` (RFC 8441 5).
     let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
-    match path.served(method).and_then(|served| app.route(served.route)) {
-        Some(route) => target(route, values),
+    let served = path.served(method);
+    match served.and_then(|served| Some((served, app.route(served.route)?))) {
+        Some((served, route)) => {
+            if request.path == Ok(true) && !takes_slashes(request, served, &values) {
+                let policy = &route.rules;
+                let grant = request.grant(policy);
+                return ControlFlow::Break(request.refuse(
+                    Refusal::PathEncodedSlash,
+                    policy,
+                    grant,
+                ));
+            }
+            target(route, values)
+        }
         None => ControlFlow::Break(not_served(request, path)),
     }
+}
+
+/// Whether each parameter with an encoded slash says that it takes them, and none of them hides the
+/// path of another route from what decodes them.
+fn takes_slashes(request: &RequestHead<'_>, served: &Served, values: &Values) -> bool {
+    let RequestHead { app, head, .. } = *request;
+    let is_taken = values.iter(head.path).enumerate().all(|(index, value)| {
+        served.takes_slashes(index) || !(value.contains("%2F") || value.contains("%5C"))
+    });
+    is_taken && !(served.has_rest && app.router.hides_other(head.path, served))
 }
 
 fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
@@ -66,11 +88,14 @@ fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
 /// A path without a route: the fallback, or 404 with the app's default policy.
 fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     let RequestHead { app, head, .. } = *request;
+    let policy = &app.not_found_policy;
+    let grant = request.grant(policy);
+    if request.path == Ok(true) && !head.is_preflight() {
+        return ControlFlow::Break(request.refuse(Refusal::PathEncodedSlash, policy, grant));
+    }
     if let Some(fallback) = app.fallback.as_ref().filter(|_| !head.is_preflight()) {
         return target(fallback, Values::default());
     }
-    let policy = &app.not_found_policy;
-    let grant = request.grant(policy);
     let refusal = if head.is_preflight() && grant == Grant::Refused {
         Refusal::PreflightOrigin
     } else if is_method_known(request) {

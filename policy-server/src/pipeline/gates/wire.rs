@@ -10,7 +10,7 @@ pub(crate) fn check(request: &RequestHead<'_>) -> Gate<()> {
     let checked = head.well_formed().and_then(|()| match request.tunnel() {
         // The target of CONNECT is the host to connect to, not a resource of this server.
         Some(_) => head.authority().map(drop),
-        None => head.target(),
+        None => head.target().and(request.path.map(drop)),
     });
     match checked {
         Ok(()) => ControlFlow::Continue(()),

@@ -1,0 +1,36 @@
+//! The one spelling of a path, before anything looks at it.
+
+use http::{Method, Request, Uri, uri::PathAndQuery};
+use policy_core::{Refusal, gate::NormalPath};
+
+use crate::base::sent_target::SentTarget;
+
+/// Brings the path of a request into its normal form, and says whether it has encoded slashes.
+/// TRACE returns what it got (RFC 9110 9.3.8), and keeps the form that it has.
+///
+/// # Errors
+///
+/// The reason to refuse the request, for gate 1 to say.
+pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
+    let uri = request.uri();
+    // `*`, and the authority of CONNECT, have no path.
+    if !uri.path().starts_with('/') {
+        return Ok(false);
+    }
+    let path = NormalPath::of(uri.path())?;
+    let has_encoded_slash = path.has_encoded_slash();
+    if path.is_changed() && *request.method() != Method::TRACE {
+        let target = match uri.query() {
+            Some(query) => format!("{}?{query}", path.as_str()),
+            None => path.as_str().to_owned(),
+        };
+        let mut parts = uri.clone().into_parts();
+        let target = PathAndQuery::try_from(target).map_err(|_too_long| Refusal::TargetForm)?;
+        parts.path_and_query = Some(target);
+        let normal = Uri::from_parts(parts).map_err(|_no_target| Refusal::TargetForm)?;
+        let sent = std::mem::replace(request.uri_mut(), normal);
+        let sent = SentTarget::of(request.extensions()).unwrap_or(&sent).clone();
+        request.extensions_mut().insert(SentTarget(sent));
+    }
+    Ok(has_encoded_slash)
+}
