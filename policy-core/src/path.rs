@@ -52,7 +52,8 @@ impl<'a> Segment<'a> {
 /// use policy_core::{Rule, path::{PathTemplate, Segment}};
 ///
 /// let path = PathTemplate::parse("/users/{id}").unwrap();
-/// assert_eq!(path.segments().collect::<Vec<_>>(), [Segment::Fixed("users"), Segment::Parameter("id")]);
+/// let names: Vec<_> = path.segments().map(Segment::name).collect();
+/// assert_eq!(names, [None, Some("id")]);
 /// assert_eq!(PathTemplate::parse("/users/:id?x"), Err(Rule::PathByte));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

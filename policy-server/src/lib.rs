@@ -161,10 +161,12 @@
 //!
 //! # Paths
 //!
-//! A request matches byte for byte: `/a` and `/a/` are two paths, and neither redirects to the
-//! other. A fixed segment takes precedence over a parameter. Parameters are percent-decoded once,
-//! after the match. A path with malformed percent-encoding or a dot segment, encoded or not, gets
-//! 400 before routing.
+//! A request matches by the [normal form](policy_core::gate::NormalPath) of its path, which is all that
+//! handlers, mounts and upstreams see: `/%61` is `/a`. `/a` and `/a/` are two paths, and neither
+//! redirects to the other. A fixed segment takes precedence over a parameter. Parameters are percent-decoded
+//! once, after the match. A path that servers read differently is answered with 400 before anything
+//! is routed: with a malformed percent code, a control character, an empty segment or a dot segment,
+//! encoded or not; and with `%2F` or `%5C`, unless `{name:slashes}` takes it.
 
 // Generated code refers to `policy_server`; this crate's own route needs the name too.
 extern crate self as policy_server;

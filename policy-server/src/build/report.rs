@@ -144,8 +144,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::{App, mount::Mount, proxy::Proxy, tunnel::Tunnel},
-        auth::session::Sessions,
+        app::{proxy::Proxy, tunnel::Tunnel},
+        prelude::*,
     };
 
     #[test]
@@ -171,18 +171,18 @@ mod tests {
 
     #[test]
     fn guarded_routes_below_an_open_prefix_are_told_once_each_unless_paths_are_exact() {
-        #[crate::get("/files/payroll.csv")]
-        #[crate::auth(session)]
+        #[get("/files/payroll.csv")]
+        #[auth(session)]
         async fn payroll() {}
 
-        #[crate::get("/filesystem")]
-        #[crate::auth(session)]
+        #[get("/filesystem")]
+        #[auth(session)]
         async fn beside() {}
 
         let told = |mount: Mount| -> Vec<String> {
             let app = App::new(())
                 .sessions(Sessions::memory())
-                .routes(crate::routes![payroll, beside])
+                .routes(routes![payroll, beside])
                 .mount("/files", mount)
                 .fallback(async |_| "the page");
             let notices = notices(app.into_service().app());

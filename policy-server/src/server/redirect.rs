@@ -116,7 +116,7 @@ mod tests {
         for (uri, host, expected) in [
             ("/a/b?c=d&e", "api.example", "https://api.example/a/b?c=d&e"),
             ("/", "evil.example", "https://api.example/"),
-            ("//evil.example/a", "api.example:80", "https://api.example//evil.example/a"),
+            ("/%61", "api.example:80", "https://api.example/%61"),
             ("http://evil.example/a?b", "evil.example", "https://api.example/a?b"),
             ("http://evil.example", "evil.example", "https://api.example/"),
             ("/@evil.example", "192.0.2.1", "https://api.example/@evil.example"),
@@ -154,6 +154,7 @@ mod tests {
             ("GET", "/a", &[], 400),
             ("GET", "/a", &[host, host], 400),
             ("GET", "/a/../b", &[host], 400),
+            ("GET", "//evil.example/a", &[host], 400),
             ("CONNECT", "evil.example:443", &[("host", "evil.example:443")], 421),
         ] {
             let response = answered(&public(), method, uri, fields);

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use axum::response::IntoResponse;
-use policy_core_tests::law::{Premise, holds};
+use policy_core_tests::law::{Precondition, holds};
 use policy_server::{
     Request,
     prelude::*,
@@ -173,17 +173,17 @@ fn are_one(one: &str, other: &str) -> bool {
 #[test]
 fn spellings_of_one_resource_have_one_policy() {
     let cases = (select(&PLAIN[..]), vec(trick(), 1..6));
-    holds("one resource, one policy", 30, cases, |(plain, tricks)| {
+    holds("one resource, one policy", 50, cases, |(plain, tricks)| {
         let other = spelt(plain, &tricks);
-        let Some(found) = decided(&other) else { return Ok(Premise::Unmet) };
+        let Some(found) = decided(&other) else { return Ok(Precondition::Unmet) };
         if other == plain || !are_one(plain, &other) {
-            return Ok(Premise::Unmet);
+            return Ok(Precondition::Unmet);
         }
         let expected = decided(plain);
         prop_assert!(
             found == "400" || Some(&found) == expected.as_ref(),
             "{plain} is decided by {expected:?}, {other} by {found}"
         );
-        Ok(Premise::met_if(found != "400"))
+        Ok(Precondition::met_if(found != "400"))
     });
 }
