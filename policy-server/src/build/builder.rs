@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     app::{
-        cors_source::CorsSource, defaults::Defaults, group::GroupParts, mounted_paths::MountedPaths,
-        route::Entry,
+        cors_source::CorsSource, defaults::Defaults, group::GroupParts,
+        mounted_paths::MountedPaths, route::Entry,
     },
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,

@@ -12,7 +12,8 @@ use policy_core::{
 };
 
 use crate::{
-    base::error::StartProblem, build::violations_of_callers,
+    base::error::StartProblem,
+    build::violations_of_callers,
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 #[cfg(feature = "gateway")]
@@ -143,10 +144,8 @@ mod tests {
     use policy_core::cors::CorsPolicy;
 
     use super::*;
-    use crate::{
-        app::{proxy::Proxy, tunnel::Tunnel},
-        prelude::*,
-    };
+    use crate::app::{proxy::Proxy, tunnel::Tunnel};
+    use crate::prelude::*;
 
     #[test]
     fn what_is_odd_is_told_with_its_rule() {

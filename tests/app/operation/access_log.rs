@@ -39,7 +39,7 @@ async fn the_access_log_says_what_became_of_a_request() {
         (foreign, &["status=421", "code=\"origin.host-not-loopback\""]),
         (get("/panic"), &["route=\"/panic\"", "status=500", "code=\"handler.failed\""]),
         (request("HEAD /hello", &[]), &["method=HEAD", "status=200", "bytes=0"]),
-        (get("/a%0ab%1b"), &["path=/a%0ab%1b", "status=404"]),
+        (get("/a%0ab%1b"), &["path=/a%0ab%1b", "status=400", "code=\"wire.path-encoding\""]),
     ];
     for (index, (bytes, parts)) in cases.iter().enumerate() {
         let mut connection = server.connect().await;
