@@ -134,9 +134,8 @@ fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
         let is_dollar = matches!(before, Some(TokenTree::Punct(punct)) if punct.as_char() == '$');
         match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
-                let text = group.stream().to_string();
-                is_test |= text.starts_with("cfg") && text.contains("test");
-                is_test &= !text.contains("feature") && !text.contains("not");
+                let text = group.stream().to_string().replace(' ', "");
+                is_test |= text.starts_with("cfg(test)") || text.starts_with("cfg(all(test,");
                 collect(group.stream(), found);
             }
             TokenTree::Group(group) => {
