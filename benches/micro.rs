@@ -75,10 +75,10 @@ fn cors() -> Result<Cors, String> {
 
 fn actual(cors: &Cors) {
     let request = black_box(request(false));
-    let grant = cors.grant(Single::of(request.headers(), &ORIGIN));
+    let grant = cors.decide_origin(Single::of(request.headers(), &ORIGIN));
     let mut response = response();
     drop(request);
-    cors.finish(grant, response.headers_mut());
+    cors.apply(grant, response.headers_mut());
     drop(black_box(response));
 }
 

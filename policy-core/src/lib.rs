@@ -19,7 +19,7 @@
 //! - `forwarded`: what proxies say about those in front of them
 //! - `tunnel`: where a CONNECT may lead
 //! - `gate`: what is asked of every request before its handler runs
-//! - `forwarding`: what a gateway does to the messages that it passes on
+//! - `reverse_proxy`: what a gateway does to the messages that it passes on
 //! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
 //! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages
 //!
@@ -43,8 +43,6 @@ pub mod csrf;
 #[cfg(feature = "engine")]
 pub mod forwarded;
 #[cfg(feature = "engine")]
-pub mod forwarding;
-#[cfg(feature = "engine")]
 pub mod gate;
 mod grammar;
 pub mod headers;
@@ -56,6 +54,8 @@ pub mod method;
 pub mod negotiate;
 pub mod origin;
 pub mod path;
+#[cfg(feature = "engine")]
+pub mod reverse_proxy;
 pub mod route;
 #[cfg(feature = "engine")]
 pub mod secret;

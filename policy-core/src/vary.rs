@@ -92,13 +92,13 @@ fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
 
 /// The request fields that every answer of a route depends on.
 #[derive(Clone, Debug)]
-pub(crate) struct Names {
+pub(crate) struct VaryNames {
     each: Vec<HeaderValue>,
     /// All of them as one line.
     line: HeaderValue,
 }
 
-impl Names {
+impl VaryNames {
     /// `None` where there are none.
     pub(crate) fn new(names: &[&str]) -> Option<Self> {
         let line = HeaderValue::try_from(names.join(", ").to_ascii_lowercase()).ok()?;
@@ -109,7 +109,7 @@ impl Names {
 }
 
 /// Adds those of the names that are not there yet.
-pub(crate) fn add_all(headers: &mut HeaderMap, missing: &Names) {
+pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {
             entry.insert(missing.line.clone());
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_names_of_a_route_are_added_once_each() {
-        let names = Names::new(&["Accept", "x-region"]).unwrap();
+        let names = VaryNames::new(&["Accept", "x-region"]).unwrap();
         let added = |before: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for line in before {
@@ -171,6 +171,6 @@ mod tests {
         assert_eq!(added(&["origin, ACCEPT"]), ["origin, ACCEPT, x-region"]);
         assert_eq!(added(&["x-region", "accept"]), ["x-region", "accept"]);
         assert_eq!(added(&["*"]), ["*"]);
-        assert!(Names::new(&[]).is_none());
+        assert!(VaryNames::new(&[]).is_none());
     }
 }

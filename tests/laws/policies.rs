@@ -2,7 +2,7 @@
 
 use http::HeaderValue;
 use policy_core::{
-    cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
+    cors::{Cors, CorsPolicy, OriginDecision, OriginLists, SharedOrigins},
     gate::Single,
     testing::{any_near_origin, any_pattern},
 };
@@ -77,7 +77,8 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
                 let origin = HeaderValue::from_bytes(&near.of(&known));
                 let origin = origin.expect("a header value");
                 let due = current.iter().any(|entry| oracle::matches(entry, origin.as_bytes()));
-                let granted = matches!(cors.grant(Single::One(&origin)), Grant::Origin(_));
+                let granted =
+                    matches!(cors.decide_origin(Single::One(&origin)), OriginDecision::Origin(_));
                 prop_assert_eq!(granted, due, "{:?} under {:?}", origin, current);
             }
         }

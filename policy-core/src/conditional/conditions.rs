@@ -92,7 +92,7 @@ impl Conditions {
             let is_before = |date| modified.is_none_or(|modified| modified <= date);
             self.if_unmodified_since.is_none_or(is_before)
         } else {
-            find(&self.if_match, current.is_some(), etag, Tag::is_strongly) == Found::Match
+            find(&self.if_match, current.is_some(), etag, Tag::is_strongly) == TagMatch::Match
         };
         if !holds {
             return Verdict::Failed;
@@ -103,10 +103,10 @@ impl Conditions {
             return if has_it { Verdict::NotModified } else { Verdict::Proceed };
         }
         match find(&self.if_none_match, current.is_some(), etag, Tag::is_weakly) {
-            Found::Match if self.reads => Verdict::NotModified,
-            Found::Malformed if self.reads => Verdict::Proceed,
-            Found::Match | Found::Malformed => Verdict::Failed,
-            Found::Nothing => Verdict::Proceed,
+            TagMatch::Match if self.reads => Verdict::NotModified,
+            TagMatch::Malformed if self.reads => Verdict::Proceed,
+            TagMatch::Match | TagMatch::Malformed => Verdict::Failed,
+            TagMatch::Nothing => Verdict::Proceed,
         }
     }
 
@@ -154,7 +154,7 @@ fn is_current(value: &[u8], current: &Validators) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum TagMatch {
     Match,
     Nothing,
     Malformed,
@@ -167,13 +167,13 @@ fn find<'a>(
     exists: bool,
     etag: Option<&'a ETag>,
     is_same: fn(Tag<'a>, Tag<'a>) -> bool,
-) -> Found {
+) -> TagMatch {
     if let [line] = lines
         && line.as_bytes() == b"*"
     {
-        return if exists { Found::Match } else { Found::Nothing };
+        return if exists { TagMatch::Match } else { TagMatch::Nothing };
     }
-    let mut found = Found::Nothing;
+    let mut found = TagMatch::Nothing;
     for line in lines {
         let mut rest = line.as_bytes();
         loop {
@@ -183,12 +183,12 @@ fn find<'a>(
             if rest.is_empty() {
                 break;
             }
-            let Some((tag, behind)) = Tag::read(rest) else { return Found::Malformed };
+            let Some((tag, behind)) = Tag::read(rest) else { return TagMatch::Malformed };
             if !matches!(behind.trim_ascii_start(), [] | [b',', ..]) {
-                return Found::Malformed;
+                return TagMatch::Malformed;
             }
             if etag.is_some_and(|etag| is_same(etag.tag(), tag)) {
-                found = Found::Match;
+                found = TagMatch::Match;
             }
             rest = behind;
         }

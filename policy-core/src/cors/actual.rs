@@ -14,8 +14,8 @@ use crate::{gate::Single, vary};
 
 /// The verdict on the origin of a request, with the bytes for the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "the verdict is due on the answer: pass it to `Cors::finish`"]
-pub enum Grant {
+#[must_use = "the verdict is due on the answer: pass it to `Cors::apply`"]
+pub enum OriginDecision {
     /// The request names no origin, or the answer is the same for all.
     Unasked,
     /// The policy grants this origin.
@@ -27,26 +27,24 @@ pub enum Grant {
 impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It looks at nothing else: a
     /// handler runs whether or not a page may read its answer.
-    pub fn grant(&self, origin: Single<'_>) -> Grant {
+    pub fn decide_origin(&self, origin: Single<'_>) -> OriginDecision {
         let echo = match (&self.audience, origin) {
-            (Audience::Any, _) | (_, Single::Absent) => return Grant::Unasked,
+            (Audience::Any, _) | (_, Single::Absent) => return OriginDecision::Unasked,
             (_, Single::Repeated) => None,
             (Audience::Listed(set), Single::One(value)) => set.echo(value),
             (Audience::Shared(list), Single::One(value)) => list.load().echo(value),
         };
-        echo.map_or(Grant::Refused, Grant::Origin)
+        echo.map_or(OriginDecision::Refused, OriginDecision::Origin)
     }
 
     /// Writes the policy onto an answer, whoever made it. What a handler wrote into the headers
     /// of CORS is gone afterwards; its `Vary` is kept and completed.
-    pub fn finish(&self, grant: Grant, headers: &mut HeaderMap) {
-        if has_cors(headers) {
-            remove_cors(headers);
-        }
+    pub fn apply(&self, grant: OriginDecision, headers: &mut HeaderMap) {
+        remove_cors(headers);
         let shared = match grant {
-            Grant::Unasked if self.is_any_origin() => Some(ANY),
-            Grant::Origin(origin) => Some(origin),
-            Grant::Unasked | Grant::Refused => None,
+            OriginDecision::Unasked if self.is_any_origin() => Some(ANY),
+            OriginDecision::Origin(origin) => Some(origin),
+            OriginDecision::Unasked | OriginDecision::Refused => None,
         };
         if !self.is_any_origin() {
             vary::add(headers, vary::Token::Origin);
@@ -63,17 +61,13 @@ impl Cors {
     }
 }
 
-/// Finishes the answer of a route without a CORS policy: what a handler wrote into the headers
-/// of CORS does not leave the server.
-pub fn finish_without_cors(headers: &mut HeaderMap) {
+/// Removes every CORS response header. A response of a route without a CORS policy has none,
+/// whatever its handler wrote.
+pub fn remove_cors(headers: &mut HeaderMap) {
     if has_cors(headers) {
-        remove_cors(headers);
-    }
-}
-
-fn remove_cors(headers: &mut HeaderMap) {
-    for name in &CORS_HEADERS {
-        headers.remove(name);
+        for name in &CORS_HEADERS {
+            headers.remove(name);
+        }
     }
 }
 
@@ -104,14 +98,14 @@ mod tests {
 
     const POLICY: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
 
-    fn finish(before: &[(HeaderName, &'static str)], origin: &'static str) -> HeaderMap {
+    fn apply(before: &[(HeaderName, &'static str)], origin: &'static str) -> HeaderMap {
         let cors = Cors::new("test", &POLICY, &OriginLists::new()).unwrap();
         let mut headers = HeaderMap::new();
         for (name, value) in before {
             headers.append(name.clone(), HeaderValue::from_static(value));
         }
         let origin = HeaderValue::from_static(origin);
-        cors.finish(cors.grant(Single::One(&origin)), &mut headers);
+        cors.apply(cors.decide_origin(Single::One(&origin)), &mut headers);
         headers
     }
 
@@ -125,7 +119,7 @@ mod tests {
             (ACCESS_CONTROL_EXPOSE_HEADERS, "*"),
             (ACCESS_CONTROL_MAX_AGE, "1"),
         ];
-        let headers = finish(&forged, "https://evil.test");
+        let headers = apply(&forged, "https://evil.test");
         assert_eq!(headers.len(), 1);
         assert_eq!(headers[VARY], "origin");
     }

@@ -15,14 +15,14 @@ use crate::origin::OriginSet;
 /// A CORS policy, ready to decide.
 ///
 /// It answers preflights by [`preflight`](Self::preflight) and everything else by
-/// [`grant`](Self::grant) and [`finish`](Self::finish).
+/// [`decide_origin`](Self::decide_origin) and [`apply`](Self::apply).
 #[derive(Clone, Debug)]
 pub struct Cors {
     pub(super) audience: Audience,
     pub(super) credentials: bool,
-    pub(super) methods: Option<Names>,
+    pub(super) methods: Option<NameList>,
     /// Declared request headers, lower case, sorted.
-    pub(super) headers: Names,
+    pub(super) headers: NameList,
     pub(super) expose: Option<HeaderValue>,
     pub(super) max_age: Option<HeaderValue>,
     /// The bound of run-time origins, and their name; tells policies apart.
@@ -43,24 +43,24 @@ pub(super) enum Audience {
 
 /// A list of names for a header, or `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct NameList {
     pub(super) any: bool,
     pub(super) listed: Vec<String>,
 }
 
 impl Cors {
-    /// Compiles a policy for `place`, which error messages name, such as `GET /orders/{id}`.
+    /// Compiles a policy for `location`, which error messages name, such as `GET /orders/{id}`.
     ///
     /// # Errors
     ///
     /// Everything that is wrong: public suffixes, which constants cannot check, and run-time
     /// lists that are missing or break a rule.
     pub fn new(
-        place: &str,
+        location: &str,
         policy: &CorsPolicy,
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
-        Self::compile(place, policy.spec(), lists)
+        Self::compile(location, policy.spec(), lists)
     }
 
     /// Compiles a policy that came from a configuration file.
@@ -68,36 +68,36 @@ impl Cors {
     /// # Errors
     ///
     /// Everything that is wrong with it.
-    pub fn from_config(place: &str, config: &CorsConfig) -> Result<Self, PolicyErrors> {
-        config.with_spec(|spec| Self::compile(place, spec, &OriginLists::new()))
+    pub fn from_config(location: &str, config: &CorsConfig) -> Result<Self, PolicyErrors> {
+        config.with_spec(|spec| Self::compile(location, spec, &OriginLists::new()))
     }
 
     fn compile(
-        place: &str,
+        location: &str,
         spec: &CorsSpec<'_>,
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
-        PolicyErrors::from_violations(place, spec.violations())?;
+        PolicyErrors::from_violations(location, spec.violations())?;
         let (audience, run_time) = match spec.origins {
             Origins::Listed(["*"]) => (Audience::Any, None),
             Origins::Listed(list) => (Audience::Listed(set(list)), None),
             Origins::AtRunTime { name, within } => {
                 // A bound of `*` is none.
                 let within = within.filter(|list| !matches!(list, ["*"])).map(set);
-                let list = lists.resolve(place, spec, name, within.clone())?;
+                let list = lists.resolve(location, spec, name, within.clone())?;
                 (Audience::Shared(list), Some((name.to_owned(), within)))
             }
         };
-        let expose = Names::of_headers(spec.expose);
+        let expose = NameList::of_headers(spec.expose);
         Ok(Self {
             audience,
             credentials: spec.credentials,
-            methods: spec.methods.map(Names::of_methods),
-            headers: Names::of_headers(spec.headers),
+            methods: spec.methods.map(NameList::of_methods),
+            headers: NameList::of_headers(spec.headers),
             expose: expose.without(names::is_safelisted_response_header).value(),
             max_age: spec.max_age.map(|seconds| HeaderValue::from(seconds.max(0))),
             run_time,
-            notices: notices(place, spec),
+            notices: notices(location, spec),
         })
     }
 
@@ -164,8 +164,8 @@ impl Cors {
 }
 
 /// The warnings about a spec that has no errors.
-fn notices(place: &str, spec: &CorsSpec<'_>) -> Vec<PolicyError> {
-    spec.violations().map(|found| PolicyError::at(place, &found)).collect()
+fn notices(location: &str, spec: &CorsSpec<'_>) -> Vec<PolicyError> {
+    spec.violations().map(|found| PolicyError::at(location, &found)).collect()
 }
 
 /// The set of a list that passed the rules.
@@ -173,7 +173,7 @@ fn set(list: &[&str]) -> OriginSet {
     OriginSet::new(list.iter().copied()).unwrap_or_default()
 }
 
-impl Names {
+impl NameList {
     fn of_methods(list: &[&str]) -> Self {
         Self::new(list.iter().map(|name| names::normalized_method(name).to_owned()))
     }

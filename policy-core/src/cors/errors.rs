@@ -9,38 +9,38 @@ use crate::catalogue::{Rule, Severity};
 /// One entry of a policy that breaks a rule, with where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    place: String,
+    location: String,
     rule: Rule,
     part: Part,
     value: String,
 }
 
 impl PolicyError {
-    /// An error about `value` in a part of the policy of `place`, such as `GET /orders/{id}`.
-    pub fn new(place: &str, rule: Rule, part: Part, value: &str) -> Self {
-        Self { place: place.to_owned(), rule, part, value: value.to_owned() }
+    /// An error about `value` in a part of the policy of `location`, such as `GET /orders/{id}`.
+    pub fn new(location: &str, rule: Rule, part: Part, value: &str) -> Self {
+        Self { location: location.to_owned(), rule, part, value: value.to_owned() }
     }
 
-    /// The error that a violation is in the policy of `place`.
-    pub(super) fn at(place: &str, found: &Violation<'_>) -> Self {
-        Self::new(place, found.rule, found.part, found.value)
+    /// The error that a violation is in the policy of `location`.
+    pub(super) fn at(location: &str, found: &Violation<'_>) -> Self {
+        Self::new(location, found.rule, found.part, found.value)
     }
 
-    /// The same error at `place`, if it does not know its place.
+    /// The same error at `location`, if it does not know its location.
     #[must_use]
-    pub fn or_place(mut self, place: &str) -> Self {
-        if self.place == Self::UNPLACED {
-            place.clone_into(&mut self.place);
+    pub fn or_location(mut self, location: &str) -> Self {
+        if self.location == Self::UNLOCATED {
+            location.clone_into(&mut self.location);
         }
         self
     }
 
-    /// The place of what a list says by itself, whoever uses it.
-    pub(super) const UNPLACED: &str = "list of origins";
+    /// The location of what a list says by itself, whoever uses it.
+    pub(super) const UNLOCATED: &str = "list of origins";
 
     /// Where the policy stands.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn location(&self) -> &str {
+        &self.location
     }
 
     /// The rule that is broken.
@@ -61,8 +61,8 @@ impl PolicyError {
 
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, rule, part, value } = self;
-        write!(f, "{place}: {}", part.name())?;
+        let Self { location, rule, part, value } = self;
+        write!(f, "{location}: {}", part.name())?;
         if !value.is_empty() {
             // Values may come from files and environments: nothing in them may forge a line.
             write!(f, " `{}`", value.escape_debug())?;
@@ -82,12 +82,12 @@ impl PolicyErrors {
     }
 
     pub(crate) fn from_violations<'a>(
-        place: &str,
+        location: &str,
         violations: impl Iterator<Item = Violation<'a>>,
     ) -> Result<(), Self> {
         violations
             .filter(|violation| violation.rule.severity() == Severity::Error)
-            .map(|found| PolicyError::at(place, &found))
+            .map(|found| PolicyError::at(location, &found))
             .collect::<Self>()
             .into_result()
     }

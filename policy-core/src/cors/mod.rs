@@ -21,7 +21,7 @@ mod shared;
 mod spec;
 
 #[cfg(feature = "engine")]
-pub use actual::{Grant, finish_without_cors};
+pub use actual::{OriginDecision, remove_cors};
 #[cfg(feature = "engine")]
 pub use compiled::Cors;
 pub use config::CorsConfig;

@@ -9,8 +9,8 @@ use http::{
 };
 
 use super::{
-    actual::Grant,
-    compiled::{Cors, Names},
+    actual::OriginDecision,
+    compiled::{Cors, NameList},
     names,
 };
 use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token};
@@ -91,7 +91,7 @@ impl Cors {
     fn allowed_methods(&self, served: &[Method]) -> HeaderValue {
         let sent = |method: &&Method| !names::is_forbidden_method(method.as_str().as_bytes());
         let served =
-            || Names::new(served.iter().filter(sent).map(|method| method.as_str().to_owned()));
+            || NameList::new(served.iter().filter(sent).map(|method| method.as_str().to_owned()));
         let names = self.methods.clone().unwrap_or_else(served);
         names.value().unwrap_or(HeaderValue::from_static("GET,HEAD,POST"))
     }
@@ -103,7 +103,7 @@ impl Cors {
     /// What credentials need does not follow from methods, and is always added: `*` does not cover
     /// `authorization` (Fetch, CORS non-wildcard request-header name). Where no cookie comes
     /// along, there is nothing for the anti-forgery header to prove.
-    fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> Names {
+    fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> NameList {
         const WITH_BODY: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let carries_body = served.iter().any(|method| WITH_BODY.contains(method));
         let derived = carries_body && self.methods.is_none() && !self.headers.any;
@@ -111,7 +111,7 @@ impl Cors {
         let needed = |name: &&str| self.credentials || *name != csrf::HEADER;
         let derived = derived.into_iter().chain(by_credentials.iter().copied().filter(needed));
         let derived = derived.map(str::to_owned);
-        let mut names = Names::new(self.headers.listed.iter().cloned().chain(derived));
+        let mut names = NameList::new(self.headers.listed.iter().cloned().chain(derived));
         names.any = self.headers.any;
         names
     }
@@ -123,13 +123,13 @@ fn check(
     origin: Single<'_>,
     method: Single<'_>,
 ) -> Result<Option<HeaderValue>, Refusal> {
-    let origin = match cors.grant(origin) {
-        Grant::Unasked => None,
-        Grant::Origin(origin) => Some(origin),
-        Grant::Refused if matches!(origin, Single::Repeated) => {
+    let origin = match cors.decide_origin(origin) {
+        OriginDecision::Unasked => None,
+        OriginDecision::Origin(origin) => Some(origin),
+        OriginDecision::Refused if matches!(origin, Single::Repeated) => {
             return Err(Refusal::PreflightOriginRepeated);
         }
-        Grant::Refused => return Err(Refusal::PreflightOrigin),
+        OriginDecision::Refused => return Err(Refusal::PreflightOrigin),
     };
     match method {
         Single::One(method) if is_token(method.as_bytes()) => Ok(origin),

@@ -35,7 +35,7 @@ struct Inner {
 /// The demands of one policy on a list.
 #[derive(Clone)]
 struct Use {
-    place: String,
+    location: String,
     credentials: bool,
     dangerous_insecure_origins: bool,
     dangerous_public_suffix: bool,
@@ -66,7 +66,12 @@ impl SharedOrigins {
                 }
                 Err(rule) => {
                     let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
-                    errors.push(PolicyError::new(PolicyError::UNPLACED, rule, Part::Origins, text));
+                    errors.push(PolicyError::new(
+                        PolicyError::UNLOCATED,
+                        rule,
+                        Part::Origins,
+                        text,
+                    ));
                 }
             }
         }
@@ -117,7 +122,7 @@ impl Use {
         let rule = broken
             .map(|found| found.rule)
             .or_else(|| outside().then_some(Rule::OriginOutsideBound))?;
-        Some(PolicyError::new(&self.place, rule, Part::Origins, text))
+        Some(PolicyError::new(&self.location, rule, Part::Origins, text))
     }
 }
 
@@ -137,7 +142,7 @@ impl OriginLists {
         Self::default()
     }
 
-    /// Gives a list its name; a later one of the same name takes its place.
+    /// Gives a list its name; a later one of the same name replaces it.
     pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
         self.0.insert(name.into(), origins);
     }
@@ -155,17 +160,17 @@ impl OriginLists {
     /// The list that a policy names, after its demands were registered.
     pub(super) fn resolve(
         &self,
-        place: &str,
+        location: &str,
         spec: &CorsSpec<'_>,
         name: &str,
         within: Option<OriginSet>,
     ) -> Result<SharedOrigins, PolicyErrors> {
         let Some(list) = self.0.get(name) else {
-            let missing = PolicyError::new(place, Rule::OriginListMissing, Part::Origins, name);
+            let missing = PolicyError::new(location, Rule::OriginListMissing, Part::Origins, name);
             return Err(PolicyErrors::from_iter([missing]));
         };
         list.add_use(Use {
-            place: format!("{place}, list `{name}`"),
+            location: format!("{location}, list `{name}`"),
             credentials: spec.credentials,
             dangerous_insecure_origins: spec.dangerous_insecure_origins,
             dangerous_public_suffix: spec.dangerous_public_suffix,

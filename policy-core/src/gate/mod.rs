@@ -4,7 +4,7 @@
 //! The order is fixed, and a server calls: [`Head::read`] (one pass over the fields), then
 //! [`Head::well_formed`], [`Head::target`] and [`OwnOrigin::admit`] (gates 1 and 2), its router
 //! (3), [`Head::is_preflight`] and [`Cors::preflight`](crate::cors::Cors::preflight)'s answer (4),
-//! its handler, and [`Cors::finish`](crate::cors::Cors::finish) or [`finish_without_cors`](crate::cors::finish_without_cors) on every answer (13).
+//! its handler, and [`Cors::apply`](crate::cors::Cors::apply) or [`remove_cors`](crate::cors::remove_cors) on every answer (13).
 
 mod head;
 mod own_origin;

@@ -26,12 +26,12 @@ use super::{
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-/// fields.finish(&mut headers, Some(&Nonce::of([0; 16])));
+/// fields.apply(&mut headers, Some(&Nonce::of([0; 16])));
 /// let csp = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
 /// assert!(csp.contains("script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA';"));
 ///
 /// // Over TLS alone.
-/// fields.finish_secure(&mut headers);
+/// fields.apply_secure(&mut headers);
 /// assert_eq!(headers[header::STRICT_TRANSPORT_SECURITY], "max-age=31536000");
 /// ```
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl SecurityHeaders {
     /// Writes the fields that a handler did not write itself. Pages are known by their
     /// `Content-Type`, so this is asked about headers as they are sent: a 304 has none, and gets
     /// no fields of pages.
-    pub fn finish(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
+    pub fn apply(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
         let has_more = !self.on_pages.is_empty() || self.takes_nonce();
@@ -122,7 +122,7 @@ impl SecurityHeaders {
 
     /// Writes `Strict-Transport-Security` where a handler did not. An answer over plain HTTP must
     /// not have it (RFC 6797 7.2), so this is for those over TLS.
-    pub fn finish_secure(&self, headers: &mut HeaderMap) {
+    pub fn apply_secure(&self, headers: &mut HeaderMap) {
         if let Some(value) = &self.over_tls
             && let Entry::Vacant(entry) = headers.entry(STRICT_TRANSPORT_SECURITY)
         {
@@ -241,7 +241,7 @@ mod tests {
         if !content_type.is_empty() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         }
-        SecurityHeaders::new(policy).finish(&mut headers, nonce);
+        SecurityHeaders::new(policy).apply(&mut headers, nonce);
         headers.remove(CONTENT_TYPE);
         let line = |(name, value): (&HeaderName, &HeaderValue)| {
             format!("{name}: {}", value.to_str().unwrap())
@@ -336,7 +336,7 @@ mod tests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         headers.insert(CONTENT_SECURITY_POLICY, own.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES).finish(&mut headers, Some(&Nonce::of([0; 16])));
+        SecurityHeaders::new(&HeadersPolicy::PAGES).apply(&mut headers, Some(&Nonce::of([0; 16])));
         assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");
@@ -348,15 +348,15 @@ mod tests {
             HeadersPolicy::builder().hsts(63_072_000).include_subdomains().preload().build();
         let mut headers = HeaderMap::new();
         let fields = SecurityHeaders::new(&LISTED);
-        fields.finish(&mut headers, None);
-        fields.clone().without_transport().finish_secure(&mut headers);
+        fields.apply(&mut headers, None);
+        fields.clone().without_transport().apply_secure(&mut headers);
         assert!(!headers.contains_key(STRICT_TRANSPORT_SECURITY));
-        fields.finish_secure(&mut headers);
+        fields.apply_secure(&mut headers);
         let expected = "max-age=63072000; includeSubDomains; preload";
         assert_eq!(headers[STRICT_TRANSPORT_SECURITY], expected);
         let own = HeaderValue::from_static("max-age=0");
         headers.insert(STRICT_TRANSPORT_SECURITY, own.clone());
-        fields.finish_secure(&mut headers);
+        fields.apply_secure(&mut headers);
         assert_eq!(headers[STRICT_TRANSPORT_SECURITY], own);
     }
 

@@ -19,5 +19,5 @@ mod spec;
 pub use callback::Callback;
 pub use policy::{Grammar, JsonpPolicy};
 #[cfg(feature = "engine")]
-pub use script::{finish, script};
+pub use script::{apply, script};
 pub use spec::{JsonpSpec, Part, Violation};

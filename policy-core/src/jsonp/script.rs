@@ -51,7 +51,7 @@ fn escape<'a>(script: &mut Vec<u8>, text: &[u8], rest: &'a [u8]) -> &'a [u8] {
 
 /// Writes the headers of a [`script`]: a script and nothing else for browsers, a download for who
 /// opens it, and readable for every site. What vouched for the bytes of the JSON is removed.
-pub fn finish(headers: &mut HeaderMap) {
+pub fn apply(headers: &mut HeaderMap) {
     for name in DIGESTS {
         headers.remove(name);
     }

@@ -11,24 +11,24 @@ pub enum Outcome {
     /// Its handler answered with this status.
     Answered(StatusCode),
     /// Its handler panicked, took too long, or nobody waits for the answer any more.
-    Lost,
+    Aborted,
 }
 
 impl Outcome {
     /// Whether effects that give rights are committed.
-    fn gives(self) -> bool {
+    fn commits_grants(self) -> bool {
         matches!(self, Self::Answered(status) if status.as_u16() < 400)
     }
 
     /// Whether plain writes are committed.
-    fn writes(self) -> bool {
+    fn commits_writes(self) -> bool {
         matches!(self, Self::Answered(status) if status.as_u16() < 500)
     }
 }
 
 /// Rights that a request gives to its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grant {
+pub enum PrivilegeChange {
     /// A user logged in.
     Login {
         /// Who.
@@ -47,7 +47,7 @@ pub enum Grant {
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     ends: bool,
-    grant: Option<Grant>,
+    grant: Option<PrivilegeChange>,
     /// How many of the changes came before the grant.
     before_grant: usize,
     changes: Vec<Change>,
@@ -62,7 +62,7 @@ impl Effects {
     }
 
     /// Gives rights; what was given before in this request is replaced.
-    pub fn grant(&mut self, grant: Grant) {
+    pub fn grant(&mut self, grant: PrivilegeChange) {
         self.grant = Some(grant);
         self.before_grant = self.changes.len();
     }
@@ -83,7 +83,7 @@ impl Effects {
     }
 
     /// The rights that are given.
-    pub fn granted(&self) -> Option<&Grant> {
+    pub fn granted(&self) -> Option<&PrivilegeChange> {
         self.grant.as_ref()
     }
 
@@ -96,8 +96,8 @@ impl Effects {
     /// with those rights, so they go with it.
     fn committed(&self, outcome: Outcome) -> &[Change] {
         let len = match self.grant {
-            _ if !outcome.writes() => 0,
-            Some(_) if !outcome.gives() => self.before_grant,
+            _ if !outcome.commits_writes() => 0,
+            Some(_) if !outcome.commits_grants() => self.before_grant,
             _ => self.changes.len(),
         };
         self.changes.get(..len).unwrap_or_default()
@@ -117,7 +117,7 @@ pub enum Row<'a> {
 
 /// The one thing that a store is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Plan {
+pub enum CommitPlan {
     /// Nothing.
     Nothing,
     /// The session was used.
@@ -226,10 +226,10 @@ pub fn plan(
     outcome: Outcome,
     now: Timestamp,
     timings: &Timings,
-) -> Result<Plan, DataError> {
+) -> Result<CommitPlan, DataError> {
     let changes = effects.committed(outcome);
     match &effects.grant {
-        Some(Grant::Login { identity, is_remembered }) if outcome.gives() => {
+        Some(PrivilegeChange::Login { identity, is_remembered }) if outcome.commits_grants() => {
             let mut draft = Draft::begin(now, timings, *is_remembered);
             draft.record.identity = Some(identity.clone());
             draft.record.authenticated = Some(now);
@@ -249,32 +249,32 @@ pub fn plan(
             data.apply(changes);
             draft.record.data = data.write()?;
             Ok(match expected {
-                Some(expected) => Plan::Replace { expected, draft, grace: None },
-                None => Plan::Create(draft),
+                Some(expected) => CommitPlan::Replace { expected, draft, grace: None },
+                None => CommitPlan::Create(draft),
             })
         }
-        Some(Grant::Elevate { identity }) if outcome.gives() => {
-            let Row::Live(record) = row else { return Ok(Plan::Refuse) };
+        Some(PrivilegeChange::Elevate { identity }) if outcome.commits_grants() => {
+            let Row::Live(record) = row else { return Ok(CommitPlan::Refuse) };
             let mut draft = Draft::go_on(record, now);
             draft.record.identity = Some(identity.clone());
             draft.record.authenticated = Some(now);
             draft.record.data = replay(record, changes)?;
             draft.is_bound_anew = true;
-            Ok(Plan::Replace { expected: record.version, draft, grace: None })
+            Ok(CommitPlan::Replace { expected: record.version, draft, grace: None })
         }
         // Without a session there is nothing to end, and what is written begins one.
         _ if effects.ends && !matches!(row, Row::Absent) => {
-            let (Row::Live(record), true) = (row, outcome.writes()) else {
-                return Ok(Plan::Delete);
+            let (Row::Live(record), true) = (row, outcome.commits_writes()) else {
+                return Ok(CommitPlan::Delete);
             };
             // Rights are taken away even if the values are not readable.
             let data = replay(record, changes).unwrap_or_default();
             if data.is_empty() {
-                return Ok(Plan::Delete);
+                return Ok(CommitPlan::Delete);
             }
             let mut draft = Draft::begin(now, timings, false);
             draft.record.data = data;
-            Ok(Plan::Replace { expected: record.version, draft, grace: None })
+            Ok(CommitPlan::Replace { expected: record.version, draft, grace: None })
         }
         _ => plain(changes, row, outcome, now, timings),
     }
@@ -286,21 +286,21 @@ fn plain(
     outcome: Outcome,
     now: Timestamp,
     timings: &Timings,
-) -> Result<Plan, DataError> {
+) -> Result<CommitPlan, DataError> {
     match row {
-        Row::Dead => Ok(Plan::Nothing),
+        Row::Dead => Ok(CommitPlan::Nothing),
         Row::Absent => {
             let mut data = Data::default();
             data.apply(changes);
             if data.is_empty() {
-                return Ok(Plan::Nothing);
+                return Ok(CommitPlan::Nothing);
             }
             let mut draft = Draft::begin(now, timings, false);
             draft.record.data = data.write()?;
-            Ok(Plan::Create(draft))
+            Ok(CommitPlan::Create(draft))
         }
         // Nobody would learn of a new id, and nobody used the session to the end.
-        Row::Live(_) if outcome == Outcome::Lost => Ok(Plan::Nothing),
+        Row::Live(_) if outcome == Outcome::Aborted => Ok(CommitPlan::Nothing),
         Row::Live(record) => {
             let data = if changes.is_empty() { None } else { Some(replay(record, changes)?) };
             let data = data.filter(|data| *data != record.data);
@@ -309,13 +309,17 @@ fn plain(
                 if let Some(data) = data {
                     draft.record.data = data;
                 }
-                return Ok(Plan::Replace { expected: record.version, draft, grace: Some(grace) });
+                return Ok(CommitPlan::Replace {
+                    expected: record.version,
+                    draft,
+                    grace: Some(grace),
+                });
             }
             let touch = timings.touch(record, now);
             Ok(match (data, touch) {
-                (Some(data), touch) => Plan::Update { expected: record.version, data, touch },
-                (None, Some(deadline)) => Plan::Touch(deadline),
-                (None, None) => Plan::Nothing,
+                (Some(data), touch) => CommitPlan::Update { expected: record.version, data, touch },
+                (None, Some(deadline)) => CommitPlan::Touch(deadline),
+                (None, None) => CommitPlan::Nothing,
             })
         }
     }
@@ -346,29 +350,30 @@ mod tests {
         record
     }
 
-    fn decide(effects: &Effects, row: Row<'_>, status: u16) -> Plan {
+    fn decide(effects: &Effects, row: Row<'_>, status: u16) -> CommitPlan {
         let outcome = Outcome::Answered(status.try_into().unwrap());
         plan(effects, row, outcome, NOW, &Timings::default()).unwrap()
     }
 
     /// The name of a plan, and the values that it stores.
-    fn kind(plan: &Plan) -> (&'static str, &str) {
+    fn kind(plan: &CommitPlan) -> (&'static str, &str) {
         let text = |data| std::str::from_utf8(data).unwrap();
         match plan {
-            Plan::Nothing => ("nothing", ""),
-            Plan::Touch(_) => ("touch", ""),
-            Plan::Update { data, .. } => ("update", text(data)),
-            Plan::Create(draft) => ("create", text(&draft.record.data)),
-            Plan::Replace { draft, .. } => ("replace", text(&draft.record.data)),
-            Plan::Delete => ("delete", ""),
-            Plan::Refuse => ("refuse", ""),
+            CommitPlan::Nothing => ("nothing", ""),
+            CommitPlan::Touch(_) => ("touch", ""),
+            CommitPlan::Update { data, .. } => ("update", text(data)),
+            CommitPlan::Create(draft) => ("create", text(&draft.record.data)),
+            CommitPlan::Replace { draft, .. } => ("replace", text(&draft.record.data)),
+            CommitPlan::Delete => ("delete", ""),
+            CommitPlan::Refuse => ("refuse", ""),
         }
     }
 
     #[test]
     fn the_table_of_effects_and_rows() {
         let (ada, nobody) = (record(Some("ada")), record(None));
-        let login = |user| Grant::Login { identity: Identity::new(user), is_remembered: false };
+        let login =
+            |user| PrivilegeChange::Login { identity: Identity::new(user), is_remembered: false };
         let with = |act: &dyn Fn(&mut Effects)| {
             let mut effects = Effects::default();
             act(&mut effects);
@@ -380,7 +385,8 @@ mod tests {
         let as_ada = with(&|effects| effects.grant(login("ada")));
         let as_bob = with(&|effects| effects.grant(login("bob")));
         let identity = Identity::new("ada");
-        let elevate = with(&|effects| effects.grant(Grant::Elevate { identity: identity.clone() }));
+        let elevate =
+            with(&|effects| effects.grant(PrivilegeChange::Elevate { identity: identity.clone() }));
         let logout = with(&|effects| effects.end([]));
         let keep = with(&|effects| effects.end(["a".into()]));
         let a = r#"{"a":1}"#;
@@ -415,11 +421,11 @@ mod tests {
             let decided = decide(effects, row, status);
             assert_eq!(kind(&decided), expected, "{effects:?} on {row:?} with {status}");
         }
-        let lost = plan(&logout, Row::Live(&ada), Outcome::Lost, NOW, &Timings::default());
-        assert_eq!(lost, Ok(Plan::Delete));
+        let lost = plan(&logout, Row::Live(&ada), Outcome::Aborted, NOW, &Timings::default());
+        assert_eq!(lost, Ok(CommitPlan::Delete));
         let later = NOW.after(Duration::from_secs(3600));
-        let lost = plan(&none, Row::Live(&ada), Outcome::Lost, later, &Timings::default());
-        assert_eq!(lost, Ok(Plan::Nothing));
+        let lost = plan(&none, Row::Live(&ada), Outcome::Aborted, later, &Timings::default());
+        assert_eq!(lost, Ok(CommitPlan::Nothing));
     }
 
     #[test]
@@ -428,13 +434,13 @@ mod tests {
         let mut before = record(Some("ada"));
         (before.handle, before.binding) = (Handle([3; 16]), [4; 32]);
         let identity = Identity::new("ada");
-        let after = |grant: Option<Grant>, timings: Timings| {
+        let after = |grant: Option<PrivilegeChange>, timings: Timings| {
             let mut effects = Effects::default();
             grant.into_iter().for_each(|grant| effects.grant(grant));
             let now = NOW.after(Duration::from_secs(60));
             let outcome = Outcome::Answered(StatusCode::OK);
             match plan(&effects, Row::Live(&before), outcome, now, &timings) {
-                Ok(Plan::Replace { expected: 3, draft, .. }) => draft,
+                Ok(CommitPlan::Replace { expected: 3, draft, .. }) => draft,
                 other => panic!("{other:?}"),
             }
         };
@@ -444,13 +450,15 @@ mod tests {
         let renewed = renewed.record(&id, fresh);
         assert_eq!((renewed.handle, renewed.binding), (before.handle, before.binding));
         assert_eq!(renewed.absolute_deadline, before.absolute_deadline);
-        let elevated =
-            after(Some(Grant::Elevate { identity: identity.clone() }), Timings::default());
+        let elevated = after(
+            Some(PrivilegeChange::Elevate { identity: identity.clone() }),
+            Timings::default(),
+        );
         assert!(!elevated.is_login());
         let elevated = elevated.record(&id, fresh);
         assert_eq!((elevated.handle, elevated.binding), (before.handle, id.key().0));
         assert_eq!(elevated.absolute_deadline, before.absolute_deadline);
-        let login = |identity| Some(Grant::Login { identity, is_remembered: false });
+        let login = |identity| Some(PrivilegeChange::Login { identity, is_remembered: false });
         let again = after(login(identity), Timings::default());
         assert!(again.is_login());
         let again = again.record(&id, fresh);

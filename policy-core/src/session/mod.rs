@@ -7,7 +7,7 @@ mod record;
 mod successor;
 mod timings;
 
-pub use commit::{Draft, Effects, Grant, Outcome, Plan, Row, plan};
+pub use commit::{CommitPlan, Draft, Effects, Outcome, PrivilegeChange, Row, plan};
 pub use data::{Change, Data, DataError};
 pub use id::{Handle, HandleError, SessionId, SessionKey};
 pub use record::{Identity, Record};

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use policy_core::{
-//!     cors::{Cors, Grant},
+//!     cors::{Cors, OriginDecision},
 //!     gate::Single,
 //!     testing::{any_origin_value_for, any_policy},
 //! };
@@ -21,7 +21,7 @@
 //!     .prop_flat_map(|policy| (Just(policy.clone()), any_origin_value_for(&policy)));
 //! proptest!(|((policy, origin) in cases)| {
 //!     let cors = Cors::from_config("a test", &policy).expect("a policy that breaks no rule");
-//!     if let Grant::Origin(named) = cors.grant(Single::One(&origin)) {
+//!     if let OriginDecision::Origin(named) = cors.decide_origin(Single::One(&origin)) {
 //!         prop_assert_eq!(named, origin);
 //!     }
 //! });

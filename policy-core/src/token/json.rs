@@ -112,7 +112,7 @@ impl<'t> Scanner<'t> {
         }
         self.space();
         if !self.take(b'}') {
-            let mut names = Names::default();
+            let mut names = MemberNames::default();
             loop {
                 let name = self.literal()?;
                 let text = name.text()?;
@@ -341,20 +341,20 @@ fn first_special(bytes: u64) -> Option<usize> {
 }
 
 /// The names of an object so far.
-struct Names {
+struct MemberNames {
     /// One bit for each name: where it is not set, the name is new.
     marks: u64,
     spans: [Span; MEMBERS],
     count: usize,
 }
 
-impl Default for Names {
+impl Default for MemberNames {
     fn default() -> Self {
         Self { marks: 0, spans: [Span::default(); MEMBERS], count: 0 }
     }
 }
 
-impl Names {
+impl MemberNames {
     /// Adds a name, unless it is there.
     #[inline]
     fn add(&mut self, all: &[u8], span: Span, name: &[u8]) -> Result<(), Malformed> {

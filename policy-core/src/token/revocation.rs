@@ -19,16 +19,16 @@ use crate::time::Timestamp;
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::{time::Timestamp, token::{Names, RevocationSet, Standing}};
+/// use policy_core::{time::Timestamp, token::{TokenNames, RevocationSet, RevocationStatus}};
 ///
 /// let now = Timestamp::from_seconds(1_800_000_000);
 /// let mut set = RevocationSet::new(Duration::from_secs(3630), Duration::from_secs(5));
 /// set.caught_up(now);
 /// set.revoke_user("ada", set.cut_off("ada", now));
-/// let token = |user| Names { id: "j1", session: None, user };
-/// assert_eq!(set.standing(now, now, || token("ada")), Standing::Revoked);
-/// assert_eq!(set.standing(now, now, || token("eve")), Standing::Good);
-/// assert_eq!(set.standing(set.issue_time("ada", now), now, || token("ada")), Standing::Good);
+/// let token = |user| TokenNames { id: "j1", session: None, user };
+/// assert_eq!(set.status(now, now, || token("ada")), RevocationStatus::Revoked);
+/// assert_eq!(set.status(now, now, || token("eve")), RevocationStatus::Good);
+/// assert_eq!(set.status(set.issue_time("ada", now), now, || token("ada")), RevocationStatus::Good);
 /// ```
 #[derive(Debug)]
 pub struct RevocationSet {
@@ -53,7 +53,7 @@ enum Entry {
 
 /// What a token can be revoked by.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub struct TokenNames<'a> {
     /// Its `jti`.
     pub id: &'a str,
     /// Its `sid`.
@@ -64,7 +64,7 @@ pub struct Names<'a> {
 
 /// Whether a token still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum RevocationStatus {
     /// It does.
     Good,
     /// It is revoked.
@@ -91,23 +91,23 @@ impl RevocationSet {
     /// Whether a token that is otherwise valid still holds. Where nothing is revoked this is a
     /// handful of comparisons, and its names are not asked for; nothing is ever allocated.
     #[inline]
-    pub fn standing<'a>(
+    pub fn status<'a>(
         &self,
         issued: Timestamp,
         now: Timestamp,
-        names: impl FnOnce() -> Names<'a>,
-    ) -> Standing {
+        names: impl FnOnce() -> TokenNames<'a>,
+    ) -> RevocationStatus {
         let issued = issued.seconds();
         if issued < self.all || (!self.is_empty() && self.has_revoked(names(), issued)) {
-            Standing::Revoked
+            RevocationStatus::Revoked
         } else if self.is_stale(now) {
-            Standing::Stale
+            RevocationStatus::Stale
         } else {
-            Standing::Good
+            RevocationStatus::Good
         }
     }
 
-    fn has_revoked(&self, names: Names<'_>, issued: u64) -> bool {
+    fn has_revoked(&self, names: TokenNames<'_>, issued: u64) -> bool {
         self.tokens.contains_key(names.id)
             || names.session.is_some_and(|session| self.tokens.contains_key(session))
             || self.users.get(names.user).is_some_and(|before| issued < *before)
@@ -234,17 +234,17 @@ mod tests {
     }
 
     /// How the token `j` of the user `u` stands, which was issued at 0.
-    fn standing(set: &RevocationSet, session: Option<&str>, now: Timestamp) -> Standing {
-        set.standing(at(0), now, || Names { id: "j", session, user: "u" })
+    fn status(set: &RevocationSet, session: Option<&str>, now: Timestamp) -> RevocationStatus {
+        set.status(at(0), now, || TokenNames { id: "j", session, user: "u" })
     }
 
     #[test]
     fn a_set_that_never_caught_up_is_stale() {
         let mut set = RevocationSet::new(LONGEST, Duration::from_secs(5));
-        assert_eq!(standing(&set, None, at(0)), Standing::Stale);
+        assert_eq!(status(&set, None, at(0)), RevocationStatus::Stale);
         set.caught_up(at(10));
-        assert_eq!(standing(&set, None, at(15)), Standing::Good);
-        assert_eq!(standing(&set, None, Timestamp::from_millis(15_001)), Standing::Stale);
+        assert_eq!(status(&set, None, at(15)), RevocationStatus::Good);
+        assert_eq!(status(&set, None, Timestamp::from_millis(15_001)), RevocationStatus::Stale);
         set.caught_up(at(9));
         assert!(!set.is_stale(at(15)), "an answer that came late sets nothing back");
     }
@@ -253,15 +253,15 @@ mod tests {
     fn what_is_known_to_be_revoked_is_so_in_a_stale_set_too() {
         let mut set = fresh();
         set.revoke_token("j", at(300));
-        assert_eq!(standing(&set, None, at(200)), Standing::Revoked);
+        assert_eq!(status(&set, None, at(200)), RevocationStatus::Revoked);
     }
 
     #[test]
     fn tokens_of_one_login_are_revoked_together() {
         let mut set = fresh();
         set.revoke_token("s", at(300));
-        assert_eq!(standing(&set, Some("s"), at(1)), Standing::Revoked);
-        assert_eq!(standing(&set, Some("t"), at(1)), Standing::Good);
+        assert_eq!(status(&set, Some("s"), at(1)), RevocationStatus::Revoked);
+        assert_eq!(status(&set, Some("t"), at(1)), RevocationStatus::Good);
     }
 
     #[test]
@@ -375,14 +375,17 @@ mod tests {
                     set.caught_up(at(now));
                     for token in issued.iter().filter(|token| at(now) < at(token.exp).after(LEEWAY))
                     {
-                        let standing = set.standing(at(token.iat), at(now), || Names {
+                        let status = set.status(at(token.iat), at(now), || TokenNames {
                             id: &token.id,
                             session: None,
                             user: &token.user,
                         });
-                        let wanted =
-                            if token.is_revoked { Standing::Revoked } else { Standing::Good };
-                        prop_assert_eq!(standing, wanted, "{} at {}", &token.id, now);
+                        let wanted = if token.is_revoked {
+                            RevocationStatus::Revoked
+                        } else {
+                            RevocationStatus::Good
+                        };
+                        prop_assert_eq!(status, wanted, "{} at {}", &token.id, now);
                         refused.set(refused.get() + usize::from(token.is_revoked));
                     }
                 }

@@ -4,4 +4,4 @@ mod address;
 mod target;
 
 pub use address::is_special;
-pub use target::{Host, Target};
+pub use target::{Host, TunnelTarget};

@@ -6,17 +6,17 @@ use std::{fmt, net::IpAddr};
 /// 3.2.3), and what a list of targets names. The port is always said.
 ///
 /// ```
-/// use policy_core::tunnel::Target;
+/// use policy_core::tunnel::TunnelTarget;
 ///
-/// let target = Target::parse("DB.internal.example:5432").unwrap();
+/// let target = TunnelTarget::parse("DB.internal.example:5432").unwrap();
 /// assert_eq!(target.to_string(), "db.internal.example:5432");
-/// assert_eq!(Target::parse("[2001:db8::1]:443").unwrap().port, 443);
+/// assert_eq!(TunnelTarget::parse("[2001:db8::1]:443").unwrap().port, 443);
 /// for text in ["db.internal.example", "db:0", "https://db:443", "user@db:5432", "*.db:5432"] {
-///     assert_eq!(Target::parse(text), None, "{text}");
+///     assert_eq!(TunnelTarget::parse(text), None, "{text}");
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
+pub struct TunnelTarget {
     /// The host.
     pub host: Host,
     /// The port.
@@ -32,7 +32,7 @@ pub enum Host {
     Address(IpAddr),
 }
 
-impl Target {
+impl TunnelTarget {
     /// Reads a target; `None` if it is none.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
@@ -63,7 +63,7 @@ fn name(host: &str) -> Option<Box<str>> {
     is_name.then(|| host.to_ascii_lowercase().into())
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for TunnelTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
             Host::Name(name) => write!(f, "{name}:{}", self.port),
@@ -88,7 +88,7 @@ mod tests {
             ("[::ffff:192.0.2.1]:80", "192.0.2.1:80"),
             ("_db._tcp.example:1", "_db._tcp.example:1"),
         ] {
-            assert_eq!(Target::parse(text).unwrap().to_string(), want);
+            assert_eq!(TunnelTarget::parse(text).unwrap().to_string(), want);
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
             "ä.example:80",
             "[fe80::1%eth0]:80",
         ] {
-            assert_eq!(Target::parse(text), None, "{text}");
+            assert_eq!(TunnelTarget::parse(text), None, "{text}");
         }
     }
 }

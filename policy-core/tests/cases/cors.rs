@@ -4,7 +4,7 @@
 use http::HeaderValue;
 use policy_core::{
     Rule,
-    cors::{Cors, CorsConfig, Grant, Part, PolicyErrors},
+    cors::{Cors, CorsConfig, OriginDecision, Part, PolicyErrors},
     gate::Single,
     origin::OriginSet,
 };
@@ -54,10 +54,10 @@ fn every_origin_is_matched_or_not() {
         };
         let cors = Cors::from_config("the case", &config).expect("a policy");
         let value = HeaderValue::from_str(origin).expect("a header value");
-        let granted = match cors.grant(Single::One(&value)) {
-            Grant::Unasked => cors.is_any_origin(),
-            Grant::Origin(echoed) => echoed == value,
-            Grant::Refused => false,
+        let granted = match cors.decide_origin(Single::One(&value)) {
+            OriginDecision::Unasked => cors.is_any_origin(),
+            OriginDecision::Origin(echoed) => echoed == value,
+            OriginDecision::Refused => false,
         };
         assert_eq!(Value::from(granted), case["expect"], "{}", case["name"]);
         // `*` is no pattern of a set.

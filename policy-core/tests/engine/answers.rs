@@ -172,7 +172,7 @@ fn preflight_of(
 fn finished(policy: &CorsPolicy, origins: &[&'static str]) -> HeaderMap {
     let cors = compiled(policy);
     let mut headers = HeaderMap::new();
-    cors.finish(cors.grant(single(&values(origins))), &mut headers);
+    cors.apply(cors.decide_origin(single(&values(origins))), &mut headers);
     headers
 }
 

@@ -2,7 +2,7 @@
 
 use http::HeaderValue;
 use policy_core::{
-    cors::{Cors, CorsPolicy, Grant, OriginLists, SharedOrigins},
+    cors::{Cors, CorsPolicy, OriginDecision, OriginLists, SharedOrigins},
     gate::Single,
     origin::OriginSet,
 };
@@ -41,7 +41,11 @@ fn a_large_list_has_each_of_its_origins_and_no_neighbour() {
     let cors = Cors::new("the test", &POLICY, &lists).expect("a policy");
     for (number, (pattern, origin)) in all() {
         let origin = HeaderValue::from_str(&origin).expect("a header value");
-        let due = if listed(number) { Grant::Origin(origin.clone()) } else { Grant::Refused };
-        assert_eq!(cors.grant(Single::One(&origin)), due, "{origin:?} of `{pattern}`");
+        let due = if listed(number) {
+            OriginDecision::Origin(origin.clone())
+        } else {
+            OriginDecision::Refused
+        };
+        assert_eq!(cors.decide_origin(Single::One(&origin)), due, "{origin:?} of `{pattern}`");
     }
 }

@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use policy_core::{
     Rule,
-    cors::{Cors, CorsPolicy, Grant, OriginLists, PolicyErrors, SharedOrigins},
+    cors::{Cors, CorsPolicy, OriginDecision, OriginLists, PolicyErrors, SharedOrigins},
     gate::Single,
 };
 
@@ -50,8 +50,11 @@ fn every_error_of_a_list_is_told_with_its_route_and_origin() {
     let (list, lists) = given(&[]);
     Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     let errors = list.replace(&["https://evil.example", "https://x", "*"]).expect_err("a bad list");
-    let told: Vec<_> =
-        errors.errors().iter().map(|error| (error.place(), error.value(), error.rule())).collect();
+    let told: Vec<_> = errors
+        .errors()
+        .iter()
+        .map(|error| (error.location(), error.value(), error.rule()))
+        .collect();
     let want = [
         ("GET /a, list `partners`", "https://evil.example", Rule::OriginOutsideBound),
         ("GET /a, list `partners`", "https://x", Rule::OriginOutsideBound),
@@ -102,7 +105,7 @@ fn given(origins: &[&str]) -> (SharedOrigins, OriginLists) {
 
 fn grants(cors: &Cors, origin: &'static str) -> bool {
     let origin = HeaderValue::from_static(origin);
-    cors.grant(Single::One(&origin)) == Grant::Origin(origin.clone())
+    cors.decide_origin(Single::One(&origin)) == OriginDecision::Origin(origin.clone())
 }
 
 fn rules(errors: &PolicyErrors) -> Vec<Rule> {

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ALLOW};
 use policy_core::{
     Refusal,
-    cors::{Cors, Grant, finish_without_cors},
+    cors::{Cors, OriginDecision, remove_cors},
     gate::Head,
 };
 
@@ -31,7 +31,7 @@ pub fn answer(scenario: &Scenario, request: &Request) -> Answer {
         let (status, headers) = answered.unwrap_or_else(|refusal| {
             let mut headers = HeaderMap::new();
             if let Some(cors) = &policy {
-                cors.finish(Grant::Refused, &mut headers);
+                cors.apply(OriginDecision::Refused, &mut headers);
             }
             (StatusCode::from_u16(refusal.status()).expect("a status"), headers)
         });
@@ -39,8 +39,8 @@ pub fn answer(scenario: &Scenario, request: &Request) -> Answer {
     }
     let (status, mut headers, calls) = route(&scenario.app, request);
     match &policy {
-        Some(cors) => cors.finish(cors.grant(head.origin), &mut headers),
-        None => finish_without_cors(&mut headers),
+        Some(cors) => cors.apply(cors.decide_origin(head.origin), &mut headers),
+        None => remove_cors(&mut headers),
     }
     made(status, headers, calls)
 }

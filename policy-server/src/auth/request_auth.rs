@@ -15,9 +15,9 @@ use http::{
 };
 use policy_core::{
     Refusal,
-    cache::Happened,
+    cache::ResponseFacts,
     cookie::{Presented, presented},
-    cors::{Cors, Grant},
+    cors::{Cors, OriginDecision},
     csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
     session::Record,
@@ -62,15 +62,15 @@ impl RequestAuth {
         head: &Head<'_>,
         headers: &HeaderMap,
         sharing: Option<&Cors>,
-        grant: &Grant,
+        grant: &OriginDecision,
     ) -> Self {
         let is_own = |origin: &[u8]| own.is_own(head, origin);
         // An origin that may read with the user's cookies may write with them as well.
         let is_trusted = |origin: &[u8]| match grant {
-            Grant::Origin(granted) => {
+            OriginDecision::Origin(granted) => {
                 granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
             }
-            Grant::Unasked | Grant::Refused => false,
+            OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         Self {
@@ -219,20 +219,20 @@ impl RequestAuth {
         }
         Settled::Later(Box::pin(async move {
             let Some(session) = self.session.get() else {
-                return (response, Happened::default());
+                return (response, ResponseFacts::default());
             };
             match session.commit(outcome).await {
                 Ok(committed) => self.finish(response, committed),
-                Err(error) => (Denied::from(error).into_response(), Happened::default()),
+                Err(error) => (Denied::from(error).into_response(), ResponseFacts::default()),
             }
         }))
     }
 
     /// Writes the cookie and ties a streaming response to its credential. Also returns what caching
     /// must know.
-    fn finish(&self, mut response: Response, committed: Committed) -> (Response, Happened) {
+    fn finish(&self, mut response: Response, committed: Committed) -> (Response, ResponseFacts) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
-        let happened = Happened {
+        let happened = ResponseFacts {
             cookie_set: committed.set_cookie.is_some(),
             csrf_token_rendered: committed.is_token_rendered,
             credential_issued: self.has_issued.load(Ordering::Relaxed),
@@ -266,10 +266,10 @@ impl RequestAuth {
 
 /// A response whose session is stored or being stored, and the facts for caching.
 pub(crate) enum Settled {
-    Ready(Response, Happened),
+    Ready(Response, ResponseFacts),
     /// Ready once the store has committed.
     Later(Commit),
 }
 
 /// A commit in progress.
-pub(crate) type Commit = Pin<Box<dyn Future<Output = (Response, Happened)> + Send>>;
+pub(crate) type Commit = Pin<Box<dyn Future<Output = (Response, ResponseFacts)> + Send>>;

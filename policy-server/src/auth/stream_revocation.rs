@@ -14,7 +14,7 @@ use http_body::Body as HttpBody;
 use policy_core::{
     session::{Handle, Record},
     time::Timestamp,
-    token::Names,
+    token::TokenNames,
 };
 use tokio::{select, sync::broadcast::error::RecvError};
 
@@ -186,7 +186,7 @@ impl Credential {
         if let Some(OfToken { id, family, issued, expires }) = &self.token {
             let holds = guard.tokens.as_ref().is_some_and(|tokens| {
                 tokens.holds(
-                    Names { id, session: family.as_deref(), user: &self.subject },
+                    TokenNames { id, session: family.as_deref(), user: &self.subject },
                     *issued,
                     now,
                 )

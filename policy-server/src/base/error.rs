@@ -95,7 +95,7 @@ impl From<PolicyError> for StartProblem {
     fn from(error: PolicyError) -> Self {
         let value = Some(error.value()).filter(|value| !value.is_empty()).map(str::to_owned);
         let part = Some(error.part().name());
-        Self { value, part, ..Self::without_value(error.rule(), error.place()) }
+        Self { value, part, ..Self::without_value(error.rule(), error.location()) }
     }
 }
 

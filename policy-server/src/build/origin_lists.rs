@@ -74,7 +74,7 @@ impl NamedLists {
     pub(crate) fn fill(&self) -> impl Iterator<Item = StartProblem> {
         self.contents.iter().flat_map(|(place, shared, origins)| {
             let errors = shared.replace(origins).err().into_iter().flatten();
-            errors.map(|error| StartProblem::from(error.or_place(place)))
+            errors.map(|error| StartProblem::from(error.or_location(place)))
         })
     }
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use hyper::ext::Protocol;
 use policy_core::{
-    cache::Happened,
+    cache::ResponseFacts,
     gate::Head,
     headers::{Nonce, SecurityHeaders},
 };
@@ -123,7 +123,7 @@ where
             }
             Err(error) => {
                 let response = Problem::internal(error).into_response();
-                return ResponseFuture::ready(policy.apply(response, Happened::default()));
+                return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
             }
         }
     }

@@ -16,7 +16,7 @@ use pin_project_lite::pin_project;
 use policy_core::{
     Refusal,
     cache::forbid_storing,
-    cors::{Cors, Grant, OriginLists, PolicyErrors, Preflight},
+    cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
     gate::Head,
 };
 use tower_layer::Layer;
@@ -145,7 +145,7 @@ where
         let stage = if head.is_preflight() {
             Stage::Preflight { response: Some(self.plan.answer(&head)) }
         } else {
-            let grant = Some(self.plan.cors.grant(head.origin));
+            let grant = Some(self.plan.cors.decide_origin(head.origin));
             let plan = Arc::clone(&self.plan);
             Stage::Passed { inner: self.inner.call(request), plan, grant }
         };
@@ -166,7 +166,7 @@ impl Plan {
         let mut response = Problem::from(refusal).into_response();
         let headers = response.headers_mut();
         forbid_storing(headers);
-        self.cors.finish(Grant::Refused, headers);
+        self.cors.apply(OriginDecision::Refused, headers);
         response
     }
 }
@@ -191,7 +191,7 @@ pin_project! {
             #[pin]
             inner: F,
             plan: Arc<Plan>,
-            grant: Option<Grant>,
+            grant: Option<OriginDecision>,
         },
     }
 }
@@ -211,8 +211,8 @@ where
             }
             StageProjection::Passed { inner, plan, grant } => {
                 let mut response = ready!(inner.poll(context))?.map(Body::new);
-                let grant = grant.take().unwrap_or(Grant::Refused);
-                plan.cors.finish(grant, response.headers_mut());
+                let grant = grant.take().unwrap_or(OriginDecision::Refused);
+                plan.cors.apply(grant, response.headers_mut());
                 Poll::Ready(Ok(response))
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
-use policy_core::{Refusal, cache::Happened, cors::Grant, gate::Head};
+use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, gate::Head};
 
 use super::{
     compiled_app::{CompiledApp, CompiledRoute},
@@ -33,8 +33,11 @@ impl<'a> RequestHead<'a> {
     }
 
     /// Whether the policy shares its responses with the origin of this request.
-    pub(crate) fn grant(&self, policy: &CompiledRoutePolicy) -> Grant {
-        policy.cors.as_ref().map_or(Grant::Unasked, |cors| cors.grant(self.head.origin))
+    pub(crate) fn grant(&self, policy: &CompiledRoutePolicy) -> OriginDecision {
+        policy
+            .cors
+            .as_ref()
+            .map_or(OriginDecision::Unasked, |cors| cors.decide_origin(self.head.origin))
     }
 
     /// Refuses a request that other parsers may read differently, and closes an HTTP/1.1 connection
@@ -45,16 +48,16 @@ impl<'a> RequestHead<'a> {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let policy = &self.app.no_route_policy;
-        self.respond(response, Happened::default(), policy, Grant::Unasked)
+        self.respond(response, ResponseFacts::default(), policy, OriginDecision::Unasked)
     }
 
     pub(crate) fn refuse(
         &self,
         refusal: Refusal,
         policy: &Arc<CompiledRoutePolicy>,
-        grant: Grant,
+        grant: OriginDecision,
     ) -> Response {
-        self.respond(self.problem(refusal), Happened::default(), policy, grant)
+        self.respond(self.problem(refusal), ResponseFacts::default(), policy, grant)
     }
 
     /// The response of a refusal, which is logged.
@@ -67,7 +70,7 @@ impl<'a> RequestHead<'a> {
     pub(crate) fn response_policy(
         &self,
         policy: &Arc<CompiledRoutePolicy>,
-        grant: Grant,
+        grant: OriginDecision,
     ) -> ResponsePolicy {
         ResponsePolicy::new(self.head, self.headers, policy, grant)
     }
@@ -76,9 +79,9 @@ impl<'a> RequestHead<'a> {
     pub(crate) fn respond(
         &self,
         response: Response,
-        facts: Happened,
+        facts: ResponseFacts,
         policy: &Arc<CompiledRoutePolicy>,
-        grant: Grant,
+        grant: OriginDecision,
     ) -> Response {
         self.response_policy(policy, grant).apply(response, facts)
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use axum_core::response::{IntoResponse, Response};
-use policy_core::{Refusal, cache::Happened};
+use policy_core::{Refusal, cache::ResponseFacts};
 use tokio::{
     runtime::Handle,
     time::{Sleep, sleep},
@@ -144,11 +144,11 @@ impl Running {
                     let status = response.status();
                     (response, Outcome::Answered(status))
                 }
-                Err(response) => (response, Outcome::Lost),
+                Err(response) => (response, Outcome::Aborted),
             };
             self.stage = Work::Done;
             let Some(auth) = self.auth.take() else {
-                return Poll::Ready(self.finished(response, Happened::default()));
+                return Poll::Ready(self.finished(response, ResponseFacts::default()));
             };
             match auth.settle(response, outcome) {
                 Settled::Ready(response, facts) => {
@@ -161,7 +161,7 @@ impl Running {
         let (response, facts) =
             match catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(context))) {
                 Ok(polled) => ready!(polled),
-                Err(panic) => (panicked(&*panic), Happened::default()),
+                Err(panic) => (panicked(&*panic), ResponseFacts::default()),
             };
         self.stage = Work::Done;
         Poll::Ready(self.finished(response, facts))
@@ -199,7 +199,7 @@ impl Running {
         }
     }
 
-    fn finished(&mut self, response: Response, facts: Happened) -> Response {
+    fn finished(&mut self, response: Response, facts: ResponseFacts) -> Response {
         let response = match self.policy.take() {
             Some(policy) => policy.apply(response, facts),
             None => response,
@@ -227,7 +227,7 @@ impl Drop for Running {
                 let Some(auth) = self.auth.take().filter(|auth| auth.takes_rights_away()) else {
                     return;
                 };
-                match auth.settle(Response::default(), Outcome::Lost) {
+                match auth.settle(Response::default(), Outcome::Aborted) {
                     Settled::Ready(..) => return,
                     Settled::Later(commit) => commit,
                 }

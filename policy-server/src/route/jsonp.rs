@@ -46,7 +46,7 @@ pub(crate) async fn script(callback: &Callback, response: Response) -> Response 
         Ok(json) => {
             parts.headers.remove(CONTENT_LENGTH);
             parts.headers.remove(SET_COOKIE);
-            jsonp::finish(&mut parts.headers);
+            jsonp::apply(&mut parts.headers);
             let script = jsonp::script(callback, &json.to_bytes());
             Response::from_parts(parts, Body::from(script))
         }

@@ -6,7 +6,7 @@ use http::{
 };
 use policy_core::{
     Rule,
-    cache::{CachePolicy, CacheSpec, Exchange, Happened, Part, finish},
+    cache::{CacheExchange, CachePolicy, CacheSpec, Part, ResponseFacts, apply},
     route::{Authentication, RouteFacts},
 };
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn every_answer_is_stored_as_expected() {
         if let Some(declared) = input["declared"].as_str() {
             headers.insert(CACHE_CONTROL, HeaderValue::from_str(declared).expect("a value"));
         }
-        finish(None, exchange(happened(input)), &mut headers);
+        apply(None, exchange(facts(input)), &mut headers);
         let control = headers[CACHE_CONTROL].to_str().expect("text");
         if expect["compile_error"] == true {
             // Where no macro looked, the engine does not let it through either.
@@ -53,8 +53,8 @@ fn every_answer_is_stored_as_expected() {
     assert_eq!(contradictions, 2);
 }
 
-fn happened(input: &Value) -> Happened {
-    Happened {
+fn facts(input: &Value) -> ResponseFacts {
+    ResponseFacts {
         cookie_set: input["set_cookie"] == true,
         credential_issued: input["route"].is_string(),
         refused: input["status"].is_number(),
@@ -65,6 +65,6 @@ fn happened(input: &Value) -> Happened {
     }
 }
 
-fn exchange(happened: Happened) -> Exchange<'static> {
-    Exchange { method: &Method::GET, status: StatusCode::OK, happened }
+fn exchange(facts: ResponseFacts) -> CacheExchange<'static> {
+    CacheExchange { method: &Method::GET, status: StatusCode::OK, facts }
 }

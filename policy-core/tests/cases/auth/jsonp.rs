@@ -62,7 +62,7 @@ fn every_script_is_written_as_expected() {
         let script = String::from_utf8(script).expect("text");
         assert_eq!(script, text(&case["expect"], "body"), "{case}");
         let mut headers = HeaderMap::new();
-        jsonp::finish(&mut headers);
+        jsonp::apply(&mut headers);
         for (name, value) in case["expect"]["headers"].as_object().expect("headers") {
             assert_eq!(headers[name], value.as_str().expect("a value"), "{case}");
         }

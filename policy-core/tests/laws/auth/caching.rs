@@ -4,7 +4,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, VARY},
 };
-use policy_core::cache::{Exchange, Happened, finish};
+use policy_core::cache::{CacheExchange, ResponseFacts, apply};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
@@ -43,7 +43,7 @@ fn a_handler_makes_it_stricter_only() {
     let vary = vec(select(vec!["*", "accept", "Cookie", "origin, cookie", "cookies"]), 0..3);
     holds("strictness", 29, (lines, flags, vary), |(lines, flags, vary)| {
         let flag = |at: usize| flags[at];
-        let happened = Happened {
+        let facts = ResponseFacts {
             cookie_set: flag(0),
             csrf_token_rendered: flag(1),
             credential_issued: flag(2),
@@ -63,7 +63,7 @@ fn a_handler_makes_it_stricter_only() {
             headers.append(VARY, HeaderValue::from_static(line));
         }
         let before = headers.clone();
-        finish(None, exchange(happened), &mut headers);
+        apply(None, exchange(facts), &mut headers);
 
         let secret = (0..4).any(flag);
         let personal = flag(4) || flag(5);
@@ -125,11 +125,15 @@ fn a_handler_may_choose_what_is_strict_enough() {
     ] {
         let mut headers = HeaderMap::new();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(said));
-        finish(None, exchange(Happened { bearer: true, ..Happened::default() }), &mut headers);
+        apply(
+            None,
+            exchange(ResponseFacts { bearer: true, ..ResponseFacts::default() }),
+            &mut headers,
+        );
         assert_eq!(headers.get(CACHE_CONTROL).expect("one"), kept, "{said}");
     }
 }
 
-fn exchange(happened: Happened) -> Exchange<'static> {
-    Exchange { method: &Method::GET, status: StatusCode::OK, happened }
+fn exchange(facts: ResponseFacts) -> CacheExchange<'static> {
+    CacheExchange { method: &Method::GET, status: StatusCode::OK, facts }
 }

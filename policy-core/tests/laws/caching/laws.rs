@@ -5,7 +5,8 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_LOCATION, EXPIRES, VARY},
 };
 use policy_core::cache::{
-    Audience, CachePolicy, CacheSpec, Caching, Exchange, Happened, finish, is_cacheable_by_default,
+    Audience, CacheExchange, CachePolicy, CacheSpec, Caching, ResponseFacts, apply,
+    is_cacheable_by_default,
 };
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -19,7 +20,7 @@ struct Case {
     written: Vec<String>,
     method: Method,
     status: u16,
-    happened: Happened,
+    facts: ResponseFacts,
     has_location: bool,
 }
 
@@ -42,19 +43,19 @@ impl Case {
     fn after(&self) -> HeaderMap {
         let status = StatusCode::from_u16(self.status).expect("a status");
         let mut headers = self.before();
-        let exchange = Exchange { method: &self.method, status, happened: self.happened };
-        finish(self.policy.map(|policy| Caching::new(&policy)).as_ref(), exchange, &mut headers);
+        let exchange = CacheExchange { method: &self.method, status, facts: self.facts };
+        apply(self.policy.map(|policy| Caching::new(&policy)).as_ref(), exchange, &mut headers);
         headers
     }
 
     fn is_secret(&self) -> bool {
-        let Happened { cookie_set, csrf_token_rendered, credential_issued, refused, .. } =
-            self.happened;
+        let ResponseFacts { cookie_set, csrf_token_rendered, credential_issued, refused, .. } =
+            self.facts;
         cookie_set || csrf_token_rendered || credential_issued || refused
     }
 
     fn is_personal(&self) -> bool {
-        self.happened.session_read || self.happened.bearer
+        self.facts.session_read || self.facts.bearer
     }
 
     /// What the policy says, in the words of RFC 9111; `None` for nothing.
@@ -157,7 +158,7 @@ fn cases() -> impl Strategy<Value = Case> {
         |(policy, written, method, status, flags, has_location)| {
             let [cookie_set, csrf_token_rendered, credential_issued, refused, session_read, bearer] =
                 flags;
-            let happened = Happened {
+            let facts = ResponseFacts {
                 cookie_set,
                 csrf_token_rendered,
                 credential_issued,
@@ -167,7 +168,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 bearer_absent: !bearer && session_read,
             };
             let method = Method::from_bytes(method.as_bytes()).expect("a method");
-            Case { policy, written, method, status, happened, has_location }
+            Case { policy, written, method, status, facts, has_location }
         },
     )
 }
@@ -240,7 +241,7 @@ fn what_is_stored_may_be_stored() {
             may_store(cache, (&case.method, is_authorized, case.has_location), status, field)
         };
         for cache in [Cache::OfOne, Cache::OfMany] {
-            let is_stored = stored(cache, &result, case.happened.bearer);
+            let is_stored = stored(cache, &result, case.facts.bearer);
             prop_assert!(!is_stored || !case.is_secret());
             prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
             // An age makes POST cacheable, whoever of the two states it; and a declaration is about

@@ -4,14 +4,14 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LOCATION, VARY},
 };
-use policy_core::cache::{CachePolicy, Caching, Exchange, Happened, finish};
+use policy_core::cache::{CacheExchange, CachePolicy, Caching, ResponseFacts, apply};
 
 const LISTS: CachePolicy = CachePolicy::public().max_age(60).stale_while_revalidate(30).build();
 const MINE: CachePolicy = CachePolicy::private().max_age(60).build();
 const NEVER: CachePolicy = CachePolicy::no_store().build();
 const VARIES: CachePolicy = CachePolicy::unstated().vary(&["Accept", "x-region"]).build();
 
-const NOTHING: Happened = Happened {
+const NOTHING: ResponseFacts = ResponseFacts {
     cookie_set: false,
     csrf_token_rendered: false,
     credential_issued: false,
@@ -20,13 +20,13 @@ const NOTHING: Happened = Happened {
     bearer: false,
     bearer_absent: false,
 };
-const SESSION: Happened = Happened { session_read: true, ..NOTHING };
-const BEARER: Happened = Happened { bearer: true, ..NOTHING };
+const SESSION: ResponseFacts = ResponseFacts { session_read: true, ..NOTHING };
+const BEARER: ResponseFacts = ResponseFacts { bearer: true, ..NOTHING };
 
 /// The fields after an exchange in which the handler wrote these.
 fn finished(
     policy: Option<&CachePolicy>,
-    (method, status, happened): (&Method, u16, Happened),
+    (method, status, facts): (&Method, u16, ResponseFacts),
     written: &[&'static str],
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -42,13 +42,13 @@ fn finished(
     }
     let status = StatusCode::from_u16(status).expect("a status");
     let caching = policy.map(Caching::new);
-    finish(caching.as_ref(), Exchange { method, status, happened }, &mut headers);
+    apply(caching.as_ref(), CacheExchange { method, status, facts }, &mut headers);
     headers
 }
 
 fn control(
     policy: Option<&CachePolicy>,
-    exchange: (&Method, u16, Happened),
+    exchange: (&Method, u16, ResponseFacts),
     written: &[&'static str],
 ) -> String {
     let headers = finished(policy, exchange, written);
@@ -106,17 +106,17 @@ fn a_handler_makes_a_declaration_stricter() {
 
 #[test]
 fn what_one_person_gets_stays_private() {
-    for happened in [SESSION, BEARER] {
-        let get = (&Method::GET, 200, happened);
+    for facts in [SESSION, BEARER] {
+        let get = (&Method::GET, 200, facts);
         assert_eq!(control(None, get, &[]), "private, no-cache");
         assert_eq!(control(Some(&LISTS), get, &[]), "private, no-cache");
         assert_eq!(control(Some(&MINE), get, &[]), "private, max-age=60");
         assert_eq!(control(Some(&MINE), get, &["max-age=5"]), "private, max-age=5");
         assert_eq!(control(Some(&LISTS), get, &["private"]), "private, max-age=60");
         assert_eq!(control(Some(&NEVER), get, &[]), "no-store");
-        assert_eq!(control(Some(&MINE), (&Method::GET, 500, happened), &[]), "no-store");
+        assert_eq!(control(Some(&MINE), (&Method::GET, 500, facts), &[]), "no-store");
     }
-    let secret = Happened { cookie_set: true, ..NOTHING };
+    let secret = ResponseFacts { cookie_set: true, ..NOTHING };
     assert_eq!(control(Some(&LISTS), (&Method::GET, 200, secret), &["max-age=5"]), "no-store");
 }
 
@@ -169,8 +169,8 @@ fn what_nobody_restricts_and_only_one_permits_says_nothing() {
 /// nobody not to somebody.
 #[test]
 fn what_depends_on_a_token_varies_by_it_unless_it_is_asked_for_again() {
-    let absent = Happened { bearer_absent: true, ..NOTHING };
-    for (policy, happened, written, varies) in [
+    let absent = ResponseFacts { bearer_absent: true, ..NOTHING };
+    for (policy, facts, written, varies) in [
         (None, BEARER, &[][..], false),
         (None, BEARER, &["no-store"], false),
         (None, BEARER, &["private, max-age=60"], true),
@@ -179,7 +179,7 @@ fn what_depends_on_a_token_varies_by_it_unless_it_is_asked_for_again() {
         (None, absent, &[], true),
         (None, NOTHING, &["private, max-age=60"], false),
     ] {
-        let headers = finished(policy, (&Method::GET, 200, happened), written);
+        let headers = finished(policy, (&Method::GET, 200, facts), written);
         let vary = headers.get_all(VARY).iter().any(|line| line == "authorization");
         assert_eq!(vary, varies, "{headers:?}");
     }

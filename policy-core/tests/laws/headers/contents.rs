@@ -26,7 +26,7 @@ fn header(directives: &'static [Directive<'static>], nonce: Option<&Nonce>) -> O
     let policy = HeadersPolicy::checked(spec).ok()?;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
-    SecurityHeaders::new(&policy).finish(&mut headers, nonce);
+    SecurityHeaders::new(&policy).apply(&mut headers, nonce);
     assert_eq!(headers.get_all(CONTENT_SECURITY_POLICY).iter().count(), 1);
     Some(headers[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned())
 }

@@ -48,13 +48,13 @@ fn what_a_handler_wrote_stays() {
         }
         let before = headers.clone();
         let fields = SecurityHeaders::new(&policy);
-        let finish = |headers: &mut HeaderMap| {
-            fields.finish(headers, nonce.as_ref());
+        let apply = |headers: &mut HeaderMap| {
+            fields.apply(headers, nonce.as_ref());
             if is_secure {
-                fields.finish_secure(headers);
+                fields.apply_secure(headers);
             }
         };
-        finish(&mut headers);
+        apply(&mut headers);
         for (name, value) in &before {
             if name != "x-content-type-options" {
                 prop_assert_eq!(&headers[name], value);
@@ -64,7 +64,7 @@ fn what_a_handler_wrote_stays() {
         prop_assert_eq!(headers.len(), headers.keys_len());
         prop_assert!(is_secure || !added(&before, &headers, "strict-transport-security"));
         let once = headers.clone();
-        finish(&mut headers);
+        apply(&mut headers);
         prop_assert_eq!(headers, once);
         Ok(Precondition::met_if(!before.is_empty()))
     });
@@ -85,8 +85,8 @@ fn a_304_has_no_field_that_the_200_has_not() {
         let fields = SecurityHeaders::new(&policy);
         let (mut ok, mut not_modified) = (HeaderMap::new(), HeaderMap::new());
         ok.insert("content-type", HeaderValue::from_static(content_type));
-        fields.finish(&mut ok, Some(&first));
-        fields.finish(&mut not_modified, Some(&second));
+        fields.apply(&mut ok, Some(&first));
+        fields.apply(&mut not_modified, Some(&second));
         for (name, value) in &not_modified {
             prop_assert_eq!(ok.get(name), Some(value));
         }

@@ -7,7 +7,7 @@ use std::{
 
 use http::HeaderValue;
 use policy_core::session::{
-    Draft, Effects, Handle, Outcome, Plan, Record, Row, SessionId, SessionKey, plan,
+    CommitPlan, Draft, Effects, Handle, Outcome, Record, Row, SessionId, SessionKey, plan,
 };
 
 use super::{
@@ -57,7 +57,7 @@ impl RequestSession {
         }
         let timings = &self.service.timings;
         if let Some(Found::Live(Live { record, at, .. })) = self.found.get()
-            && outcome != Outcome::Lost
+            && outcome != Outcome::Aborted
             && !self.is_committed.load(Ordering::Acquire)
             && (timings.touch(record, *at).is_some() || timings.renewal(record, *at).is_some())
         {
@@ -122,22 +122,22 @@ impl RequestSession {
             };
             let key = live.as_ref().map(|live| live.key);
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
-                Plan::Nothing if is_dead => return Ok(Cookie::Untouched),
-                Plan::Nothing => return Ok(Cookie::AsLoaded),
-                Plan::Refuse => return Err(CommitError::Ended),
-                Plan::Delete => {
+                CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
+                CommitPlan::Nothing => return Ok(Cookie::AsLoaded),
+                CommitPlan::Refuse => return Err(CommitError::Ended),
+                CommitPlan::Delete => {
                     self.delete().await?;
                     return Ok(Cookie::Remove);
                 }
-                Plan::Create(draft) => match self.create(&draft).await? {
+                CommitPlan::Create(draft) => match self.create(&draft).await? {
                     Some(cookie) => return Ok(cookie),
                     None => continue,
                 },
-                Plan::Touch(deadline) => {
+                CommitPlan::Touch(deadline) => {
                     self.touch(key, deadline).await?;
                     return Ok(Cookie::AsLoaded);
                 }
-                Plan::Update { expected, data, touch } => {
+                CommitPlan::Update { expected, data, touch } => {
                     let Some(key) = key else { continue };
                     let cas =
                         service.store.update(UpdateSession::new(key, expected, data, now)).await?;
@@ -149,7 +149,7 @@ impl RequestSession {
                     }
                     cas
                 }
-                Plan::Replace { expected, draft, grace } => {
+                CommitPlan::Replace { expected, draft, grace } => {
                     let Some(Live { record: old, key, successor, .. }) = &live else { continue };
                     let presented = successor.as_ref().or(self.presented_id());
                     let id = match (grace, presented) {

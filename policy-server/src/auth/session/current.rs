@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use policy_core::session::{Change, Grant, Handle, Identity};
+use policy_core::session::{Change, Handle, Identity, PrivilegeChange};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -146,7 +146,7 @@ impl Session {
         if before.subject != identity.subject {
             return Err(SessionError::OtherUser);
         }
-        self.0.grant(Grant::Elevate { identity });
+        self.0.grant(PrivilegeChange::Elevate { identity });
         Ok(())
     }
 

@@ -10,7 +10,9 @@ use std::{
 
 use policy_core::{
     cookie::Presented,
-    session::{Change, Data, Effects, Grant, Handle, Identity, Record, SessionId, SessionKey},
+    session::{
+        Change, Data, Effects, Handle, Identity, PrivilegeChange, Record, SessionId, SessionKey,
+    },
     time::Timestamp,
 };
 
@@ -135,7 +137,8 @@ impl RequestSession {
     /// Whether the handler ended the session or began another.
     pub(crate) fn was_left(&self) -> bool {
         self.work_so_far().is_some_and(|work| {
-            work.effects.ends() || matches!(work.effects.granted(), Some(Grant::Login { .. }))
+            work.effects.ends()
+                || matches!(work.effects.granted(), Some(PrivilegeChange::Login { .. }))
         })
     }
 
@@ -213,8 +216,9 @@ impl RequestSession {
     /// The user who is logged in, including a login by this request.
     pub(super) fn identity(&self) -> Option<Identity> {
         if let Some(work) = self.work_so_far() {
-            if let Some(Grant::Login { identity, .. } | Grant::Elevate { identity }) =
-                work.effects.granted()
+            if let Some(
+                PrivilegeChange::Login { identity, .. } | PrivilegeChange::Elevate { identity },
+            ) = work.effects.granted()
             {
                 return Some(identity.clone());
             }
@@ -261,9 +265,9 @@ impl RequestSession {
     }
 
     /// Gives the session rights.
-    pub(super) fn grant(&self, grant: Grant) {
+    pub(super) fn grant(&self, grant: PrivilegeChange) {
         let is_other = match (&grant, self.record()) {
-            (Grant::Login { identity, .. }, Some(record)) => {
+            (PrivilegeChange::Login { identity, .. }, Some(record)) => {
                 record.user().is_some_and(|user| user != &*identity.subject)
             }
             _ => false,

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use policy_core::session::{Grant, Handle, Identity};
+use policy_core::session::{Handle, Identity, PrivilegeChange};
 
 use super::{RequestSession, SessionError, request::Revocation};
 use crate::{
@@ -61,7 +61,7 @@ impl Sessions {
 
     async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), SessionError> {
         self.request.load().await?;
-        self.request.grant(Grant::Login { identity, is_remembered });
+        self.request.grant(PrivilegeChange::Login { identity, is_remembered });
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use policy_core::{
     time::Timestamp,
-    token::{Names, RevocationSet, Standing},
+    token::{RevocationSet, RevocationStatus, TokenNames},
 };
 
 use crate::{
@@ -41,9 +41,9 @@ impl RevocationCache {
         &self,
         issued: Timestamp,
         now: Timestamp,
-        names: impl FnOnce() -> Names<'a>,
-    ) -> Standing {
-        self.read().set.standing(issued, now, names)
+        names: impl FnOnce() -> TokenNames<'a>,
+    ) -> RevocationStatus {
+        self.read().set.status(issued, now, names)
     }
 
     pub(super) fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {

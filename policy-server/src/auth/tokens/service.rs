@@ -9,8 +9,8 @@ use policy_core::{
     session::{Handle, Identity},
     time::Timestamp,
     token::{
-        Names, NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, Standing, TokenError,
-        Verifier,
+        NewClaims, OpaqueKind, OpaqueToken, RefreshKey, RevocationSet, RevocationStatus,
+        TokenError, TokenNames, Verifier,
     },
 };
 use serde_json::{Map, Value};
@@ -177,7 +177,7 @@ impl TokenService {
             Err(fault) => return self.verify_foreign(token, now, fault),
         };
         let claims = own.claims();
-        self.check(claims.issued(), now, || Names {
+        self.check(claims.issued(), now, || TokenNames {
             id: claims.id(),
             session: claims.session(),
             user: claims.subject(),
@@ -198,7 +198,7 @@ impl TokenService {
         let claims = token.claims();
         let (id, user) = (token.scoped(claims.id()), token.scoped(claims.subject()));
         let session = claims.session().map(|session| token.scoped(session));
-        self.check(claims.issued(), now, || Names {
+        self.check(claims.issued(), now, || TokenNames {
             id: &id,
             session: session.as_deref(),
             user: &user,
@@ -241,7 +241,7 @@ impl TokenService {
     }
 
     /// Whether a token issued at that time is not revoked, as far as known.
-    pub(crate) fn holds(&self, names: Names<'_>, issued: Timestamp, now: Timestamp) -> bool {
+    pub(crate) fn holds(&self, names: TokenNames<'_>, issued: Timestamp, now: Timestamp) -> bool {
         self.check(issued, now, || names) != Err(TokenError::Revoked)
     }
 
@@ -251,12 +251,12 @@ impl TokenService {
         &self,
         issued: Timestamp,
         now: Timestamp,
-        names: impl Fn() -> Names<'a>,
+        names: impl Fn() -> TokenNames<'a>,
     ) -> Result<(), TokenError> {
         match self.revocation_cache.standing(issued, now, &names) {
-            Standing::Good => Ok(()),
-            Standing::Revoked => Err(TokenError::Revoked),
-            Standing::Stale => self.check_stale(issued, now, names()),
+            RevocationStatus::Good => Ok(()),
+            RevocationStatus::Revoked => Err(TokenError::Revoked),
+            RevocationStatus::Stale => self.check_stale(issued, now, names()),
         }
     }
 
@@ -266,16 +266,16 @@ impl TokenService {
         &self,
         issued: Timestamp,
         now: Timestamp,
-        names: Names<'_>,
+        names: TokenNames<'_>,
     ) -> Result<(), TokenError> {
         if let Ok(Ok(batch)) = self.store.revocations(self.revocation_cache.sequence()).now() {
             self.revocation_cache.apply(batch, now);
         }
         match self.revocation_cache.standing(issued, now, || names) {
-            Standing::Good => Ok(()),
-            Standing::Stale if self.on_stale == OnStale::Allow => Ok(()),
-            Standing::Stale => Err(TokenError::StoreUnavailable),
-            Standing::Revoked => Err(TokenError::Revoked),
+            RevocationStatus::Good => Ok(()),
+            RevocationStatus::Stale if self.on_stale == OnStale::Allow => Ok(()),
+            RevocationStatus::Stale => Err(TokenError::StoreUnavailable),
+            RevocationStatus::Revoked => Err(TokenError::Revoked),
         }
     }
 
@@ -463,7 +463,8 @@ impl TokenService {
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
         let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
-        match self.check(made, now, || Names { id, session: session.as_deref(), user: &user }) {
+        match self.check(made, now, || TokenNames { id, session: session.as_deref(), user: &user })
+        {
             Ok(()) => Ok(Some(ticket)),
             Err(TokenError::StoreUnavailable) => {
                 Err(StoreError::new("the revocations are out of date"))

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError};
 use hyper::body::Incoming;
-use policy_core::{Refusal, forwarding::keep_trailers};
+use policy_core::{Refusal, reverse_proxy::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::base::{

@@ -16,7 +16,7 @@ use hyper_util::{
     client::legacy,
     rt::{TokioExecutor, TokioIo, TokioTimer},
 };
-use policy_core::{Rule, forwarding::Upstream};
+use policy_core::{Rule, reverse_proxy::Upstream};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{
     TlsConnector,

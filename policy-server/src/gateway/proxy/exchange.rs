@@ -19,12 +19,12 @@ use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::client::legacy;
 use policy_core::{
     Refusal,
-    forwarding::{
+    gate::OwnOrigin,
+    method,
+    reverse_proxy::{
         Sender, asks_for_websocket, end_to_end, keep_end_to_end, rewrite_cookie,
         switches_to_websocket, without_cookies,
     },
-    gate::OwnOrigin,
-    method,
 };
 use tokio::{
     select,

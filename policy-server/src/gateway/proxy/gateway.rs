@@ -4,7 +4,7 @@ use std::fs;
 
 use policy_core::{
     Rule,
-    forwarding::{Mapping, Upstream},
+    reverse_proxy::{Mapping, Upstream},
 };
 
 use super::client::{Client, Transport};

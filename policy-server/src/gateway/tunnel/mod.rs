@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use policy_core::{
     Rule,
     forwarded::{Network, any_contains},
-    tunnel::{Host, Target, is_special},
+    tunnel::{Host, TunnelTarget, is_special},
 };
 
 use crate::{app::tunnel::Tunnel, base::error::StartProblem, route::limits::Concurrency};
@@ -32,9 +32,9 @@ impl Tunnel {
             problem(Rule::TunnelTargetsMissing, "[]");
         }
         for text in &self.targets {
-            match Target::parse(text) {
+            match TunnelTarget::parse(text) {
                 None => problem(Rule::TunnelTarget, text),
-                Some(Target { host: Host::Address(address), .. })
+                Some(TunnelTarget { host: Host::Address(address), .. })
                     if is_special(address) && !any_contains(&private, address) =>
                 {
                     problem(Rule::TunnelTargetPrivate, text);
@@ -61,7 +61,7 @@ impl Tunnel {
 /// Opens the tunnels of an app.
 #[derive(Debug)]
 pub(crate) struct OpenTunnels {
-    targets: Vec<Target>,
+    targets: Vec<TunnelTarget>,
     private: Vec<Network>,
     connect_timeout: Duration,
     idle_timeout: Duration,

@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use policy_core::{
     Refusal,
     forwarded::any_contains,
-    tunnel::{Host, Target, is_special},
+    tunnel::{Host, TunnelTarget, is_special},
 };
 use tokio::net::{TcpStream, lookup_host};
 
@@ -73,7 +73,7 @@ impl OpenTunnels {
     }
 
     async fn connect(&self, asked: Uri) -> Result<(TcpStream, Permit), Refusal> {
-        let asked = asked.authority().and_then(|asked| Target::parse(asked.as_str()));
+        let asked = asked.authority().and_then(|asked| TunnelTarget::parse(asked.as_str()));
         let target = asked.ok_or(Refusal::TargetForm)?;
         if !self.targets.contains(&target) {
             return Err(Refusal::TunnelTarget);
@@ -86,7 +86,7 @@ impl OpenTunnels {
 
     /// Connects to the first permitted address that responds: to that address, not to the name,
     /// which could resolve to another one by then.
-    async fn reach(&self, target: &Target) -> Result<TcpStream, Refusal> {
+    async fn reach(&self, target: &TunnelTarget) -> Result<TcpStream, Refusal> {
         let addresses: Vec<SocketAddr> = match &target.host {
             Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
             Host::Name(name) => {
@@ -133,7 +133,7 @@ impl OpenTunnels {
     }
 }
 
-fn unreachable(target: &Target, error: &io::Error) -> Refusal {
+fn unreachable(target: &TunnelTarget, error: &io::Error) -> Refusal {
     let refusal = Refusal::TunnelUnreachable;
     tracing::warn!(code = refusal.code(), %target, %error, "{}", refusal.title());
     refusal

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use policy_core::{Refusal, cache::Happened, cors::Grant, limits::Granted};
+use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, limits::Granted};
 
 use super::Gate;
 use crate::{pipeline::request_head::RequestHead, route::compiled_policy::CompiledRoutePolicy};
@@ -10,7 +10,7 @@ use crate::{pipeline::request_head::RequestHead, route::compiled_policy::Compile
 pub(crate) fn check(
     request: &RequestHead<'_>,
     policy: &Arc<CompiledRoutePolicy>,
-    grant: &Grant,
+    grant: &OriginDecision,
 ) -> Gate<Option<Granted>> {
     let Some(limit) = policy.rate.as_ref().filter(|limit| limit.is_by_address()) else {
         return ControlFlow::Continue(None);
@@ -21,7 +21,7 @@ pub(crate) fn check(
             let response = request.problem(Refusal::RateExceeded);
             let mut policy = request.response_policy(policy, grant.clone());
             policy.note_rate(Some(Err(refused)));
-            ControlFlow::Break(policy.apply(response, Happened::default()))
+            ControlFlow::Break(policy.apply(response, ResponseFacts::default()))
         }
     }
 }

@@ -16,7 +16,7 @@ use http_body::Body as HttpBody;
 use http_body_util::Limited;
 use policy_core::{
     Refusal,
-    cors::Grant,
+    cors::OriginDecision,
     gate::{Head, Single},
 };
 
@@ -31,7 +31,7 @@ use crate::{
 pub(crate) fn check(
     request: &RequestHead<'_>,
     policy: &Arc<CompiledRoutePolicy>,
-    grant: &Grant,
+    grant: &OriginDecision,
 ) -> Gate<()> {
     match declared_length(request.head) {
         Some(length) if length > policy.body => {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use axum_core::response::Response;
-use policy_core::{Refusal, cors::Grant, gate::Single};
+use policy_core::{Refusal, cors::OriginDecision, gate::Single};
 
 use super::{
     Gate,
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) fn check<'a>(
     request: &RequestHead<'a>,
     matched: Matched<'a>,
-) -> Gate<(Found<'a>, Grant)> {
+) -> Gate<(Found<'a>, OriginDecision)> {
     let found = match matched {
         Matched::Preflight(path) => return ControlFlow::Break(preflight(request, path)),
         Matched::Route(found) => found,
@@ -46,19 +46,27 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
         Some((&served.rules, served.rules.cors.as_ref()?, served.preflight.as_ref()?))
     });
     let Some((policy, cors, preflight)) = shared else {
-        return request.refuse(Refusal::PreflightOrigin, &app.no_route_policy, Grant::Unasked);
+        return request.refuse(
+            Refusal::PreflightOrigin,
+            &app.no_route_policy,
+            OriginDecision::Unasked,
+        );
     };
     match preflight.answer(cors, head.origin, head.request_method) {
         Ok((status, headers)) => without_content(status, headers),
-        Err(refusal) => request.refuse(refusal, policy, Grant::Refused),
+        Err(refusal) => request.refuse(refusal, policy, OriginDecision::Refused),
     }
 }
 
 /// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it
 /// accepts the origins that may read the route, and its own.
-fn may_upgrade(request: &RequestHead<'_>, policy: &CompiledRoutePolicy, grant: &Grant) -> bool {
+fn may_upgrade(
+    request: &RequestHead<'_>,
+    policy: &CompiledRoutePolicy,
+    grant: &OriginDecision,
+) -> bool {
     match (request.head.origin, grant) {
-        (Single::Absent, _) | (_, Grant::Origin(_)) => true,
+        (Single::Absent, _) | (_, OriginDecision::Origin(_)) => true,
         (Single::Repeated, _) => false,
         (Single::One(origin), _) => {
             policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin())

@@ -3,7 +3,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use policy_core::{Refusal, cors::Grant, gate::Single, isolation::FetchMetadata, method};
+use policy_core::{Refusal, cors::OriginDecision, gate::Single, isolation::FetchMetadata, method};
 
 use super::Gate;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn check(
     request: &RequestHead<'_>,
     route: &Arc<CompiledRoute>,
-    grant: &Grant,
+    grant: &OriginDecision,
 ) -> Gate<()> {
     let checked = if request.head.is_early && !may_be_early(request, route) {
         Err(Refusal::TooEarly)
@@ -37,11 +37,11 @@ fn may_be_early(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
 fn isolated(
     request: &RequestHead<'_>,
     policy: &CompiledRoutePolicy,
-    grant: &Grant,
+    grant: &OriginDecision,
 ) -> Result<(), Refusal> {
     let Some(isolation) = policy.isolation else { return Ok(()) };
     let shares_with_all = policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin());
-    let is_granted = matches!(grant, Grant::Origin(_))
+    let is_granted = matches!(grant, OriginDecision::Origin(_))
         || (shares_with_all && request.head.origin != Single::Absent)
         || policy.jsonp.is_some();
     isolation.admit(&FetchMetadata::read(request.headers), request.head.method, is_granted)

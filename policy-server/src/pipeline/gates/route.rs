@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header::ALLOW};
-use policy_core::{Refusal, cache::Happened, cors::Grant, method};
+use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, method};
 
 use super::Gate;
 #[cfg(feature = "gateway")]
@@ -42,7 +42,7 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     }
     if head.protocol.is_some() && !head.is_extended_websocket() {
         let policy = &app.no_route_policy;
-        let refused = request.refuse(Refusal::ProtocolUnknown, policy, Grant::Unasked);
+        let refused = request.refuse(Refusal::ProtocolUnknown, policy, OriginDecision::Unasked);
         return ControlFlow::Break(refused);
     }
     let Some((path, values)) = app.router.find(head.path) else {
@@ -96,7 +96,7 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     if let Some(fallback) = app.fallback.as_ref().filter(|_| !head.is_preflight()) {
         return target(fallback, Values::default());
     }
-    let refusal = if head.is_preflight() && grant == Grant::Refused {
+    let refusal = if head.is_preflight() && grant == OriginDecision::Refused {
         Refusal::PreflightOrigin
     } else if is_method_known(request) {
         Refusal::RouteNotFound
@@ -121,7 +121,7 @@ fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     };
     let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
     response.headers_mut().insert(ALLOW, allow);
-    request.respond(response, Happened::default(), policy, grant)
+    request.respond(response, ResponseFacts::default(), policy, grant)
 }
 
 /// Whether a standard defines the method, or any route of the app serves it.
@@ -136,8 +136,8 @@ fn trace(request: &RequestHead<'_>) -> Response {
     let RequestHead { app, head, headers, has_content, .. } = *request;
     match trace::answer(head, headers, has_content) {
         Ok(response) => {
-            let echoed = Happened { refused: true, ..Happened::default() };
-            request.respond(response, echoed, &app.no_route_policy, Grant::Unasked)
+            let echoed = ResponseFacts { refused: true, ..ResponseFacts::default() };
+            request.respond(response, echoed, &app.no_route_policy, OriginDecision::Unasked)
         }
         Err(refusal) => request.reject_malformed(refusal),
     }

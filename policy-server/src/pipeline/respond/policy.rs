@@ -7,9 +7,9 @@ use axum_core::response::Response;
 use http::{HeaderMap, HeaderValue, Method, header::ACCEPT};
 use policy_core::{
     Refusal,
-    cache::{self, Exchange, Happened},
+    cache::{self, CacheExchange, ResponseFacts},
     conditional::Conditions,
-    cors::{Grant, finish_without_cors},
+    cors::{OriginDecision, remove_cors},
     gate::Head,
     headers::Nonce,
     limits::{Granted, Refused},
@@ -30,7 +30,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct ResponsePolicy {
     rules: Arc<CompiledRoutePolicy>,
-    grant: Grant,
+    grant: OriginDecision,
     method: Method,
     is_secure: bool,
     /// Whether a gate refused the request.
@@ -60,7 +60,7 @@ impl ResponsePolicy {
         head: &Head<'_>,
         headers: &HeaderMap,
         rules: &Arc<CompiledRoutePolicy>,
-        grant: Grant,
+        grant: OriginDecision,
     ) -> Self {
         let mut optional = None;
         // Unsafe methods evaluate their conditions in the handler, before they change anything.
@@ -123,7 +123,7 @@ impl ResponsePolicy {
     }
 
     /// Writes everything, CORS last.
-    pub(crate) fn apply(self, mut response: Response, mut facts: Happened) -> Response {
+    pub(crate) fn apply(self, mut response: Response, mut facts: ResponseFacts) -> Response {
         let Self { rules, grant, method, is_secure, is_refused, guard, taken, optional } = self;
         let optional = optional.as_deref();
         #[cfg(feature = "gateway")]
@@ -139,16 +139,16 @@ impl ResponsePolicy {
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(optional.map_or(&[], |optional| &optional.accept), &mut response);
-        let exchange = Exchange { method: &method, status: response.status(), happened: facts };
+        let exchange = CacheExchange { method: &method, status: response.status(), facts };
         let headers = response.headers_mut();
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
-        cache::finish(rules.cache.as_ref(), exchange, headers);
+        cache::apply(rules.cache.as_ref(), exchange, headers);
         if let Some(security) = &rules.headers {
-            security.finish(headers, optional.and_then(|optional| optional.nonce.as_ref()));
+            security.apply(headers, optional.and_then(|optional| optional.nonce.as_ref()));
             if is_secure {
-                security.finish_secure(headers);
+                security.apply_secure(headers);
             }
         }
         if rules.isolation.is_some() {
@@ -159,8 +159,8 @@ impl ResponsePolicy {
             limit.write(rate, headers);
         }
         match &rules.cors {
-            Some(cors) => cors.finish(grant, headers),
-            None => finish_without_cors(headers),
+            Some(cors) => cors.apply(grant, headers),
+            None => remove_cors(headers),
         }
         if method == Method::HEAD {
             return without_body(response);

@@ -45,7 +45,7 @@ fn what_is_waited_for_is_send() {
     let request = world.request(None);
     let sessions = Sessions::of(Arc::clone(&request));
     send(request.load());
-    send(request.commit(Outcome::Lost));
+    send(request.commit(Outcome::Aborted));
     send(sessions.login("ada"));
     send(sessions.logout());
     send(sessions.list());
@@ -192,7 +192,7 @@ fn the_end_of_a_session_is_stored_whatever_became_of_the_request() {
         Outcome::Answered(StatusCode::OK),
         Outcome::Answered(StatusCode::NOT_FOUND),
         Outcome::Answered(StatusCode::INTERNAL_SERVER_ERROR),
-        Outcome::Lost,
+        Outcome::Aborted,
     ] {
         let mut world = default();
         let id = world.login(None, "ada");

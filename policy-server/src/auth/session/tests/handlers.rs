@@ -51,7 +51,7 @@ fn a_revocation_that_failed_is_made_up_for() {
     let sessions = Sessions::of(Arc::clone(&request));
     assert_eq!(wait(sessions.revoke_others()), Err(SessionError::Unavailable));
     world.store.recover();
-    wait(request.commit(Outcome::Lost)).unwrap();
+    wait(request.commit(Outcome::Aborted)).unwrap();
     assert!(world.is_alive(&ids[0]) && !world.is_alive(&ids[1]));
 }
 
@@ -129,7 +129,7 @@ fn a_second_commit_finds_nothing_to_do() {
     session(&request).incr("n", 1).unwrap();
     commit(&request, 200).unwrap();
     world.store.take_calls();
-    assert!(wait(request.commit(Outcome::Lost)).unwrap().set_cookie.is_none());
+    assert!(wait(request.commit(Outcome::Aborted)).unwrap().set_cookie.is_none());
     assert_eq!(calls(&world), [""; 0]);
 }
 

@@ -63,7 +63,7 @@ fn act() -> impl Strategy<Value = Act> {
         8 => Just(status(200)),
         1 => Just(status(404)),
         1 => Just(status(500)),
-        1 => Just(Outcome::Lost),
+        1 => Just(Outcome::Aborted),
     ];
     prop_oneof![
         5 => (any::<usize>(), what).prop_map(|(id, what)| Act::Begin { id, what }),

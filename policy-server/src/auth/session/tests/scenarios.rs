@@ -217,7 +217,7 @@ impl Run {
             _ => self.worlds[step.instance - 1].request(self.cookie(step).as_deref()),
         };
         let outcome = match step.action {
-            Action::Abort => Outcome::Lost,
+            Action::Abort => Outcome::Aborted,
             _ => Outcome::Answered(step.handler_status.unwrap_or(200).try_into().unwrap()),
         };
         seen.status = Some(step.handler_status.unwrap_or(200));

@@ -31,7 +31,7 @@ impl Sender<'_> {
     ///
     /// ```
     /// use http::{HeaderMap, Version};
-    /// use policy_core::forwarding::Sender;
+    /// use policy_core::reverse_proxy::Sender;
     ///
     /// let client = Some("2001:db8::7".parse().unwrap());
     /// let sender =

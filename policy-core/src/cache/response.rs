@@ -16,7 +16,7 @@ use crate::{method, vary};
 /// Ambient credentials of an application's own count as a session where they are cookies, and as
 /// a bearer token where they are in `Authorization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Happened {
+pub struct ResponseFacts {
     /// A cookie of a session, of refreshing or of anti-forgery is set or removed.
     pub cookie_set: bool,
     /// The answer has an anti-forgery token in it.
@@ -33,7 +33,7 @@ pub struct Happened {
     pub bearer_absent: bool,
 }
 
-impl Happened {
+impl ResponseFacts {
     fn is_secret(self) -> bool {
         self.cookie_set || self.csrf_token_rendered || self.credential_issued || self.refused
     }
@@ -49,13 +49,13 @@ impl Happened {
 
 /// A request and what came of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Exchange<'a> {
+pub struct CacheExchange<'a> {
     /// The method of the request.
     pub method: &'a Method,
     /// The status of the answer.
     pub status: StatusCode,
     /// What happened in between.
-    pub happened: Happened,
+    pub facts: ResponseFacts,
 }
 
 /// A policy with its fields as bytes, computed once.
@@ -63,7 +63,7 @@ pub struct Exchange<'a> {
 pub struct Caching {
     /// `None` where the policy says nothing but `vary`.
     control: Option<Control>,
-    vary: Option<vary::Names>,
+    vary: Option<vary::VaryNames>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl Caching {
             value: declared.value(),
             personal: declared.personal().value(),
         });
-        Self { control, vary: vary::Names::new(policy.spec().vary) }
+        Self { control, vary: vary::VaryNames::new(policy.spec().vary) }
     }
 }
 
@@ -114,34 +114,34 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, Method, StatusCode, header::{CACHE_CONTROL, VARY}};
-/// use policy_core::cache::{CachePolicy, Caching, Exchange, Happened, finish};
+/// use policy_core::cache::{CachePolicy, Caching, CacheExchange, ResponseFacts, apply};
 ///
 /// const LISTS: CachePolicy = CachePolicy::public().max_age(60).vary(&["accept"]).build();
 /// let lists = Caching::new(&LISTS);
 /// let exchange =
-///     Exchange { method: &Method::GET, status: StatusCode::OK, happened: Happened::default() };
+///     CacheExchange { method: &Method::GET, status: StatusCode::OK, facts: ResponseFacts::default() };
 ///
 /// let mut headers = HeaderMap::new();
-/// finish(Some(&lists), exchange, &mut headers);
+/// apply(Some(&lists), exchange, &mut headers);
 /// assert_eq!(headers[CACHE_CONTROL], "public, max-age=60");
 /// assert_eq!(headers[VARY], "accept");
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
-/// finish(Some(&lists), exchange, &mut headers);
+/// apply(Some(&lists), exchange, &mut headers);
 /// assert_eq!(headers[CACHE_CONTROL], "private, max-age=60");
 ///
 /// let mut headers = HeaderMap::new();
-/// let happened = Happened { session_read: true, ..Happened::default() };
-/// finish(None, Exchange { happened, ..exchange }, &mut headers);
+/// let facts = ResponseFacts { session_read: true, ..ResponseFacts::default() };
+/// apply(None, CacheExchange { facts, ..exchange }, &mut headers);
 /// assert_eq!(headers[CACHE_CONTROL], "private, no-cache");
 /// assert_eq!(headers[VARY], "cookie");
 /// ```
-pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut HeaderMap) {
+pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &mut HeaderMap) {
     if let Some(names) = declared.and_then(|caching| caching.vary.as_ref()) {
         vary::add_all(headers, names);
     }
-    if exchange.happened.depends_on_cookies() {
+    if exchange.facts.depends_on_cookies() {
         vary::add(headers, vary::Token::Cookie);
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
@@ -152,7 +152,7 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
         sets_cookie |= *name == SET_COOKIE;
     }
     let written = if says_something { Directives::read(headers) } else { None };
-    let is_personal = exchange.happened.is_personal() || sets_cookie;
+    let is_personal = exchange.facts.is_personal() || sets_cookie;
     if let Some(value) = decide(control, written, exchange, is_personal, headers) {
         if value.is_empty() {
             headers.remove(CACHE_CONTROL);
@@ -165,7 +165,7 @@ pub fn finish(declared: Option<&Caching>, exchange: Exchange<'_>, headers: &mut 
     }
     // RFC 9111 3.5 keeps shared caches off what a token got; that of one browser may serve two
     // accounts, and what nobody got is not for somebody.
-    let Happened { bearer, bearer_absent, .. } = exchange.happened;
+    let ResponseFacts { bearer, bearer_absent, .. } = exchange.facts;
     let is_reused = |value: &HeaderValue| *value != PRIVATE && *value != NO_STORE;
     if (bearer || bearer_absent) && headers.get(CACHE_CONTROL).is_none_or(is_reused) {
         vary::add(headers, vary::Token::Authorization);
@@ -189,12 +189,12 @@ pub fn forbid_storing(headers: &mut HeaderMap) {
 fn decide(
     declared: Option<&Control>,
     written: Option<Directives>,
-    exchange: Exchange<'_>,
+    exchange: CacheExchange<'_>,
     is_personal: bool,
     headers: &HeaderMap,
 ) -> Option<HeaderValue> {
-    let Exchange { method, status, happened } = exchange;
-    if happened.is_secret() {
+    let CacheExchange { method, status, facts } = exchange;
+    if facts.is_secret() {
         return Some(NO_STORE);
     }
     match (declared, written) {

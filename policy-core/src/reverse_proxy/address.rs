@@ -9,7 +9,7 @@ use crate::{catalogue::Rule, origin::OriginPattern, path::PathTemplate};
 /// The server that a proxy passes requests on to.
 ///
 /// ```
-/// use policy_core::{Rule, forwarding::Upstream};
+/// use policy_core::{Rule, reverse_proxy::Upstream};
 ///
 /// let upstream = Upstream::parse("http://127.0.0.1:9000/v1")?;
 /// assert_eq!((upstream.host(), upstream.port(), upstream.base()), ("127.0.0.1", 9000, "/v1"));

@@ -99,7 +99,7 @@ fn own_path(mapping: &Mapping, path: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forwarding::Upstream;
+    use crate::reverse_proxy::Upstream;
 
     fn sent(lines: &[&'static str], withheld: &[&str]) -> Option<String> {
         let lines = lines.iter().map(|line| (COOKIE, HeaderValue::from_static(line)));

@@ -64,7 +64,7 @@ impl Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forwarding::Upstream;
+    use crate::reverse_proxy::Upstream;
 
     fn rewritten(upstream: &str, strips: bool, location: &str) -> String {
         let mapping = Mapping::new("/api", Upstream::parse(upstream).unwrap());

@@ -11,7 +11,7 @@ use crate::catalogue::Refusal;
 /// are the upstream's whatever a request says.
 ///
 /// ```
-/// use policy_core::{Refusal, forwarding::{Mapping, Upstream}};
+/// use policy_core::{Refusal, reverse_proxy::{Mapping, Upstream}};
 ///
 /// let upstream = Upstream::parse("http://127.0.0.1:9000/v1").unwrap();
 /// let mapping = Mapping::new("/api", upstream).strip_prefix();
