@@ -5,7 +5,7 @@
 //! sees of the answers. So each load is a tree: at its nodes a request is sent, and its branches
 //! are the answers that look different to a browser. How an origin is called makes no difference
 //! to it, but for its scheme and its site: one page stands in for all that are alike in those, and
-//! in what is sent and answered the two names change places.
+//! in what is sent and answered the two names change indices.
 
 use std::{
     cell::RefCell,
@@ -170,19 +170,19 @@ pub(super) struct Browsing {
     /// Pages that stand in for others, with how they are related to the app.
     stand_ins: Vec<(String, StandIn)>,
     /// The places of those, by origins, and whether they tell them.
-    places: HashMap<(String, bool), usize>,
+    indices: HashMap<(String, bool), usize>,
 }
 
 /// A page in the place of another one that is the same to a browser but for its name.
 #[derive(Clone, Debug)]
 pub(super) struct StandIn {
-    place: usize,
+    index: usize,
     page: Rc<Page>,
     /// Its name.
     pub(super) origin: Rc<str>,
 }
 
-/// A text where two names of origins change places.
+/// A text where two names of origins change indices.
 pub(super) fn swapped(text: &str, one: &str, other: &str) -> String {
     if text == one {
         other.to_owned()
@@ -209,7 +209,7 @@ impl Browsing {
             step(state, Event::Answer { id: ID, answer }).0
         };
         let browsers = [browser(None), browser(session), browser(Some(scheme))];
-        Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), places: HashMap::new() }
+        Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), indices: HashMap::new() }
     }
 
     /// Whether a browser that has no cookie keeps that of an answer, and sends it back.
@@ -227,41 +227,43 @@ impl Browsing {
     }
 
     /// The page that stands in for another.
-    pub(super) fn stand_in(&mut self, own: &str, stance: &PageCase) -> Option<StandIn> {
-        let is_silent = stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
-        let name = (stance.origin.clone(), is_silent);
-        if let Some(place) = self.places.get(&name) {
-            return self.stand_ins.get(*place).map(|(_, stand_in)| stand_in.clone());
+    pub(super) fn stand_in(&mut self, own: &str, page_case: &PageCase) -> Option<StandIn> {
+        let is_no_referrer = page_case.page.referrer_policy == ReferrerPolicy::NoReferrer;
+        let name = (page_case.origin.clone(), is_no_referrer);
+        if let Some(index) = self.indices.get(&name) {
+            return self.stand_ins.get(*index).map(|(_, stand_in)| stand_in.clone());
         }
         let [none, ..] = &self.browsers;
-        let (page, fetch) = (stance.page.clone(), Fetch::get(own));
+        let (page, fetch) = (page_case.page.clone(), Fetch::get(own));
         let event = Event::Start { id: ID, page: Some(page), fetch };
         let (_, outputs) = step(none.clone(), event);
         let site = outputs.iter().find_map(|output| match output {
             Output::Request { request, .. } => request.headers.get("sec-fetch-site").cloned(),
             Output::Done { .. } => None,
         });
-        let is_opaque = stance.page.origin == PageOrigin::Opaque;
-        let relation = format!("{} {is_opaque} {is_silent} {site:?}", stance.page.url.scheme());
+        let is_opaque = page_case.page.origin == PageOrigin::Opaque;
+        let relation =
+            format!("{} {is_opaque} {is_no_referrer} {site:?}", page_case.page.url.scheme());
         let known = self.stand_ins.iter().position(|(known, _)| *known == relation);
-        let place = known.unwrap_or(self.stand_ins.len());
+        let index = known.unwrap_or(self.stand_ins.len());
         if known.is_none() {
-            let (page, origin) = (Rc::new(stance.page.clone()), stance.origin.as_str().into());
-            self.stand_ins.push((relation, StandIn { place, page, origin }));
+            let (page, origin) =
+                (Rc::new(page_case.page.clone()), page_case.origin.as_str().into());
+            self.stand_ins.push((relation, StandIn { index, page, origin }));
         }
-        self.places.insert(name, place);
-        self.stand_ins.get(place).map(|(_, stand_in)| stand_in.clone())
+        self.indices.insert(name, index);
+        self.stand_ins.get(index).map(|(_, stand_in)| stand_in.clone())
     }
 
     /// Begins a load.
     pub(super) fn begin(
         &mut self,
         stand_in: &StandIn,
-        shape: &RequestCase,
+        request_case: &RequestCase,
         cookies: Cookies,
     ) -> Rc<Node> {
-        let loads = self.loads.entry((stand_in.place, cookies)).or_default();
-        if let Some(node) = loads.get(&shape.key) {
+        let loads = self.loads.entry((stand_in.index, cookies)).or_default();
+        if let Some(node) = loads.get(&request_case.key) {
             return Rc::clone(node);
         }
         let [none, session, own] = &self.browsers;
@@ -271,10 +273,10 @@ impl Browsing {
             Cookies::Own => own,
         };
         let page = Some(Page::clone(&stand_in.page));
-        let event = Event::Start { id: ID, page, fetch: shape.fetch.clone() };
+        let event = Event::Start { id: ID, page, fetch: request_case.fetch.clone() };
         let (state, outputs) = step(state.clone(), event);
         let node = Node::of(state, outputs);
-        loads.insert(shape.key.clone(), Rc::clone(&node));
+        loads.insert(request_case.key.clone(), Rc::clone(&node));
         node
     }
 }
@@ -285,7 +287,7 @@ mod tests {
     use crate::{
         prelude::*,
         testing::prove::{
-            equivalence_classes::Path, exchange::Exchange, explorer::Explorer, prepared,
+            equivalence_classes::Path, exchange::Exchange, explorer::AppExplorer, prepared,
         },
     };
 
@@ -314,8 +316,8 @@ mod tests {
     fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> End {
         let [none, session, _] = &browsing.browsers;
         let state = if exchange.caller.cookie.is_some() { session } else { none };
-        let page = Some(exchange.stance.page.clone());
-        let event = Event::Start { id: ID, page, fetch: exchange.shape.fetch.clone() };
+        let page = Some(exchange.page_case.page.clone());
+        let event = Event::Start { id: ID, page, fetch: exchange.request_case.fetch.clone() };
         let (mut state, mut outputs) = step(state.clone(), event);
         loop {
             let request = match outputs.into_iter().next().unwrap() {
@@ -340,11 +342,11 @@ mod tests {
             .routes(routes![orders, order, prices]);
         let (declared, service) = prepared(app.parts);
         let paths = Path::all(&declared);
-        let own = Explorer::new(&declared, &service).unwrap();
-        let mut survey = Explorer::new(&declared, &service).unwrap();
+        let own = AppExplorer::new(&declared, &service).unwrap();
+        let mut explorer = AppExplorer::new(&declared, &service).unwrap();
         let (mut swapped, mut blocked) = (0, 0);
-        for (place, path) in paths.iter().enumerate() {
-            survey.at(place, path).exchanges(|exchange| {
+        for (index, path) in paths.iter().enumerate() {
+            explorer.path(index, path).exchanges(|exchange| {
                 let expected = match replayed(own.browsing(), exchange) {
                     End::Blocked(blocked) => {
                         let url = exchange.url();

@@ -9,7 +9,7 @@ use super::probe::OWN_CREDENTIAL;
 pub(super) struct Caller {
     /// Who, in words.
     pub(super) name: String,
-    pub(super) standing: CredentialState,
+    pub(super) state: CredentialState,
     /// The value of the session's cookie.
     pub(super) cookie: Option<String>,
     /// Whether the own scheme's credential is one that browsers send by themselves.
@@ -28,11 +28,11 @@ pub(super) struct Caller {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CredentialState {
     /// There is none.
-    Nobody,
+    Anonymous,
     /// It is good.
     Known(Facts),
     /// It is not.
-    Bad(Kind, Defect),
+    Bad(CredentialKind, Defect),
 }
 
 /// What is wrong with a credential.
@@ -47,7 +47,7 @@ pub(super) enum Defect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) subject: String,
-    pub(super) kind: Kind,
+    pub(super) kind: CredentialKind,
     pub(super) scopes: Vec<&'static str>,
     pub(super) roles: Vec<&'static str>,
     /// When they proved who they are.
@@ -57,7 +57,7 @@ pub(super) struct Facts {
 
 /// What proves who somebody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CredentialKind {
     Session,
     Token,
     Ticket,
@@ -65,10 +65,10 @@ pub(super) enum Kind {
 }
 
 impl Caller {
-    pub(super) fn nobody() -> Self {
+    pub(super) fn anonymous() -> Self {
         Self {
             name: "nobody".to_owned(),
-            standing: CredentialState::Nobody,
+            state: CredentialState::Anonymous,
             cookie: None,
             is_ambient: false,
             authorization: None,
@@ -81,14 +81,14 @@ impl Caller {
     /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
     /// whether their browser sent what it sends by itself.
     pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
-        let is_taken = |kind: Kind| match kind {
-            Kind::Session => requirement.session,
-            Kind::Token => requirement.token,
-            Kind::Ticket => requirement.ticket,
-            Kind::Own => requirement.scheme.is_some(),
+        let is_taken = |kind: CredentialKind| match kind {
+            CredentialKind::Session => requirement.session,
+            CredentialKind::Token => requirement.token,
+            CredentialKind::Ticket => requirement.ticket,
+            CredentialKind::Own => requirement.scheme.is_some(),
         };
         let is_lost = self.has_ambient() && !is_carried;
-        let is_admitted = match &self.standing {
+        let is_admitted = match &self.state {
             CredentialState::Known(facts) if is_taken(facts.kind) && !is_lost => {
                 let subject = Some(&*facts.subject);
                 return if facts.satisfy(requirement) {
@@ -99,7 +99,7 @@ impl Caller {
             }
             // A cookie that names no session is none.
             CredentialState::Bad(kind, _)
-                if is_taken(*kind) && !is_lost && *kind != Kind::Session =>
+                if is_taken(*kind) && !is_lost && *kind != CredentialKind::Session =>
             {
                 false
             }
@@ -108,17 +108,17 @@ impl Caller {
         if is_admitted { Admitted::As(None) } else { Admitted::No }
     }
 
-    pub(super) fn is_nobody(&self) -> bool {
-        self.standing == CredentialState::Nobody
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.state == CredentialState::Anonymous
     }
 
     /// Whether all that they have, browsers send by themselves.
     pub(super) fn is_in_browser(&self) -> bool {
-        self.csrf.is_none() && (self.is_nobody() || self.has_ambient())
+        self.csrf.is_none() && (self.is_anonymous() || self.has_ambient())
     }
 
     pub(super) fn facts(&self) -> Option<&Facts> {
-        match &self.standing {
+        match &self.state {
             CredentialState::Known(facts) => Some(facts),
             _ => None,
         }
@@ -157,8 +157,8 @@ impl Facts {
         let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
         let has_role = requirement.roles.is_empty()
             || requirement.roles.iter().any(|role| self.roles.contains(role));
-        let is_fresh =
-            self.kind == Kind::Own || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
+        let is_fresh = self.kind == CredentialKind::Own
+            || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
         has_scopes && has_role && is_fresh
     }
 }

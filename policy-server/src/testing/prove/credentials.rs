@@ -9,7 +9,7 @@ use policy_core::{
 };
 
 use super::{
-    caller::{Caller, CredentialState, Defect, Facts, Kind},
+    caller::{Caller, CredentialKind, CredentialState, Defect, Facts},
     declared::Declaration,
     probe::BAD_CREDENTIAL,
 };
@@ -25,7 +25,7 @@ pub(super) struct CredentialFactory<'a> {
     tokens: Option<&'a TokenService>,
     clock: &'a Clock,
     /// The place of the path, and how many were made for it.
-    place: u64,
+    index: u64,
     made: u64,
 }
 
@@ -41,20 +41,20 @@ struct Rights {
 }
 
 impl<'a> CredentialFactory<'a> {
-    /// For the path at this place: ids of sessions differ between paths.
-    pub(super) fn new(guard: &'a AuthService, place: u64) -> Self {
+    /// For the path at this index: ids of sessions differ between paths.
+    pub(super) fn new(guard: &'a AuthService, index: u64) -> Self {
         let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
-        Self { sessions, tokens, clock: &guard.clock, place, made: 0 }
+        Self { sessions, tokens, clock: &guard.clock, index, made: 0 }
     }
 
     /// What no other has of which something is made.
     fn number(&self) -> u64 {
-        (self.place << 16) + self.made
+        (self.index << 16) + self.made
     }
 
     /// Everybody who makes a difference to a path, those who are simplest first.
     pub(super) async fn callers(&mut self, path: &[&Declaration]) -> Vec<Caller> {
-        let mut callers = vec![Caller::nobody()];
+        let mut callers = vec![Caller::anonymous()];
         let rights = rights_of(path);
         let asks = |of: fn(&Requirement) -> bool| {
             path.iter().any(|route| route.requirement().is_some_and(of))
@@ -76,7 +76,7 @@ impl<'a> CredentialFactory<'a> {
         callers
     }
 
-    fn facts(&mut self, kind: Kind, rights: &Rights) -> Facts {
+    fn facts(&mut self, kind: CredentialKind, rights: &Rights) -> Facts {
         self.made += 1;
         let now = self.clock.now();
         Facts {
@@ -91,20 +91,20 @@ impl<'a> CredentialFactory<'a> {
 
     async fn by_session(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
         let Some(service) = self.sessions else { return };
-        for (place, rights) in rights.iter().enumerate() {
-            let facts = self.facts(Kind::Session, rights);
+        for (index, rights) in rights.iter().enumerate() {
+            let facts = self.facts(CredentialKind::Session, rights);
             let Some((cookie, csrf)) = begin(service, &facts, self.number(), true).await else {
                 continue;
             };
             let name = format!("somebody logged in{}", rights.name);
             let caller = Caller {
                 name: name.clone(),
-                standing: CredentialState::Known(facts),
+                state: CredentialState::Known(facts),
                 cookie: Some(cookie),
-                ..Caller::nobody()
+                ..Caller::anonymous()
             };
             // Without the token of their session first: that is all that a strange page has.
-            if place == 0 {
+            if index == 0 {
                 callers.push(caller.clone());
             }
             callers.push(Caller {
@@ -114,19 +114,19 @@ impl<'a> CredentialFactory<'a> {
             });
         }
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
-        let facts = self.facts(Kind::Session, &best);
+        let facts = self.facts(CredentialKind::Session, &best);
         let unknown = SessionId::drawn(spread(u64::MAX)).text();
         let expired = begin(service, &facts, self.number(), false).await.map(|(cookie, _)| cookie);
-        for (name, cookie, flaw) in [
+        for (name, cookie, defect) in [
             ("a cookie that is no session's", Some("none".to_owned()), Defect::Malformed),
             ("a session that never was", Some(unknown), Defect::Unknown),
             ("a session that expired", expired, Defect::Expired),
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: CredentialState::Bad(Kind::Session, flaw),
+                state: CredentialState::Bad(CredentialKind::Session, defect),
                 cookie,
-                ..Caller::nobody()
+                ..Caller::anonymous()
             });
         }
     }
@@ -136,23 +136,23 @@ impl<'a> CredentialFactory<'a> {
         let now = self.clock.now();
         let bearer = |token: &str| Some(format!("Bearer {token}"));
         for rights in rights {
-            let facts = self.facts(Kind::Token, rights);
+            let facts = self.facts(CredentialKind::Token, rights);
             let identity = identity(&facts);
             let Ok(token) = service.mint(&identity, now, facts.authenticated) else { continue };
             callers.push(Caller {
                 name: format!("a token{}", rights.name),
-                standing: CredentialState::Known(facts),
+                state: CredentialState::Known(facts),
                 authorization: bearer(&token),
-                ..Caller::nobody()
+                ..Caller::anonymous()
             });
         }
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
-        let facts = self.facts(Kind::Token, &best);
+        let facts = self.facts(CredentialKind::Token, &best);
         let then = earlier(now, service.longest().as_secs() + 3600);
         let expired = service.mint(&identity(&facts), then, Some(then)).ok();
         let forged = expired.as_ref().and_then(|token| token.rsplit_once('.'));
         let forged = forged.map(|(head, _)| format!("{head}.{}", "A".repeat(43)));
-        for (name, authorization, flaw) in [
+        for (name, authorization, defect) in [
             ("an Authorization that is none", Some("Bearer".to_owned()), Defect::Malformed),
             ("a token that is none", bearer("none"), Defect::Unknown),
             (
@@ -164,9 +164,9 @@ impl<'a> CredentialFactory<'a> {
         ] {
             callers.push(Caller {
                 name: name.to_owned(),
-                standing: CredentialState::Bad(Kind::Token, flaw),
+                state: CredentialState::Bad(CredentialKind::Token, defect),
                 authorization,
-                ..Caller::nobody()
+                ..Caller::anonymous()
             });
         }
     }
@@ -175,38 +175,38 @@ impl<'a> CredentialFactory<'a> {
         for rights in rights {
             callers.push(Caller {
                 name: format!("a ticket{}", rights.name),
-                standing: CredentialState::Known(self.facts(Kind::Ticket, rights)),
+                state: CredentialState::Known(self.facts(CredentialKind::Ticket, rights)),
                 has_ticket: true,
-                ..Caller::nobody()
+                ..Caller::anonymous()
             });
         }
         callers.push(Caller {
             name: "a ticket that is none".to_owned(),
-            standing: CredentialState::Bad(Kind::Ticket, Defect::Unknown),
+            state: CredentialState::Bad(CredentialKind::Ticket, Defect::Unknown),
             has_ticket: true,
-            ..Caller::nobody()
+            ..Caller::anonymous()
         });
     }
 
     fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
-            let facts = self.facts(Kind::Own, rights);
+            let facts = self.facts(CredentialKind::Own, rights);
             let Facts { subject, scopes, roles, .. } = &facts;
             let own = format!("{subject}/{}/{}", scopes.join("&"), roles.join("&"));
             callers.push(Caller {
                 name: format!("a credential of the own scheme{}", rights.name),
-                standing: CredentialState::Known(facts),
+                state: CredentialState::Known(facts),
                 own: Some(own),
                 is_ambient,
-                ..Caller::nobody()
+                ..Caller::anonymous()
             });
         }
         callers.push(Caller {
             name: "a wrong credential of the own scheme".to_owned(),
-            standing: CredentialState::Bad(Kind::Own, Defect::Unknown),
+            state: CredentialState::Bad(CredentialKind::Own, Defect::Unknown),
             own: Some(BAD_CREDENTIAL.to_owned()),
             is_ambient,
-            ..Caller::nobody()
+            ..Caller::anonymous()
         });
     }
 }

@@ -25,7 +25,7 @@ pub(super) const MODES: [Credentials; 3] =
 const STRANGER: &str = "https://stranger.example";
 
 /// What tells a path from others: its methods, with all that holds for them.
-type Kind<'a> = Vec<(&'a Method, Arc<str>)>;
+type PathKind<'a> = Vec<(&'a Method, Arc<str>)>;
 
 /// One path, with everything that is served there; those that are alike are checked once.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Path<'a> {
     shared: Option<&'a Sharing>,
     has_sessions: bool,
     /// How many paths of the app are like it.
-    pub(super) alike: usize,
+    pub(super) count: usize,
 }
 
 impl<'a> Path<'a> {
@@ -53,18 +53,18 @@ impl<'a> Path<'a> {
                 None => paths.push((&route.path, vec![route])),
             }
         }
-        let mut kinds: Vec<(Kind<'_>, Self)> = Vec::new();
+        let mut kinds: Vec<(PathKind<'_>, Self)> = Vec::new();
         for (template, routes) in paths {
-            let kind: Kind<'_> =
+            let kind: PathKind<'_> =
                 routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
             if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
-                path.alike += 1;
+                path.count += 1;
                 continue;
             }
             let shared = routes.iter().find_map(|route| route.sharing.as_deref());
             let has_sessions = declared.has_sessions;
             let sample = sample(template);
-            let path = Self { template, sample, routes, shared, has_sessions, alike: 1 };
+            let path = Self { template, sample, routes, shared, has_sessions, count: 1 };
             kinds.push((kind, path));
         }
         let unknown = Self {
@@ -73,7 +73,7 @@ impl<'a> Path<'a> {
             routes: Vec::new(),
             shared: declared.unknown.as_deref(),
             has_sessions: declared.has_sessions,
-            alike: 1,
+            count: 1,
         };
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
     }
@@ -93,15 +93,15 @@ impl<'a> Path<'a> {
     }
 
     /// Whether the policy grants a page to read what it asks so.
-    pub(super) fn grants(&self, stance: &PageCase, shape: &RequestCase) -> bool {
-        let method = shape.fetch.method.as_str();
+    pub(super) fn grants(&self, page_case: &PageCase, request_case: &RequestCase) -> bool {
+        let method = request_case.fetch.method.as_str();
         let Some(sharing) = self.sharing(method) else { return false };
-        let with_credentials = shape.fetch.credentials == Credentials::Include;
-        let is_asked_first = shape.is_asked_first();
-        sharing.names(&stance.origin)
+        let with_credentials = request_case.fetch.credentials == Credentials::Include;
+        let is_asked_first = request_case.is_asked_first();
+        sharing.names(&page_case.origin)
             && (!with_credentials || sharing.credentials)
             && (!is_asked_first || !self.routes.is_empty())
-            && sharing.allows(method, &shape.unsafe_headers, &self.routes, self.has_sessions)
+            && sharing.allows(method, &request_case.unsafe_headers, &self.routes, self.has_sessions)
     }
 
     /// All that is granted to anybody here.
@@ -146,8 +146,8 @@ impl<'a> Path<'a> {
     /// of those that are near to it. The first of each kind stands for the others.
     pub(super) fn pages(&self, declared: &Declared) -> Vec<PageCase> {
         let sharings = self.sharings();
-        let mut stances = vec![PageCase::new("a page of the app's own origin", &declared.own)];
-        let mut add = |why, origin: &str| stances.push(PageCase::new(why, origin));
+        let mut cases = vec![PageCase::new("a page of the app's own origin", &declared.own)];
+        let mut add = |why, origin: &str| cases.push(PageCase::new(why, origin));
         let mut near = Vec::new();
         let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
         for pattern in patterns().filter(|pattern| *pattern != "*") {
@@ -168,25 +168,25 @@ impl<'a> Path<'a> {
             add("a page that another route names", &origin);
         }
         near.iter().for_each(|origin| add("a page of nearly such a name", origin));
-        stances.push(PageCase::opaque());
-        let mut stances: Vec<_> = stances.into_iter().flatten().collect();
+        cases.push(PageCase::opaque());
+        let mut cases: Vec<_> = cases.into_iter().flatten().collect();
         let mut seen = Vec::new();
-        stances.retain(|stance| {
-            let is_new = !seen.contains(&stance.origin);
-            seen.push(stance.origin.clone());
+        cases.retain(|page_case| {
+            let is_new = !seen.contains(&page_case.origin);
+            seen.push(page_case.origin.clone());
             is_new
         });
-        for stance in &mut stances {
-            stance.is_own = stance.origin == declared.own;
-            stance.granted = sharings.iter().map(|all| all.names(&stance.origin)).collect();
+        for page_case in &mut cases {
+            page_case.is_own = page_case.origin == declared.own;
+            page_case.granted = sharings.iter().map(|all| all.names(&page_case.origin)).collect();
         }
         let mut kinds = Vec::new();
-        for stance in &mut stances {
-            let kind = (stance.granted.clone(), stance.why);
-            stance.stands_for_others = !kinds.contains(&kind);
+        for page_case in &mut cases {
+            let kind = (page_case.granted.clone(), page_case.why);
+            page_case.stands_for_others = !kinds.contains(&kind);
             kinds.push(kind);
         }
-        stances
+        cases
     }
 }
 
@@ -200,7 +200,7 @@ pub(super) struct PageCase {
     pub(super) page: Page,
     pub(super) is_own: bool,
     /// Whether its browser sends no Fetch Metadata.
-    pub(super) is_old: bool,
+    pub(super) lacks_fetch_metadata: bool,
     /// Which of the policies of the path name it.
     granted: Vec<bool>,
     /// Whether it is the first of its kind.
@@ -220,7 +220,7 @@ impl PageCase {
             origin,
             page,
             is_own: false,
-            is_old: false,
+            lacks_fetch_metadata: false,
             granted: Vec::new(),
             stands_for_others: true,
         })
@@ -228,14 +228,14 @@ impl PageCase {
 
     /// The same page, where it says nothing of itself to those whom it asks: its forms have the
     /// origin `null` (Fetch, 3.2: append a request `Origin` header).
-    pub(super) fn silent(&self) -> Self {
+    pub(super) fn no_referrer(&self) -> Self {
         let referrer_policy = ReferrerPolicy::NoReferrer;
         Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
     }
 
     /// The same page in a browser of before Fetch Metadata.
-    pub(super) fn old(&self) -> Self {
-        Self { is_old: true, ..self.clone() }
+    pub(super) fn without_fetch_metadata(&self) -> Self {
+        Self { lacks_fetch_metadata: true, ..self.clone() }
     }
 
     /// A sandboxed frame in a page of a stranger.
@@ -371,7 +371,7 @@ fn neighbour(own: &str) -> Option<String> {
 
 /// The calls of `fetch()` that make a difference to a method of a path: each set of fields with
 /// each credentials mode; those without a field and with a content type come first.
-pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCase> {
+pub(super) fn request_cases(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCase> {
     let has_body = !matches!(method, "GET" | "HEAD");
     let granted = path.granted_header();
     let mut sets: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
@@ -384,7 +384,7 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCas
     sets.push(vec![("authorization", "policy-probe")]);
     sets.push(vec![(FRESH_HEADER, "1")]);
     sets.extend(granted.map(|name| vec![(name, "1"), (FRESH_HEADER, "1")]));
-    let mut shapes = Vec::new();
+    let mut request_cases = Vec::new();
     for set in &sets {
         for credentials in MODES {
             let mut fetch = Fetch::new(method, url).credentials(credentials);
@@ -399,8 +399,8 @@ pub(super) fn shapes(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCas
             };
             let unsafe_headers =
                 set.iter().filter(is_unsafe).map(|(name, _)| (*name).to_owned()).collect();
-            shapes.push(RequestCase::new(fetch, unsafe_headers));
+            request_cases.push(RequestCase::new(fetch, unsafe_headers));
         }
     }
-    shapes
+    request_cases
 }

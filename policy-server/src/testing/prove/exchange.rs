@@ -8,11 +8,11 @@ use policy_core::browser::{Blocked, Fetch, Mode, Reason};
 use super::{
     browsing::{End, Node, StandIn, swapped},
     caller::Caller,
+    counterexample,
     declared::Declaration,
     equivalence_classes::{PageCase, Path, RequestCase},
     probe::HandlerBehavior,
     server::Reply,
-    witness,
 };
 
 /// What a page loads from an app, who is in front of the browser, and what came of it: what a law
@@ -23,12 +23,12 @@ use super::{
 pub struct Exchange<'a> {
     pub(super) own: &'a str,
     pub(super) path: &'a Path<'a>,
-    pub(super) stance: &'a PageCase,
+    pub(super) page_case: &'a PageCase,
     /// The page that the browser saw in its place.
     pub(super) stand_in: StandIn,
-    pub(super) shape: &'a RequestCase,
+    pub(super) request_case: &'a RequestCase,
     pub(super) caller: &'a Caller,
-    pub(super) conduct: HandlerBehavior,
+    pub(super) behavior: HandlerBehavior,
     /// The name of the cookie of the sessions.
     pub(super) cookie: &'a str,
     pub(super) preflight: Option<Rc<Reply>>,
@@ -45,7 +45,7 @@ impl Exchange<'_> {
 
     /// The method that the page uses.
     pub fn method(&self) -> &str {
-        &self.shape.fetch.method
+        &self.request_case.fetch.method
     }
 
     /// The function that serves the method here, if there is one: `shop::orders`.
@@ -55,17 +55,17 @@ impl Exchange<'_> {
 
     /// The origin of the page: `https://app.shop.example`, or `null`.
     pub fn page(&self) -> &str {
-        &self.stance.origin
+        &self.page_case.origin
     }
 
     /// Whether the page is one of the app's own origin.
     pub fn is_own_page(&self) -> bool {
-        self.stance.is_own
+        self.page_case.is_own
     }
 
     /// What the page loads.
     pub fn fetch(&self) -> &Fetch {
-        &self.shape.fetch
+        &self.request_case.fetch
     }
 
     /// Who is in front of the browser, or whose token the script has, in words.
@@ -74,8 +74,8 @@ impl Exchange<'_> {
     }
 
     /// What the handler does, if it runs.
-    pub fn conduct(&self) -> HandlerBehavior {
-        self.conduct
+    pub fn behavior(&self) -> HandlerBehavior {
+        self.behavior
     }
 
     /// Whether the request itself was sent, and not only a preflight, if any.
@@ -85,12 +85,12 @@ impl Exchange<'_> {
 
     /// Whether the handler ran.
     pub fn handler_ran(&self) -> bool {
-        self.reply().is_some_and(|reply| reply.ran.is_some())
+        self.reply().is_some_and(|reply| reply.report.is_some())
     }
 
     /// Whom the handler was told to serve; nobody where it did not run or is for everybody.
     pub fn principal(&self) -> Option<&str> {
-        self.reply()?.ran.as_ref()?.principal.as_deref()
+        self.reply()?.report.as_ref()?.principal.as_deref()
     }
 
     /// The status of the answer, whether or not the page may see it.
@@ -113,7 +113,7 @@ impl Exchange<'_> {
         let End::Blocked(blocked) = self.end() else { return None };
         let mut blocked = blocked.clone();
         blocked.url = self.url();
-        blocked.origin = self.stance.page.origin.clone();
+        blocked.origin = self.page_case.page.origin.clone();
         if let Reason::AllowOrigin(named) = &mut blocked.reason {
             *named = swapped(named, self.page(), &self.stand_in.origin);
         }
@@ -145,18 +145,18 @@ impl Exchange<'_> {
     }
 
     pub(super) fn is_fetch(&self) -> bool {
-        self.shape.fetch.mode == Mode::Cors
+        self.request_case.fetch.mode == Mode::Cors
     }
 
     /// Whether the policy grants the page to read the answer; the own origin needs no grant.
     pub(super) fn is_granted(&self) -> bool {
-        self.stance.is_own || self.path.grants(self.stance, self.shape)
+        self.page_case.is_own || self.path.grants(self.page_case, self.request_case)
     }
 }
 
 impl fmt::Display for Exchange<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        witness::write(self, f)
+        counterexample::write(self, f)
     }
 }
 

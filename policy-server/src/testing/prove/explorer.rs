@@ -19,7 +19,7 @@ use super::{
     equivalence_classes::{self, MODES, PageCase, Path, RequestCase},
     exchange::Exchange,
     probe::{HandlerBehavior, OWN_CREDENTIAL, ProbeScript},
-    server::{Asked, Reply, Server},
+    server::{ProbeRequest, Reply, Server},
 };
 use crate::pipeline::service::AppService;
 
@@ -32,7 +32,7 @@ const ENDS: [HandlerBehavior; 4] = [
 ];
 
 /// One app, and all that asks it.
-pub(super) struct Explorer<'a> {
+pub(super) struct AppExplorer<'a> {
     pub(super) declared: &'a Declared,
     pub(super) server: Server,
     browsing: Browsing,
@@ -42,17 +42,17 @@ pub(super) struct Explorer<'a> {
 }
 
 /// One path of it, with its answers so far.
-pub(super) struct At<'a, 's> {
-    pub(super) survey: &'s mut Explorer<'a>,
+pub(super) struct PathExplorer<'a, 's> {
+    pub(super) app: &'s mut AppExplorer<'a>,
     pub(super) path: &'s Path<'a>,
     pub(super) pages: Vec<PageCase>,
     pub(super) callers: Vec<Caller>,
     /// Whether preflights are known to depend on origin and method alone.
     pub(super) is_pure: bool,
-    answers: HashMap<u64, Rc<Reply>>,
+    responses: HashMap<u64, Rc<Reply>>,
 }
 
-impl<'a> Explorer<'a> {
+impl<'a> AppExplorer<'a> {
     pub(super) fn new(declared: &'a Declared, service: &AppService) -> Option<Self> {
         let server = Server::new(service, &declared.own)?;
         let sessions = server.guard().sessions.clone();
@@ -84,44 +84,45 @@ impl<'a> Explorer<'a> {
     }
 
     /// At the path at this place.
-    pub(super) fn at<'s>(&'s mut self, place: usize, path: &'s Path<'a>) -> At<'a, 's> {
-        let mut mint = CredentialFactory::new(self.server.guard(), place as u64);
-        let callers = self.server.wait(mint.callers(&path.routes));
+    pub(super) fn path<'s>(&'s mut self, index: usize, path: &'s Path<'a>) -> PathExplorer<'a, 's> {
+        let mut factory = CredentialFactory::new(self.server.guard(), index as u64);
+        let callers = self.server.wait(factory.callers(&path.routes));
         let pages = path.pages(self.declared);
-        At { survey: self, path, pages, callers, is_pure: false, answers: HashMap::new() }
+        PathExplorer { app: self, path, pages, callers, is_pure: false, responses: HashMap::new() }
     }
 }
 
-impl At<'_, '_> {
+impl PathExplorer<'_, '_> {
     /// Shows everything that a page may load here, from the simple to the odd.
     pub(super) fn exchanges(&mut self, mut visit: impl FnMut(&Exchange<'_>)) {
         let (pages, callers) = (self.pages.clone(), self.callers.clone());
         for method in self.path.methods() {
             let is_served = self.path.served(method).is_some();
-            let shapes = equivalence_classes::shapes(self.path, method, &self.survey.url);
-            for (place, shape) in shapes.iter().enumerate() {
+            let request_cases =
+                equivalence_classes::request_cases(self.path, method, &self.app.url);
+            for (index, request_case) in request_cases.iter().enumerate() {
                 // Fields beside the credentials and whose they are do not depend on each other.
-                let all_callers = is_served && place < 2 * MODES.len();
+                let all_callers = is_served && index < 2 * MODES.len();
                 for caller in &callers {
-                    let is_one_of_few = caller.is_nobody() || is_best(caller, &callers);
+                    let is_one_of_few = caller.is_anonymous() || is_best(caller, &callers);
                     if !all_callers && !is_one_of_few {
                         continue;
                     }
-                    let all_pages = place < MODES.len() && is_one_of_few;
-                    let shape = shape.with(caller);
+                    let all_pages = index < MODES.len() && is_one_of_few;
+                    let request_case = request_case.with(caller);
                     for page in pages.iter().filter(|page| all_pages || page.stands_for_others) {
-                        self.exchange(page, &shape, caller, HandlerBehavior::Answers)
+                        self.exchange(page, &request_case, caller, HandlerBehavior::Answers)
                             .iter()
                             .for_each(&mut visit);
                     }
                 }
             }
-            for conduct in ENDS.into_iter().filter(|_| is_served) {
-                for shape in shapes.iter().take(MODES.len()) {
+            for behavior in ENDS.into_iter().filter(|_| is_served) {
+                for request_case in request_cases.iter().take(MODES.len()) {
                     for caller in callers.iter().filter(|caller| is_best(caller, &callers)) {
-                        let shape = shape.with(caller);
+                        let request_case = request_case.with(caller);
                         for page in pages.iter().filter(|page| page.stands_for_others) {
-                            self.exchange(page, &shape, caller, conduct)
+                            self.exchange(page, &request_case, caller, behavior)
                                 .iter()
                                 .for_each(&mut visit);
                         }
@@ -129,14 +130,21 @@ impl At<'_, '_> {
                 }
             }
         }
-        for shape in equivalence_classes::loads(self.path, &self.survey.url) {
+        for request_case in equivalence_classes::loads(self.path, &self.app.url) {
             for caller in callers.iter().filter(|caller| caller.is_in_browser()) {
                 let pages = pages.iter().filter(|page| page.stands_for_others);
                 let pages: Vec<_> = pages
-                    .flat_map(|page| [page.clone(), page.silent(), page.old(), page.silent().old()])
+                    .flat_map(|page| {
+                        [
+                            page.clone(),
+                            page.no_referrer(),
+                            page.without_fetch_metadata(),
+                            page.no_referrer().without_fetch_metadata(),
+                        ]
+                    })
                     .collect();
                 for page in &pages {
-                    self.exchange(page, &shape, caller, HandlerBehavior::Answers)
+                    self.exchange(page, &request_case, caller, HandlerBehavior::Answers)
                         .iter()
                         .for_each(&mut visit);
                 }
@@ -147,10 +155,10 @@ impl At<'_, '_> {
     /// One load, to its end.
     fn exchange<'e>(
         &'e mut self,
-        stance: &'e PageCase,
-        shape: &'e RequestCase,
+        page_case: &'e PageCase,
+        request_case: &'e RequestCase,
         caller: &'e Caller,
-        conduct: HandlerBehavior,
+        behavior: HandlerBehavior,
     ) -> Option<Exchange<'e>> {
         let cookies = match caller {
             Caller { cookie: Some(_), .. } => Cookies::Session,
@@ -158,14 +166,15 @@ impl At<'_, '_> {
             _ => Cookies::None,
         };
         let (mut preflight, mut sent) = (None, None);
-        let Explorer { declared, browsing, .. } = &mut *self.survey;
-        let stand_in = browsing.stand_in(&declared.own, stance)?;
-        let mut node = browsing.begin(&stand_in, shape, cookies);
+        let AppExplorer { declared, browsing, .. } = &mut *self.app;
+        let stand_in = browsing.stand_in(&declared.own, page_case)?;
+        let mut node = browsing.begin(&stand_in, request_case, cookies);
         while let Some(request) = node.sent() {
-            let Some(reply) = self.answer(request, caller, (stance, &stand_in), conduct) else {
+            let Some(reply) = self.respond(request, caller, (page_case, &stand_in), behavior)
+            else {
                 break;
             };
-            let next = node.after(&reply, &stance.origin, &stand_in);
+            let next = node.after(&reply, &page_case.origin, &stand_in);
             if request.is_preflight {
                 preflight = Some(reply);
             } else if sent.is_none() {
@@ -177,14 +186,14 @@ impl At<'_, '_> {
             node = next;
         }
         Some(Exchange {
-            own: &self.survey.declared.own,
+            own: &self.app.declared.own,
             path: self.path,
-            stance,
+            page_case,
             stand_in,
-            shape,
+            request_case,
             caller,
-            conduct,
-            cookie: &self.survey.cookie,
+            behavior,
+            cookie: &self.app.cookie,
             preflight,
             sent,
             last: node,
@@ -192,9 +201,13 @@ impl At<'_, '_> {
     }
 
     /// The answer to a request of no page.
-    pub(super) fn ask(&mut self, asked: &Asked, conduct: HandlerBehavior) -> Option<Reply> {
-        let orders = self.orders(asked.method.as_str(), conduct);
-        self.survey.server.ask(asked, orders)
+    pub(super) fn ask(
+        &mut self,
+        request: &ProbeRequest,
+        behavior: HandlerBehavior,
+    ) -> Option<Reply> {
+        let script = self.script(request.method.as_str(), behavior);
+        self.app.server.ask(request, script)
     }
 
     /// The path, with a ticket that was not used yet where somebody has one.
@@ -203,18 +216,23 @@ impl At<'_, '_> {
         if !caller.has_ticket {
             return path.clone();
         }
-        let tokens = self.survey.server.guard().tokens.as_ref();
+        let tokens = self.app.server.guard().tokens.as_ref();
         let ticket = tokens.zip(caller.facts()).and_then(|(tokens, facts)| {
             let ticket = tokens.mint_ticket(identity(facts), facts.authenticated);
-            self.survey.server.wait(ticket).ok()
+            self.app.server.wait(ticket).ok()
         });
         format!("{path}?ticket={}", ticket.as_deref().unwrap_or("none"))
     }
 
     /// What somebody sends by a method, from a page of this origin.
-    pub(super) fn by(&self, caller: &Caller, method: &Method, origin: Option<&str>) -> Asked {
+    pub(super) fn by(
+        &self,
+        caller: &Caller,
+        method: &Method,
+        origin: Option<&str>,
+    ) -> ProbeRequest {
         let mut headers = HeaderMap::new();
-        let cookies = caller.cookies(&self.survey.cookie);
+        let cookies = caller.cookies(&self.app.cookie);
         let own = caller.own.as_deref().filter(|_| !caller.is_ambient);
         for (name, value) in [
             (header::ORIGIN, origin),
@@ -228,7 +246,7 @@ impl At<'_, '_> {
             }
         }
         let target = self.target(caller);
-        Asked { method: method.clone(), target, headers, body: Bytes::new() }
+        ProbeRequest { method: method.clone(), target, headers, body: Bytes::new() }
     }
 
     /// The fields of everybody's credentials, and others that a preflight should not depend on.
@@ -246,29 +264,29 @@ impl At<'_, '_> {
     }
 
     /// What the handler of a method is told to do.
-    pub(super) fn orders(&self, method: &str, conduct: HandlerBehavior) -> ProbeScript {
+    pub(super) fn script(&self, method: &str, behavior: HandlerBehavior) -> ProbeScript {
         let route = self.path.served(method);
         let exposed = self.path.sharing(method).into_iter().flat_map(|sharing| &sharing.expose);
         ProbeScript {
-            conduct,
+            behavior,
             takes_session: route.is_some_and(|route| route.takes_session),
             exposed: exposed.filter_map(|name| name.parse::<HeaderName>().ok()).collect(),
-            cookie: Some(self.survey.cookie.clone()).filter(|name| !name.is_empty()),
+            cookie: Some(self.app.cookie.clone()).filter(|name| !name.is_empty()),
         }
     }
 
     /// The answer to what a browser sends, asked for once.
-    fn answer(
+    fn respond(
         &mut self,
         sent: &Sent,
         caller: &Caller,
         page: (&PageCase, &StandIn),
-        conduct: HandlerBehavior,
+        behavior: HandlerBehavior,
     ) -> Option<Rc<Reply>> {
         let mut hasher = DefaultHasher::new();
-        let (stance, _) = page;
-        (sent.method.as_str(), sent.is_preflight, conduct).hash(&mut hasher);
-        (&stance.origin, stance.is_old).hash(&mut hasher);
+        let (page_case, _) = page;
+        (sent.method.as_str(), sent.is_preflight, behavior).hash(&mut hasher);
+        (&page_case.origin, page_case.lacks_fetch_metadata).hash(&mut hasher);
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
@@ -280,25 +298,25 @@ impl At<'_, '_> {
             value.hash(&mut hasher);
         }
         let key = hasher.finish();
-        if let Some(reply) = self.answers.get(&key) {
+        if let Some(reply) = self.responses.get(&key) {
             return Some(Rc::clone(reply));
         }
-        let asked = asked(sent, caller, page, &self.target(caller), &self.survey.cookie);
-        let reply = Rc::new(self.ask(&asked, conduct)?);
-        self.answers.insert(key, Rc::clone(&reply));
+        let request = probe_request(sent, caller, page, &self.target(caller), &self.app.cookie);
+        let reply = Rc::new(self.ask(&request, behavior)?);
+        self.responses.insert(key, Rc::clone(&reply));
         Some(reply)
     }
 }
 
 /// What a browser sends, with the path, the credentials and the name of the page in their places;
 /// `page` is that and the one that stands in.
-pub(super) fn asked(
+pub(super) fn probe_request(
     sent: &Sent,
     caller: &Caller,
-    (stance, stand_in): (&PageCase, &StandIn),
+    (page_case, stand_in): (&PageCase, &StandIn),
     target: &str,
     cookie: &str,
-) -> Asked {
+) -> ProbeRequest {
     let mut headers = sent.headers.clone();
     let mut set = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -307,7 +325,7 @@ pub(super) fn asked(
     };
     for name in [header::ORIGIN, header::REFERER] {
         if let Some(text) = sent.headers.get(&name).and_then(|value| value.to_str().ok()) {
-            set(name, &swapped(text, &stand_in.origin, &stance.origin));
+            set(name, &swapped(text, &stand_in.origin, &page_case.origin));
         }
     }
     if sent.headers.contains_key(header::COOKIE) {
@@ -330,12 +348,12 @@ pub(super) fn asked(
     {
         set(HeaderName::from_static(OWN_CREDENTIAL), own);
     }
-    if stance.is_old {
+    if page_case.lacks_fetch_metadata {
         for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"] {
             headers.remove(name);
         }
     }
-    Asked {
+    ProbeRequest {
         method: sent.method.clone(),
         target: target.to_owned(),
         headers,

@@ -3,6 +3,7 @@
 
 mod browsing;
 mod caller;
+mod counterexample;
 mod credentials;
 mod declared;
 mod equivalence_classes;
@@ -12,7 +13,6 @@ mod laws;
 mod probe;
 mod server;
 mod tally;
-mod witness;
 
 use std::{
     fmt::Write as _,
@@ -35,7 +35,7 @@ use crate::{
 };
 use declared::Declared;
 use equivalence_classes::Path;
-use explorer::Explorer;
+use explorer::AppExplorer;
 use tally::Tallies;
 
 /// When it is in every proof: Unix time.
@@ -69,10 +69,10 @@ pub fn prove<S>(app: App<S>) -> Proof {
 fn prove_parts(app: AppParts) -> Proof {
     let began = Instant::now();
     let (declared, service) = prepared(app);
-    let (paths, kinds, tallies) = survey_all(&declared, &service);
+    let (paths, kinds, tallies) = explore_all(&declared, &service);
     let is_broken = Law::ALL.into_iter().any(|law| tallies.of(law).broken > 0);
     let bare = service.without_layers().filter(|_| is_broken);
-    let bare = bare.map(|service| survey_all(&declared, &service).2);
+    let bare = bare.map(|service| explore_all(&declared, &service).2);
     Proof { declared, tallies, bare, paths, kinds, took: began.elapsed() }
 }
 
@@ -111,8 +111,8 @@ impl Proof {
     /// The words of a broken law; nothing where it holds.
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
-        let Some(witness) = tally.witness else { return String::new() };
-        let mut text = format!("{} - does not hold\n\n{witness}\n", law.text());
+        let Some(counterexample) = tally.counterexample else { return String::new() };
+        let mut text = format!("{} - does not hold\n\n{counterexample}\n", law.text());
         if self.bare.as_ref().is_some_and(|bare| bare.of(law).broken == 0) {
             text.push_str("  cause     a layer of `App::layer`: without layers the law holds\n");
         }
@@ -132,7 +132,7 @@ impl Proof {
     pub fn outside(&self, law: Law) -> Vec<String> {
         let mut lines = Vec::new();
         for route in &self.declared.routes {
-            let place = || match &route.description {
+            let location = || match &route.description {
                 Some(description) => {
                     format!("{} ({}:{})", description.handler, description.file, description.line)
                 }
@@ -142,13 +142,13 @@ impl Proof {
             match route.csrf {
                 CsrfPolicy::Exempt(reason) if law == Law::NoAmbientWrite => lines.push(format!(
                     "outside of it: {method} {path} of {}, exempt: {reason}",
-                    place()
+                    location()
                 )),
                 _ => (),
             }
             let dangers = route.sharing.iter().flat_map(|sharing| &sharing.dangers);
             for danger in dangers.filter(|_| law == Law::ReadSoundness) {
-                lines.push(format!("stated: {danger} on {method} {path} of {}", place()));
+                lines.push(format!("stated: {danger} on {method} {path} of {}", location()));
             }
         }
         lines
@@ -189,9 +189,9 @@ impl Proof {
 pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
     let (declared, service) = prepared(app.parts);
     let paths = Path::all(&declared);
-    let Some(mut survey) = Explorer::new(&declared, &service) else { return };
-    for (place, path) in paths.iter().enumerate() {
-        survey.at(place, path).exchanges(|exchange| {
+    let Some(mut explorer) = AppExplorer::new(&declared, &service) else { return };
+    for (index, path) in paths.iter().enumerate() {
+        explorer.path(index, path).exchanges(|exchange| {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| law(exchange))) {
                 eprintln!("the law does not hold for\n{exchange}");
                 resume_unwind(panic);
@@ -236,19 +236,19 @@ fn without_rates(mut app: AppParts) -> AppParts {
 
 /// Goes through all paths of an app, some at a time: how many paths there are, of how many kinds,
 /// and what became of the laws.
-fn survey_all(declared: &Declared, service: &AppService) -> (usize, usize, Tallies) {
+fn explore_all(declared: &Declared, service: &AppService) -> (usize, usize, Tallies) {
     let paths = Path::all(declared);
     let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
     let mut found: Vec<(usize, Tallies)> = thread::scope(|scope| {
         let work = |worker: usize| {
             let paths = &paths;
             scope.spawn(move || {
-                let Some(mut survey) = Explorer::new(declared, service) else {
+                let Some(mut explorer) = AppExplorer::new(declared, service) else {
                     return Vec::new();
                 };
                 let of_worker = paths.iter().enumerate().skip(worker).step_by(workers);
                 of_worker
-                    .map(|(place, path)| (place, survey_one(&mut survey, place, path)))
+                    .map(|(index, path)| (index, explore_path(&mut explorer, index, path)))
                     .collect()
             })
         };
@@ -256,18 +256,18 @@ fn survey_all(declared: &Declared, service: &AppService) -> (usize, usize, Talli
         let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
         joined.flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
-    found.sort_by_key(|(place, _)| *place);
+    found.sort_by_key(|(index, _)| *index);
     let mut tallies = Tallies::new(&declared.own);
     found.into_iter().for_each(|(_, found)| tallies.merge(found));
-    (paths.iter().map(|path| path.alike).sum(), paths.len(), tallies)
+    (paths.iter().map(|path| path.count).sum(), paths.len(), tallies)
 }
 
-fn survey_one<'a>(survey: &mut Explorer<'a>, place: usize, path: &Path<'a>) -> Tallies {
-    let mut tallies = Tallies::new(&survey.declared.own);
-    let mut at = survey.at(place, path);
-    laws::judge_path(&mut at, &mut tallies);
-    at.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
-    at.exchanges(|exchange| {
+fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a>) -> Tallies {
+    let mut tallies = Tallies::new(&explorer.declared.own);
+    let mut path_explorer = explorer.path(index, path);
+    laws::judge_path(&mut path_explorer, &mut tallies);
+    path_explorer.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
+    path_explorer.exchanges(|exchange| {
         tallies.combinations += 1;
         laws::judge(exchange, &mut tallies);
     });

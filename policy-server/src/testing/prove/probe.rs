@@ -43,7 +43,7 @@ pub enum HandlerBehavior {
 /// What a request tells the probe.
 #[derive(Clone, Debug)]
 pub(super) struct ProbeScript {
-    pub(super) conduct: HandlerBehavior,
+    pub(super) behavior: HandlerBehavior,
     /// Whether the handler takes the session in its own hands.
     pub(super) takes_session: bool,
     /// Fields that are declared as exposed.
@@ -65,25 +65,25 @@ thread_local! {
 }
 
 /// Tells the probe of this thread what to do, and gives what it did since.
-pub(super) fn order(orders: ProbeScript) {
-    PROBE.set((Some(orders), None));
+pub(super) fn program(script: ProbeScript) {
+    PROBE.set((Some(script), None));
 }
 
-pub(super) fn ran() -> Option<ProbeReport> {
+pub(super) fn take_report() -> Option<ProbeReport> {
     PROBE.take().1
 }
 
 /// In place of a handler or of a mounted service.
 pub(super) fn handler(mut call: Call) -> BoxFuture {
-    let orders = PROBE.with_borrow(|probe| probe.0.clone());
-    let Some(orders) = orders else { return Box::pin(async { ().into_response() }) };
+    let script = PROBE.with_borrow(|probe| probe.0.clone());
+    let Some(script) = script else { return Box::pin(async { ().into_response() }) };
     let auth = call.auth.clone();
-    if orders.takes_session {
+    if script.takes_session {
         call.insert_context();
     }
     Box::pin(async move {
         let mut sessions = None;
-        if orders.takes_session {
+        if script.takes_session {
             let (mut parts, _) = call.request.into_parts();
             match Sessions::from_request_parts(&mut parts, &()).await {
                 Ok(taken) => sessions = Some(taken),
@@ -92,12 +92,12 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
         }
         let principal = auth.as_ref().and_then(|auth| auth.principal());
         note(principal.map(|principal| principal.subject().into()));
-        if let (HandlerBehavior::LogsIn, Some(sessions)) = (orders.conduct, sessions)
+        if let (HandlerBehavior::LogsIn, Some(sessions)) = (script.behavior, sessions)
             && let Err(error) = sessions.login("policy-probe-login").await
         {
             return crate::base::problem::Problem::from(error).into_response();
         }
-        answer(&orders)
+        respond(&script)
     })
 }
 
@@ -105,8 +105,8 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
 pub(super) fn fallback() -> SharedService {
     SharedService::from_fn(|_: Request| async {
         note(None);
-        let orders = PROBE.with_borrow(|probe| probe.0.clone());
-        orders.map_or_else(|| ().into_response(), |orders| answer(&orders))
+        let script = PROBE.with_borrow(|probe| probe.0.clone());
+        script.map_or_else(|| ().into_response(), |script| respond(&script))
     })
 }
 
@@ -114,8 +114,8 @@ fn note(principal: Option<Box<str>>) {
     PROBE.with_borrow_mut(|probe| probe.1 = Some(ProbeReport { principal }));
 }
 
-fn answer(orders: &ProbeScript) -> Response {
-    let status = match orders.conduct {
+fn respond(script: &ProbeScript) -> Response {
+    let status = match script.behavior {
         HandlerBehavior::Answers | HandlerBehavior::LogsIn => StatusCode::OK,
         HandlerBehavior::Fails(status) => {
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -126,10 +126,10 @@ fn answer(orders: &ProbeScript) -> Response {
     let mut response = (status, Body::from("{}")).into_response();
     let headers = response.headers_mut();
     adverse(headers);
-    for name in &orders.exposed {
+    for name in &script.exposed {
         headers.insert(name.clone(), HeaderValue::from_static("1"));
     }
-    if let Some(name) = &orders.cookie
+    if let Some(name) = &script.cookie
         && let Ok(planted) = HeaderValue::from_str(&format!("{name}=planted; Path=/"))
     {
         headers.append(header::SET_COOKIE, planted);

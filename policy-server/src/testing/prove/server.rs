@@ -11,7 +11,7 @@ use crate::{auth::AuthService, pipeline::service::AppService};
 
 /// What is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct ProbeRequest {
     pub(super) method: Method,
     /// Path and query.
     pub(super) target: String,
@@ -27,7 +27,7 @@ pub(super) struct Reply {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// Whether a handler ran, and for whom.
-    pub(super) ran: Option<ProbeReport>,
+    pub(super) report: Option<ProbeReport>,
 }
 
 impl Reply {
@@ -62,20 +62,20 @@ impl Server {
     }
 
     /// Sends a request; the handler that it reaches does as `orders` say.
-    pub(super) fn ask(&self, asked: &Asked, orders: ProbeScript) -> Option<Reply> {
-        let mut request = Request::new(Body::from(asked.body.clone()));
-        *request.method_mut() = asked.method.clone();
-        *request.uri_mut() = asked.target.parse().ok()?;
-        *request.headers_mut() = asked.headers.clone();
+    pub(super) fn ask(&self, sent: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
+        let mut request = Request::new(Body::from(sent.body.clone()));
+        *request.method_mut() = sent.method.clone();
+        *request.uri_mut() = sent.target.parse().ok()?;
+        *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
-        probe::order(orders);
+        probe::program(script);
         let (head, body) = self.runtime.block_on(async {
             let response = self.service.respond(request, None).await;
             let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
             let body = body.collect().await.map(http_body_util::Collected::to_bytes);
             (head, body.unwrap_or_default())
         });
-        let ran = probe::ran();
-        Some(Reply { status: head.status.as_u16(), headers: head.headers, body, ran })
+        let report = probe::take_report();
+        Some(Reply { status: head.status.as_u16(), headers: head.headers, body, report })
     }
 }

@@ -1,11 +1,11 @@
 //! How often each law was put to the test, and what breaks it.
 
 use super::{
+    counterexample,
     equivalence_classes::Path,
     exchange::Exchange,
     laws::{Law, Verdict},
-    server::Asked,
-    witness,
+    server::ProbeRequest,
 };
 
 /// What became of each law.
@@ -24,7 +24,7 @@ pub(super) struct Tally {
     pub(super) tried: u64,
     pub(super) broken: u64,
     /// The first case that breaks it, in words: cases come from the simple to the odd.
-    pub(super) witness: Option<String>,
+    pub(super) counterexample: Option<String>,
 }
 
 impl Tallies {
@@ -39,7 +39,7 @@ impl Tallies {
 
     /// Notes what an exchange says about a law.
     pub(super) fn exchange(&mut self, law: Law, exchange: &Exchange<'_>, verdict: Verdict) {
-        self.note(law, verdict, |fault| witness::of_exchange(exchange, &fault));
+        self.note(law, verdict, |fault| counterexample::describe_exchange(exchange, &fault));
     }
 
     /// Notes what some requests say about a law.
@@ -48,19 +48,21 @@ impl Tallies {
         law: Law,
         path: &Path<'_>,
         method: &str,
-        asked: &[&Asked],
+        request: &[&ProbeRequest],
         verdict: Verdict,
     ) {
         self.combinations += 1;
         let own = self.own.clone();
-        self.note(law, verdict, |fault| witness::of_requests(&own, path, method, asked, &fault));
+        self.note(law, verdict, |fault| {
+            counterexample::describe_requests(&own, path, method, request, &fault)
+        });
     }
 
     fn note(
         &mut self,
         law: Law,
         verdict: Verdict,
-        witness: impl FnOnce(super::laws::Fault) -> String,
+        counterexample: impl FnOnce(super::laws::Fault) -> String,
     ) {
         let Some(tally) = self.tallies.get_mut(law as usize) else { return };
         match verdict {
@@ -69,7 +71,7 @@ impl Tallies {
             Verdict::Broken(fault) => {
                 tally.tried += 1;
                 tally.broken += 1;
-                tally.witness.get_or_insert_with(|| witness(fault));
+                tally.counterexample.get_or_insert_with(|| counterexample(fault));
             }
         }
     }
@@ -80,8 +82,8 @@ impl Tallies {
         for (tally, more) in self.tallies.iter_mut().zip(other.tallies) {
             tally.tried += more.tried;
             tally.broken += more.broken;
-            if tally.witness.is_none() {
-                tally.witness = more.witness;
+            if tally.counterexample.is_none() {
+                tally.counterexample = more.counterexample;
             }
         }
     }

@@ -6,9 +6,9 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
-    explorer::At,
+    explorer::PathExplorer,
     probe::HandlerBehavior,
-    server::{Asked, Reply},
+    server::{ProbeRequest, Reply},
     tally::Tallies,
 };
 
@@ -23,26 +23,26 @@ type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
 
 /// A stored answer is given only to requests that are alike in every field of its `Vary`; so those
 /// get the same from the app (RFC 9111 4.1).
-pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    if at.path.served("GET").is_none() && !at.path.routes.is_empty() {
+pub(super) fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    if explorer.path.served("GET").is_none() && !explorer.path.routes.is_empty() {
         return;
     }
     let method = Method::GET;
-    let mut origins: Vec<_> = at
+    let mut origins: Vec<_> = explorer
         .pages
         .iter()
         .filter(|page| page.stands_for_others)
         .map(|page| Some(page.origin.clone()))
         .collect();
     origins.push(None);
-    let callers = at.callers.clone();
-    let mut stored: Vec<(Asked, Reply, bool)> = Vec::new();
+    let callers = explorer.callers.clone();
+    let mut stored: Vec<(ProbeRequest, Reply, bool)> = Vec::new();
     for caller in &callers {
         for origin in &origins {
-            let asked = at.by(caller, &method, origin.as_deref());
-            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
-            let is_shared = is_shared(&asked, &reply);
-            stored.push((asked, reply, is_shared));
+            let request = explorer.by(caller, &method, origin.as_deref());
+            let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
+            let is_shared = is_shared(&request, &reply);
+            stored.push((request, reply, is_shared));
         }
     }
     let lists: Vec<Vec<String>> = stored.iter().map(|(_, reply, _)| varies(reply)).collect();
@@ -52,17 +52,17 @@ pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     distinct.sort_unstable();
     distinct.dedup();
     for names in distinct {
-        for (place, (asked, ..)) in stored.iter().enumerate() {
-            groups.entry((names, key(&asked.headers, names))).or_default().push(place);
+        for (index, (request, ..)) in stored.iter().enumerate() {
+            groups.entry((names, key(&request.headers, names))).or_default().push(index);
         }
     }
-    for (place, (asked, reply, is_shared)) in stored.iter().enumerate() {
-        let Some(names) = lists.get(place) else { continue };
+    for (index, (request, reply, is_shared)) in stored.iter().enumerate() {
+        let Some(names) = lists.get(index) else { continue };
         if !is_reused(reply) || names.iter().any(|name| name == "*") {
             continue;
         }
-        let others = groups.get(&(names.as_slice(), key(&asked.headers, names)));
-        let others = others.into_iter().flatten().filter_map(|place| stored.get(*place));
+        let others = groups.get(&(names.as_slice(), key(&request.headers, names)));
+        let others = others.into_iter().flatten().filter_map(|index| stored.get(*index));
         let other =
             others.clone().find(|(_, other, _)| view(reply, *is_shared) != view(other, *is_shared));
         let verdict = match other {
@@ -71,8 +71,8 @@ pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                 expected: format!(
                     "the second request is not answered with what a cache kept of the first, by \
                      `Vary` or `Cache-Control`: they get {} and {}",
-                    told(reply),
-                    told(other)
+                    describe(reply),
+                    describe(other)
                 ),
                 seen: format!(
                     "vary: {}, cache-control: {}",
@@ -82,9 +82,9 @@ pub(super) fn vary(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                 attribute: "cache",
             }),
         };
-        let both = [Some(asked), other.map(|(asked, ..)| asked)];
+        let both = [Some(request), other.map(|(request, ..)| request)];
         let both: Vec<_> = both.into_iter().flatten().collect();
-        tallies.requests(Law::VarySoundness, at.path, "GET", &both, verdict);
+        tallies.requests(Law::VarySoundness, explorer.path, "GET", &both, verdict);
     }
 }
 
@@ -103,7 +103,7 @@ fn varies(reply: &Reply) -> Vec<String> {
     names
 }
 
-fn says(reply: &Reply, directive: &str) -> bool {
+fn has_directive(reply: &Reply, directive: &str) -> bool {
     let control = reply.field("cache-control").unwrap_or_default();
     control.split(',').any(|part| {
         let name = part.split('=').next().unwrap_or_default();
@@ -113,17 +113,20 @@ fn says(reply: &Reply, directive: &str) -> bool {
 
 /// Whether a cache may keep the answer and give it out without asking (RFC 9111 3 and 4).
 fn is_reused(reply: &Reply) -> bool {
-    let has_age = says(reply, "max-age") || says(reply, "s-maxage") || says(reply, "public");
+    let has_age = has_directive(reply, "max-age")
+        || has_directive(reply, "s-maxage")
+        || has_directive(reply, "public");
     let is_kept = has_age || KEPT.contains(&reply.status);
-    is_kept && !says(reply, "no-store") && !says(reply, "no-cache")
+    is_kept && !has_directive(reply, "no-store") && !has_directive(reply, "no-cache")
 }
 
 /// Whether a cache of many may (RFC 9111 3 and 3.5).
-fn is_shared(asked: &Asked, reply: &Reply) -> bool {
-    let is_for_many =
-        ["public", "s-maxage", "must-revalidate"].into_iter().any(|name| says(reply, name));
-    let has_token = asked.headers.contains_key(header::AUTHORIZATION);
-    is_reused(reply) && !says(reply, "private") && (!has_token || is_for_many)
+fn is_shared(request: &ProbeRequest, reply: &Reply) -> bool {
+    let is_for_many = ["public", "s-maxage", "must-revalidate"]
+        .into_iter()
+        .any(|name| has_directive(reply, name));
+    let has_token = request.headers.contains_key(header::AUTHORIZATION);
+    is_reused(reply) && !has_directive(reply, "private") && (!has_token || is_for_many)
 }
 
 fn view(reply: &Reply, is_shared: bool) -> View {
@@ -134,12 +137,12 @@ fn view(reply: &Reply, is_shared: bool) -> View {
     ];
     let fields = fields.into_iter().map(|name| reply.field(name).map(str::to_owned)).collect();
     // A cache of one browser keeps what is its user's.
-    let principal = reply.ran.as_ref().and_then(|ran| ran.principal.clone());
+    let principal = reply.report.as_ref().and_then(|ran| ran.principal.clone());
     (fields, principal.filter(|_| is_shared))
 }
 
-fn told(reply: &Reply) -> String {
+fn describe(reply: &Reply) -> String {
     let named = reply.field("access-control-allow-origin").unwrap_or("none");
-    let who = reply.ran.as_ref().and_then(|ran| ran.principal.as_deref()).unwrap_or("nobody");
+    let who = reply.report.as_ref().and_then(|ran| ran.principal.as_deref()).unwrap_or("nobody");
     format!("access-control-allow-origin: {named} for {who}")
 }

@@ -6,7 +6,7 @@ use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
     caller::{Admitted, CredentialState, Defect},
     exchange::Exchange,
-    explorer::At,
+    explorer::PathExplorer,
     probe::HandlerBehavior,
     tally::Tallies,
 };
@@ -39,43 +39,49 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Whoever is refused learns from the fields of the answer nothing but that.
-pub(super) fn uniform(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
-    let callers = at.callers.clone();
-    let refused = |standing: &CredentialState| !matches!(standing, CredentialState::Known(_));
-    for route in at.path.routes.clone() {
+pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
+    let callers = explorer.callers.clone();
+    let refused = |state: &CredentialState| !matches!(state, CredentialState::Known(_));
+    for route in explorer.path.routes.clone() {
         if route.requirement().is_none_or(|requirement| requirement.optional) {
             continue;
         }
         // By a token that came, cookies are not looked at, which `Vary` says.
         let (mut of_cookies, mut of_tokens) = (None, None);
-        for caller in callers.iter().filter(|caller| refused(&caller.standing)) {
-            let asked = at.by(caller, &route.method, Some(&own.origin));
-            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
-            let is_malformed =
-                matches!(caller.standing, CredentialState::Bad(_, Defect::Malformed))
-                    && caller.authorization.is_some();
-            let takes_token = route.requirement().is_some_and(|asked| asked.token);
+        for caller in callers.iter().filter(|caller| refused(&caller.state)) {
+            let request = explorer.by(caller, &route.method, Some(&own.origin));
+            let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
+            let is_malformed = matches!(caller.state, CredentialState::Bad(_, Defect::Malformed))
+                && caller.authorization.is_some();
+            let takes_token = route.requirement().is_some_and(|requirement| requirement.token);
             let status = if is_malformed && takes_token { 400 } else { 401 };
-            let fields = told(&reply.headers);
+            let fields = fields_of(&reply.headers);
             let has_token = caller.authorization.is_some();
             let first = if has_token { &mut of_tokens } else { &mut of_cookies };
-            let (before, expected) = first.get_or_insert_with(|| (asked.clone(), fields.clone()));
-            let is_right = reply.ran.is_none() && reply.status == status && fields == *expected;
+            let (before, expected) = first.get_or_insert_with(|| (request.clone(), fields.clone()));
+            let is_right = reply.report.is_none() && reply.status == status && fields == *expected;
             let verdict = Verdict::unless(!is_right, || Fault {
                 expected: format!("status {status}, {}", listed(expected)),
                 seen: format!("status {}, {}", reply.status, listed(&fields)),
                 attribute: "auth",
             });
-            let both = [before, &asked];
-            let asked = both.into_iter().skip(usize::from(caller.is_nobody())).collect::<Vec<_>>();
-            tallies.requests(Law::UniformRefusal, at.path, route.method.as_str(), &asked, verdict);
+            let both = [before, &request];
+            let request =
+                both.into_iter().skip(usize::from(caller.is_anonymous())).collect::<Vec<_>>();
+            tallies.requests(
+                Law::UniformRefusal,
+                explorer.path,
+                route.method.as_str(),
+                &request,
+                verdict,
+            );
         }
     }
 }
 
 /// The fields of a refusal, but for what its code is said in.
-fn told(headers: &HeaderMap) -> Vec<String> {
+fn fields_of(headers: &HeaderMap) -> Vec<String> {
     const OF_CODE: [HeaderName; 4] =
         [header::CONTENT_LENGTH, header::WWW_AUTHENTICATE, header::SET_COOKIE, header::DATE];
     let all = headers.iter().filter(|(name, _)| !OF_CODE.contains(name));

@@ -4,7 +4,7 @@ use http::{HeaderValue, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
-    exchange::Exchange, explorer::At, probe::HandlerBehavior, tally::Tallies,
+    exchange::Exchange, explorer::PathExplorer, probe::HandlerBehavior, tally::Tallies,
 };
 
 /// What the attributes of the cookie are, besides its name.
@@ -27,19 +27,19 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// A login sets one cookie, that no script sees and that goes to no other host, in an answer that
 /// no cache keeps; and a browser takes it.
-pub(super) fn of_logins(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    let Some(own) = at.pages.iter().find(|page| page.is_own).cloned() else { return };
-    let Some(nobody) = at.callers.first().cloned() else { return };
-    for route in at.path.routes.clone().into_iter().filter(|route| route.takes_session) {
-        let asked = at.by(&nobody, &route.method, Some(&own.origin));
-        let Some(reply) = at.ask(&asked, HandlerBehavior::LogsIn) else { continue };
-        if reply.ran.is_none() {
+pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
+    let Some(nobody) = explorer.callers.first().cloned() else { return };
+    for route in explorer.path.routes.clone().into_iter().filter(|route| route.takes_session) {
+        let request = explorer.by(&nobody, &route.method, Some(&own.origin));
+        let Some(reply) = explorer.ask(&request, HandlerBehavior::LogsIn) else { continue };
+        if reply.report.is_none() {
             continue;
         }
         let lines: Vec<&HeaderValue> = reply.headers.get_all(header::SET_COOKIE).iter().collect();
         let texts: Vec<_> =
             lines.iter().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
-        let prefix = format!("{}=", at.survey.cookie);
+        let prefix = format!("{}=", explorer.app.cookie);
         let fault = |expected: &str| {
             Verdict::Broken(Fault {
                 expected: expected.to_owned(),
@@ -54,10 +54,10 @@ pub(super) fn of_logins(at: &mut At<'_, '_>, tallies: &mut Tallies) {
             [line] if line.starts_with(&prefix) => {
                 let lower = line.to_ascii_lowercase();
                 let has = |wanted: &str| lower.split("; ").any(|part| part == wanted);
-                let is_secure = has("secure") || at.survey.declared.own.starts_with("http:");
+                let is_secure = has("secure") || explorer.app.declared.own.starts_with("http:");
                 if !DEMANDED.into_iter().all(has) || !is_secure || !lower.contains("samesite=") {
                     fault("the attributes Secure, HttpOnly, Path=/ and SameSite")
-                } else if !at.survey.takes(&reply) {
+                } else if !explorer.app.takes(&reply) {
                     fault("a cookie that a browser keeps and sends back")
                 } else if reply.field("cache-control") != Some("no-store") {
                     fault("`Cache-Control: no-store` beside the cookie")
@@ -67,6 +67,6 @@ pub(super) fn of_logins(at: &mut At<'_, '_>, tallies: &mut Tallies) {
             }
             _ => fault("one cookie, that of the session"),
         };
-        tallies.requests(Law::Cookies, at.path, route.method.as_str(), &[&asked], verdict);
+        tallies.requests(Law::Cookies, explorer.path, route.method.as_str(), &[&request], verdict);
     }
 }

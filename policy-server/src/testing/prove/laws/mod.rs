@@ -14,7 +14,7 @@ use policy_core::csrf::CsrfPolicy;
 use super::{
     declared::{Declaration, Declared},
     exchange::Exchange,
-    explorer::At,
+    explorer::PathExplorer,
     tally::Tallies,
 };
 
@@ -129,7 +129,7 @@ impl Law {
                 (any(|route| route.requirement().is_some()), "every route is public")
             }
             Self::UniformRefusal => (
-                any(|route| route.requirement().is_some_and(|asked| !asked.optional)),
+                any(|route| route.requirement().is_some_and(|requirement| !requirement.optional)),
                 "no route refuses anybody",
             ),
             Self::Cookies => {
@@ -185,10 +185,10 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
 }
 
 /// Puts every law about the answers of one path to the test.
-pub(super) fn judge_path(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    preflights::pure(at, tallies);
-    origins::odd(at, tallies);
-    caching::vary(at, tallies);
-    callers::uniform(at, tallies);
-    cookies::of_logins(at, tallies);
+pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    preflights::pure(explorer, tallies);
+    origins::odd(explorer, tallies);
+    caching::vary(explorer, tallies);
+    callers::uniform(explorer, tallies);
+    cookies::of_logins(explorer, tallies);
 }

@@ -6,9 +6,9 @@ use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
 use crate::testing::prove::{
     declared::Sharing,
     exchange::Exchange,
-    explorer::At,
+    explorer::PathExplorer,
     probe::HandlerBehavior,
-    server::{Asked, Reply},
+    server::{ProbeRequest, Reply},
     tally::Tallies,
 };
 
@@ -40,15 +40,16 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Nothing that is only like a granted origin is taken for it, and no field but `Origin` counts.
-pub(super) fn odd(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    let Some(route) = at.path.routes.first() else { return };
+pub(super) fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let Some(route) = explorer.path.routes.first() else { return };
     let method = route.method.clone();
-    let (is_for_all, named) = match at.path.sharing(method.as_str()) {
+    let (is_for_all, named) = match explorer.path.sharing(method.as_str()) {
         Some(sharing) => (sharing.is_for_all(), true),
         None => (false, false),
     };
-    let granted = at.pages.iter().find(|page| {
-        !page.is_own && at.path.sharing(method.as_str()).is_some_and(|all| all.names(&page.origin))
+    let granted = explorer.pages.iter().find(|page| {
+        !page.is_own
+            && explorer.path.sharing(method.as_str()).is_some_and(|all| all.names(&page.origin))
     });
     let origin = granted.map_or("https://app.example", |page| &page.origin).to_owned();
     let upper = origin.to_ascii_uppercase();
@@ -66,20 +67,20 @@ pub(super) fn odd(at: &mut At<'_, '_>, tallies: &mut Tallies) {
     ];
     for (values, other) in odd {
         for is_preflight in [false, true] {
-            let mut asked = match is_preflight {
-                true => preflight(at, "", method.as_str()),
-                false => plain(at, &method),
+            let mut request = match is_preflight {
+                true => preflight(explorer, "", method.as_str()),
+                false => plain(explorer, &method),
             };
-            asked.headers.remove(header::ORIGIN);
+            request.headers.remove(header::ORIGIN);
             for value in &values {
                 if let Ok(value) = HeaderValue::from_str(value) {
-                    asked.headers.append(header::ORIGIN, value);
+                    request.headers.append(header::ORIGIN, value);
                 }
             }
             if let (Ok(name), Ok(value)) = (other.parse::<header::HeaderName>(), origin.parse()) {
-                asked.headers.insert(name, value);
+                request.headers.insert(name, value);
             }
-            let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
+            let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
             let allowed = reply.headers.get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().count();
             let is_any = is_for_all && reply.field("access-control-allow-origin") == Some("*");
             let verdict = Verdict::unless(allowed > 0 && !is_any, || Fault {
@@ -91,15 +92,15 @@ pub(super) fn odd(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                 seen: of(&reply),
                 attribute: "cors",
             });
-            tallies.requests(Law::OriginEcho, at.path, method.as_str(), &[&asked], verdict);
+            tallies.requests(Law::OriginEcho, explorer.path, method.as_str(), &[&request], verdict);
         }
     }
 }
 
-fn plain(at: &At<'_, '_>, method: &Method) -> Asked {
-    let mut asked = preflight(at, "", "GET");
-    asked.headers.clear();
-    Asked { method: method.clone(), ..asked }
+fn plain(explorer: &PathExplorer<'_, '_>, method: &Method) -> ProbeRequest {
+    let mut request = preflight(explorer, "", "GET");
+    request.headers.clear();
+    ProbeRequest { method: method.clone(), ..request }
 }
 
 fn of(reply: &Reply) -> String {

@@ -8,15 +8,15 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
     exchange::Exchange,
-    explorer::At,
+    explorer::PathExplorer,
     probe::HandlerBehavior,
-    server::{Asked, Reply},
+    server::{ProbeRequest, Reply},
     tally::Tallies,
 };
 
 /// What a page has to ask for, and is not granted, is not sent.
 pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
-    let is_asked_first = exchange.shape.is_asked_first() && !exchange.is_own_page();
+    let is_asked_first = exchange.request_case.is_asked_first() && !exchange.is_own_page();
     if !is_asked_first || exchange.is_granted() {
         return Verdict::Silent;
     }
@@ -34,17 +34,19 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
 
 /// The answer to a preflight stays the same with cookies, tokens and lists of fields; nothing of
 /// the app runs for it, and it sets no cookie.
-pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
-    let pages: Vec<_> = at.pages.iter().filter(|page| page.stands_for_others).cloned().collect();
-    let credentials = at.credentials();
+pub(super) fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let pages: Vec<_> =
+        explorer.pages.iter().filter(|page| page.stands_for_others).cloned().collect();
+    let credentials = explorer.credentials();
     for page in &pages {
-        for method in at.path.methods() {
-            let plain = preflight(at, &page.origin, method);
-            let Some(expected) = at.ask(&plain, HandlerBehavior::Answers) else { continue };
-            let is_granted = at.path.sharing(method).is_some_and(|all| all.names(&page.origin))
-                && !at.path.routes.is_empty();
+        for method in explorer.path.methods() {
+            let plain = preflight(explorer, &page.origin, method);
+            let Some(expected) = explorer.ask(&plain, HandlerBehavior::Answers) else { continue };
+            let is_granted =
+                explorer.path.sharing(method).is_some_and(|all| all.names(&page.origin))
+                    && !explorer.path.routes.is_empty();
             let mut verdict = Verdict::unless(
-                expected.ran.is_some()
+                expected.report.is_some()
                     || expected.headers.contains_key(header::SET_COOKIE)
                     || (is_granted && !(200..300).contains(&expected.status)),
                 || Fault {
@@ -56,14 +58,16 @@ pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                     attribute: "cors",
                 },
             );
-            let mut asked = plain.clone();
+            let mut request = plain.clone();
             for (name, value) in &credentials {
                 if !matches!(verdict, Verdict::Holds) {
                     break;
                 }
-                asked = plain.clone();
-                asked.headers.insert(name.clone(), value.clone());
-                let Some(reply) = at.ask(&asked, HandlerBehavior::Answers) else { continue };
+                request = plain.clone();
+                request.headers.insert(name.clone(), value.clone());
+                let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else {
+                    continue;
+                };
                 verdict = Verdict::unless(stable(&reply) != stable(&expected), || Fault {
                     expected: format!(
                         "the answer that there is without `{name}`: {}",
@@ -73,13 +77,17 @@ pub(super) fn pure(at: &mut At<'_, '_>, tallies: &mut Tallies) {
                     attribute: "cors",
                 });
             }
-            tallies.requests(Law::PreflightPurity, at.path, method, &[&asked], verdict);
+            tallies.requests(Law::PreflightPurity, explorer.path, method, &[&request], verdict);
         }
     }
 }
 
 /// A preflight that names no field.
-pub(super) fn preflight(at: &At<'_, '_>, origin: &str, method: &str) -> Asked {
+pub(super) fn preflight(
+    explorer: &PathExplorer<'_, '_>,
+    origin: &str,
+    method: &str,
+) -> ProbeRequest {
     let mut headers = HeaderMap::new();
     for (name, text) in [(header::ORIGIN, origin), (header::ACCESS_CONTROL_REQUEST_METHOD, method)]
     {
@@ -87,8 +95,8 @@ pub(super) fn preflight(at: &At<'_, '_>, origin: &str, method: &str) -> Asked {
             headers.insert(name, value);
         }
     }
-    let target = at.path.sample.clone();
-    Asked { method: Method::OPTIONS, target, headers, body: Bytes::new() }
+    let target = explorer.path.sample.clone();
+    ProbeRequest { method: Method::OPTIONS, target, headers, body: Bytes::new() }
 }
 
 /// What of an answer does not change with the time.
@@ -97,7 +105,7 @@ fn stable(reply: &Reply) -> (u16, bool, BTreeMap<&str, Vec<&HeaderValue>>) {
     for (name, value) in reply.headers.iter().filter(|(name, _)| *name != header::DATE) {
         fields.entry(name.as_str()).or_default().push(value);
     }
-    (reply.status, reply.ran.is_some(), fields)
+    (reply.status, reply.report.is_some(), fields)
 }
 
 fn lists(reply: &Reply) -> String {
@@ -110,7 +118,7 @@ fn lists(reply: &Reply) -> String {
 }
 
 fn seen(reply: &Reply) -> String {
-    let ran = if reply.ran.is_some() { ", and a handler ran" } else { "" };
+    let ran = if reply.report.is_some() { ", and a handler ran" } else { "" };
     let cookie =
         if reply.headers.contains_key(header::SET_COOKIE) { ", with a cookie" } else { "" };
     format!("status {}, {}{cookie}{ran}", reply.status, lists(reply))

@@ -6,31 +6,31 @@ use policy_core::browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy
 
 use super::{
     equivalence_classes::Path, exchange::Exchange, explorer, laws::Fault, probe::HandlerBehavior,
-    server::Asked,
+    server::ProbeRequest,
 };
 
 /// What stands in the place of a secret.
 const SECRET: &str = "policy-probe";
 
 /// A load that breaks a law.
-pub(super) fn of_exchange(exchange: &Exchange<'_>, fault: &Fault) -> String {
+pub(super) fn describe_exchange(exchange: &Exchange<'_>, fault: &Fault) -> String {
     format!("{exchange}\n{}", judged(fault, exchange.path, exchange.method()))
 }
 
 /// Requests that break a law.
-pub(super) fn of_requests(
+pub(super) fn describe_requests(
     own: &str,
     path: &Path<'_>,
     method: &str,
-    asked: &[&Asked],
+    request: &[&ProbeRequest],
     fault: &Fault,
 ) -> String {
-    let lines: Vec<_> = asked
+    let lines: Vec<_> = request
         .iter()
         .enumerate()
-        .map(|(place, asked)| {
-            let label = if place == 0 { "  try       " } else { "  and then  " };
-            format!("{label}{}", curl(own, asked))
+        .map(|(index, request)| {
+            let label = if index == 0 { "  try       " } else { "  and then  " };
+            format!("{label}{}", curl(own, request))
         })
         .collect();
     format!("{}\n{}", lines.join("\n"), judged(fault, path, method))
@@ -67,23 +67,28 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
 /// The page, its script, who is in front of it, and what the app said.
 pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let page = exchange.page();
-    let why = exchange.stance.why;
+    let why = exchange.page_case.why;
     let url = exchange.url();
     match page {
         "null" => {
             writeln!(f, "  open      {why}: <iframe sandbox=\"allow-scripts\">, origin null")?;
         }
         page => {
-            let is_silent = exchange.stance.page.referrer_policy == ReferrerPolicy::NoReferrer;
+            let is_no_referrer =
+                exchange.page_case.page.referrer_policy == ReferrerPolicy::NoReferrer;
             let silent =
-                if is_silent { ", with <meta name=referrer content=no-referrer>" } else { "" };
-            let old = if exchange.stance.is_old { ", without Fetch Metadata" } else { "" };
+                if is_no_referrer { ", with <meta name=referrer content=no-referrer>" } else { "" };
+            let old = if exchange.page_case.lacks_fetch_metadata {
+                ", without Fetch Metadata"
+            } else {
+                ""
+            };
             writeln!(f, "  open      {page} ({why}{silent}{old})")?;
         }
     }
     writeln!(f, "  run       {}", script(exchange.fetch(), &url))?;
     writeln!(f, "  as        {}", exchange.caller())?;
-    match exchange.conduct {
+    match exchange.behavior {
         HandlerBehavior::Answers => (),
         HandlerBehavior::Fails(status) => writeln!(f, "  where     the handler answers {status}")?,
         HandlerBehavior::Panics => writeln!(f, "  where     the handler panics")?,
@@ -103,15 +108,15 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
     match sent {
         Some(sent) => {
-            let page = (exchange.stance, &exchange.stand_in);
-            let asked = explorer::asked(
+            let page = (exchange.page_case, &exchange.stand_in);
+            let request = explorer::probe_request(
                 sent,
                 exchange.caller,
                 page,
                 &exchange.path.sample,
                 exchange.cookie,
             );
-            write!(f, "  curl      {}", curl(exchange.own, &asked))
+            write!(f, "  curl      {}", curl(exchange.own, &request))
         }
         None => write!(f, "  curl      {}", preflight(exchange, &url)),
     }
@@ -173,26 +178,26 @@ fn shown(value: &str) -> &str {
 }
 
 /// A request as a command; credentials are left to who types it.
-fn curl(own: &str, asked: &Asked) -> String {
+fn curl(own: &str, request: &ProbeRequest) -> String {
     let mut command = "curl -i".to_owned();
-    match asked.method.as_str() {
+    match request.method.as_str() {
         "GET" => (),
         "HEAD" => command.push_str(" -I"),
         method => command.push_str(&format!(" -X {method}")),
     }
     // A ticket was used already.
-    let (target, ticket) = match asked.target.split_once("?ticket=") {
+    let (target, ticket) = match request.target.split_once("?ticket=") {
         Some((target, _)) => (target, "?ticket=..."),
-        None => (asked.target.as_str(), ""),
+        None => (request.target.as_str(), ""),
     };
     command.push_str(&format!(" '{own}{target}{ticket}'"));
     // What says nothing to a policy, or the same once more, is left out.
     let is_said = |name: &str| match name {
         "accept" => false,
-        "referer" => !asked.headers.contains_key("origin"),
+        "referer" => !request.headers.contains_key("origin"),
         _ => true,
     };
-    for (name, value) in asked.headers.iter().filter(|(name, _)| is_said(name.as_str())) {
+    for (name, value) in request.headers.iter().filter(|(name, _)| is_said(name.as_str())) {
         let name = name.as_str();
         let value = match name {
             "cookie" | "authorization" | "x-csrf-token" | super::probe::OWN_CREDENTIAL => {
@@ -202,8 +207,8 @@ fn curl(own: &str, asked: &Asked) -> String {
         };
         command.push_str(&format!(" -H '{name}: {value}'"));
     }
-    if !asked.body.is_empty() {
-        command.push_str(&format!(" -d '{}'", String::from_utf8_lossy(&asked.body)));
+    if !request.body.is_empty() {
+        command.push_str(&format!(" -d '{}'", String::from_utf8_lossy(&request.body)));
     }
     command
 }
@@ -215,8 +220,8 @@ fn preflight(exchange: &Exchange<'_>, url: &str) -> String {
         exchange.page(),
         exchange.method()
     );
-    if !exchange.shape.unsafe_headers.is_empty() {
-        let names = exchange.shape.unsafe_headers.join(",");
+    if !exchange.request_case.unsafe_headers.is_empty() {
+        let names = exchange.request_case.unsafe_headers.join(",");
         command.push_str(&format!(" -H 'access-control-request-headers: {names}'"));
     }
     command
