@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::{Router, body::to_bytes, extract::Request};
 use policy_core::{
-    browser::{Answer, Outcome, Page, Response, State, Url, run},
+    browser::{Outcome, Page, Response, ServerResponse, State, Url, run},
     testing::any_fetch,
 };
 use policy_server::{
@@ -79,7 +79,7 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
         let (_, expected) = run(state, Some(&page), fetch.clone(), |sent| {
             let body = sent.body.as_deref().unwrap_or_default();
             let (headers, body) = answer(&sent.method, sent.url.as_str(), &sent.headers, body);
-            Answer { status: 200, headers, body }
+            ServerResponse { status: 200, headers, body }
         });
         let tab = Browser::new(profile).open(PAGE);
         let found = runtime.block_on(tab.fetch(&hosts, fetch));

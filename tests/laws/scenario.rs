@@ -227,7 +227,7 @@ impl Site {
     }
 
     /// Answers a browser.
-    pub(crate) fn serve(&self, request: &Sent) -> browser::Answer {
+    pub(crate) fn serve(&self, request: &Sent) -> browser::ServerResponse {
         if request.url.origin().ascii_serialization() != OWN {
             return stranger(request);
         }
@@ -240,7 +240,7 @@ impl Site {
     }
 }
 
-impl From<Reply> for browser::Answer {
+impl From<Reply> for browser::ServerResponse {
     fn from(reply: Reply) -> Self {
         Self { status: reply.status, headers: reply.headers, body: reply.body.to_vec() }
     }
@@ -256,8 +256,8 @@ fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http:
 }
 
 /// Another server, to which a handler redirects: it lets everybody read and sends them back.
-fn stranger(request: &Sent) -> browser::Answer {
-    let mut answer = browser::Answer { status: 307, ..browser::Answer::default() };
+fn stranger(request: &Sent) -> browser::ServerResponse {
+    let mut answer = browser::ServerResponse { status: 307, ..browser::ServerResponse::default() };
     let origin = request.headers.get("origin").cloned();
     let mut write = |name: &'static str, value| answer.headers.insert(name, value);
     write("location", HeaderValue::from_static("https://api.shop.example/r/end"));

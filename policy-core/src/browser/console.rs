@@ -136,7 +136,8 @@ impl Blocked {
 
     /// What the server sent, and what it would have to send.
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let answer = if self.in_preflight { "the answer to the preflight" } else { "the answer" };
+        let response =
+            if self.in_preflight { "the response to the preflight" } else { "the response" };
         match &self.reason {
             Reason::Address => f.write_str(
                 "nothing was sent: pages may fetch addresses without \
@@ -165,17 +166,17 @@ impl Blocked {
             Reason::MixedContent => f.write_str("nothing was sent: serve it over `https`"),
             Reason::Unreachable => f.write_str("no server answered, or what it said is no HTTP"),
             Reason::NoAllowOrigin => {
-                write!(f, "{answer} has no `Access-Control-Allow-Origin`; ")?;
+                write!(f, "{response} has no `Access-Control-Allow-Origin`; ")?;
                 self.grant(f)
             }
             Reason::AllowOrigin(value) => {
-                write!(f, "{answer} says `Access-Control-Allow-Origin: {value}`; ")?;
+                write!(f, "{response} says `Access-Control-Allow-Origin: {value}`; ")?;
                 self.grant(f)
             }
             Reason::AnyOriginWithCredentials => {
                 write!(
                     f,
-                    "{answer} says `Access-Control-Allow-Origin: *`, which grants nothing \
+                    "{response} says `Access-Control-Allow-Origin: *`, which grants nothing \
                     with credentials; "
                 )?;
                 self.grant(f)?;
@@ -183,10 +184,10 @@ impl Blocked {
             }
             Reason::AllowCredentials(value) => {
                 match value {
-                    None => write!(f, "{answer} has no `Access-Control-Allow-Credentials`")?,
+                    None => write!(f, "{response} has no `Access-Control-Allow-Credentials`")?,
                     Some(value) => write!(
                         f,
-                        "{answer} says `Access-Control-Allow-Credentials: \
+                        "{response} says `Access-Control-Allow-Credentials: \
                         {value}`"
                     )?,
                 }
@@ -197,7 +198,7 @@ impl Blocked {
             }
             Reason::PreflightStatus(status) => write!(
                 f,
-                "{answer} has the status {status}; it would have to have one of 200 to 299, \
+                "{response} has the status {status}; it would have to have one of 200 to 299, \
                  without login and without redirect"
             ),
             Reason::PreflightSyntax(field) => {
@@ -205,12 +206,12 @@ impl Blocked {
             }
             Reason::AllowMethods(method) => write!(
                 f,
-                "{answer} would have to say `Access-Control-Allow-Methods: {method}`, in just \
+                "{response} would have to say `Access-Control-Allow-Methods: {method}`, in just \
                  these letters; `*` is a method like others with credentials"
             ),
             Reason::AllowHeaders(name) => write!(
                 f,
-                "{answer} would have to say `Access-Control-Allow-Headers: {name}`; `*` is a name \
+                "{response} would have to say `Access-Control-Allow-Headers: {name}`; `*` is a name \
                  like others with credentials, and never means `authorization`"
             ),
             Reason::Redirect => f.write_str("the server redirects, which this fetch does not want"),
@@ -226,7 +227,7 @@ impl Blocked {
             ),
             Reason::ResourcePolicy(value) => write!(
                 f,
-                "{answer} says `Cross-Origin-Resource-Policy: {value}`; for this page it would \
+                "{response} says `Cross-Origin-Resource-Policy: {value}`; for this page it would \
                  have to say `cross-origin`, or be asked for by CORS"
             ),
             Reason::Framing(_) => write!(
@@ -235,7 +236,7 @@ impl Blocked {
                 self.origin
             ),
             Reason::ScriptType(_) => {
-                write!(f, "{answer} would have to say `Content-Type: text/javascript`")
+                write!(f, "{response} would have to say `Content-Type: text/javascript`")
             }
             Reason::NoUpgrade(_) => f.write_str("only 101 opens a WebSocket"),
         }
@@ -289,7 +290,7 @@ mod tests {
              'https://app.shop.example' has been blocked by CORS policy: Response to preflight \
              request doesn't pass access control check: No 'Access-Control-Allow-Origin' header is \
              present on the requested resource.\n  \
-             the answer to the preflight has no `Access-Control-Allow-Origin`; it would have to \
+             the response to the preflight has no `Access-Control-Allow-Origin`; it would have to \
              say `Access-Control-Allow-Origin: https://app.shop.example`"
         );
     }
@@ -298,7 +299,7 @@ mod tests {
     fn what_the_server_sent_is_shown() {
         let text = said(app(), false, Reason::AllowOrigin("https://shop.example".to_owned()));
         assert!(text.contains("has a value 'https://shop.example' that is not equal"), "{text}");
-        assert!(text.contains("the answer says `Access-Control-Allow-Origin: https://shop.ex"));
+        assert!(text.contains("the response says `Access-Control-Allow-Origin: https://shop.ex"));
     }
 
     #[test]

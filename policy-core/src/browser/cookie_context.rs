@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_another_site_sets_what_it_may_send_there() {
+    fn a_response_to_another_site_sets_what_it_may_send_there() {
         let set =
             |ask: &Ask| Browser::new(Profile::STANDARD).gets(ask, &KINDS).sends(&Ask::at(SHOP));
         assert_eq!(set(&Ask::from(EVIL, SHOP)), "none=1");

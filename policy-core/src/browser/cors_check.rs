@@ -12,11 +12,11 @@ use super::{
 pub(super) fn cors_check(
     request: &Request,
     origin: &str,
-    answer: &HeaderMap,
+    response: &HeaderMap,
 ) -> Result<(), Reason> {
     const ALLOW_CREDENTIALS: &str = "access-control-allow-credentials";
     let includes_credentials = request.fetch.credentials == Credentials::Include;
-    let Some(allowed) = text(answer, "access-control-allow-origin") else {
+    let Some(allowed) = text(response, "access-control-allow-origin") else {
         return Err(Reason::NoAllowOrigin);
     };
     if allowed == "*" {
@@ -26,8 +26,8 @@ pub(super) fn cors_check(
     if allowed != origin {
         return Err(Reason::AllowOrigin(allowed));
     }
-    if includes_credentials && combined(answer, ALLOW_CREDENTIALS).as_deref() != Some(b"true") {
-        return Err(Reason::AllowCredentials(text(answer, ALLOW_CREDENTIALS)));
+    if includes_credentials && combined(response, ALLOW_CREDENTIALS).as_deref() != Some(b"true") {
+        return Err(Reason::AllowCredentials(text(response, ALLOW_CREDENTIALS)));
     }
     Ok(())
 }

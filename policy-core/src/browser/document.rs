@@ -3,7 +3,7 @@
 use http::HeaderMap;
 
 use super::{
-    Answer, Destination, Outcome, Page, PageOrigin, Reason, ResponseType,
+    Destination, Outcome, Page, PageOrigin, Reason, ResponseType, ServerResponse,
     filter::{filter, nothing},
     framing,
     headers::{text, trim},
@@ -12,8 +12,12 @@ use super::{
 };
 
 /// Makes a page of an answer, if it may stand where it is to stand.
-pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result<Outcome, Reason> {
-    if !is_document(&answer) {
+pub(super) fn load(
+    request: &Request,
+    response: ServerResponse,
+    is_cached: bool,
+) -> Result<Outcome, Reason> {
+    if !is_document(&response) {
         return Ok(Outcome::Response(nothing(request, ResponseType::Opaque, is_cached)));
     }
     let url = &request.url;
@@ -22,15 +26,15 @@ pub(super) fn load(request: &Request, answer: Answer, is_cached: bool) -> Result
         _ => None,
     };
     if let Some(parent) = frame_of {
-        framing::check(parent, request, &answer.headers)?;
+        framing::check(parent, request, &response.headers)?;
     }
-    let is_sandboxed = csp(&answer.headers).any(|policy| is_sandbox(&policy));
+    let is_sandboxed = csp(&response.headers).any(|policy| is_sandbox(&policy));
     let page = Page {
         origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
-        referrer_policy: referrer::policy(&answer.headers).unwrap_or_default(),
+        referrer_policy: referrer::policy(&response.headers).unwrap_or_default(),
         ..frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()))
     };
-    Ok(Outcome::Page(page, filter(request, answer, is_cached)))
+    Ok(Outcome::Page(page, filter(request, response, is_cached)))
 }
 
 /// The policies of `Content-Security-Policy`, in lower case (CSP 3, 2.2.2).
@@ -54,14 +58,14 @@ fn is_sandbox(policy: &str) -> bool {
 }
 
 /// With other answers the old document stays: there is none, or it is saved to a file.
-fn is_document(answer: &Answer) -> bool {
+fn is_document(response: &ServerResponse) -> bool {
     let is_saved = || {
-        text(&answer.headers, "content-disposition").is_some_and(|disposition| {
+        text(&response.headers, "content-disposition").is_some_and(|disposition| {
             let kind = disposition.split(';').next().unwrap_or_default();
             !kind.trim().is_empty() && !kind.trim().eq_ignore_ascii_case("inline")
         })
     };
-    !matches!(answer.status, 204 | 205) && !is_saved()
+    !matches!(response.status, 204 | 205) && !is_saved()
 }
 
 #[cfg(test)]
@@ -69,11 +73,11 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch, ReferrerPolicy,
-        trial::{answer, app, load},
+        trial::{app, load, response},
     };
 
     fn open(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Outcome {
-        load(&app(), fetch, &[answer(status, fields)]).outcome
+        load(&app(), fetch, &[response(status, fields)]).outcome
     }
 
     #[test]
@@ -124,7 +128,7 @@ mod tests {
     #[test]
     fn a_form_says_who_sends_it() {
         let form = Fetch::form("https://api.test/pay", [("to", "me")]);
-        let trial = load(&app(), form, &[answer(200, &[])]);
+        let trial = load(&app(), form, &[response(200, &[])]);
         assert_eq!(trial.last("origin"), Some("https://app.test"));
         assert_eq!(trial.last("sec-fetch-site"), Some("cross-site"));
         assert_eq!(trial.sent[0].body.as_deref(), Some(&b"to=me"[..]));

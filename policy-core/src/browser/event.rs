@@ -24,11 +24,11 @@ pub enum Event {
         fetch: Fetch,
     },
     /// A server answers an [`Output::Request`].
-    Answer {
+    Response {
         /// The load whose request it was.
         id: LoadId,
         /// What it says.
-        answer: Answer,
+        response: ServerResponse,
     },
     /// No server could be reached, or it said nothing that is HTTP.
     Unreachable {
@@ -49,7 +49,7 @@ pub enum Event {
 /// What a browser does.
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// It sends a request, and waits for [`Event::Answer`] or [`Event::Unreachable`].
+    /// It sends a request, and waits for [`Event::Response`] or [`Event::Unreachable`].
     Request {
         /// The load that it belongs to.
         id: LoadId,
@@ -83,7 +83,7 @@ pub struct Sent {
 
 /// What a server answers.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct ServerResponse {
     /// The status code.
     pub status: u16,
     /// The fields.

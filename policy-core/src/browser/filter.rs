@@ -4,18 +4,18 @@ use http::{HeaderMap, HeaderName, Method};
 use url::Url;
 
 use super::{
-    Answer, Credentials, Response, ResponseType,
+    Credentials, Response, ResponseType, ServerResponse,
     headers::{is_forbidden_response, is_shown, tokens},
     request::{Request, Tainting},
 };
 
 /// The response that the page gets of an answer.
-pub(super) fn filter(request: &Request, answer: Answer, is_cached: bool) -> Response {
+pub(super) fn filter(request: &Request, response: ServerResponse, is_cached: bool) -> Response {
     let keep: &dyn Fn(&HeaderName) -> bool = match request.tainting {
         Tainting::Opaque => return nothing(request, ResponseType::Opaque, is_cached),
         Tainting::Basic => &|name| !is_forbidden_response(name),
         Tainting::Cors => {
-            let exposed = tokens(&answer.headers, "access-control-expose-headers");
+            let exposed = tokens(&response.headers, "access-control-expose-headers");
             let exposed = exposed.ok().flatten().unwrap_or_default();
             let all = request.fetch.credentials != Credentials::Include
                 && exposed.iter().any(|name| name == "*");
@@ -29,9 +29,9 @@ pub(super) fn filter(request: &Request, answer: Answer, is_cached: bool) -> Resp
         },
         url: Some(shown_url(request)),
         is_redirected: !request.redirected_from.is_empty(),
-        status: answer.status,
-        headers: retain(answer.headers, keep),
-        body: if has_content(request, answer.status) { answer.body } else { Vec::new() },
+        status: response.status,
+        headers: retain(response.headers, keep),
+        body: if has_content(request, response.status) { response.body } else { Vec::new() },
         is_cached,
     }
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch,
-        trial::{answer, app, load},
+        trial::{app, load, response},
     };
 
     /// The names that a page of another origin sees.
@@ -89,7 +89,7 @@ mod tests {
             ("x-b", "1"),
         ];
         let fetch = Fetch::get("https://api.test/").credentials(credentials);
-        let trial = load(&app(), fetch, &[answer(200, &fields)]);
+        let trial = load(&app(), fetch, &[response(200, &fields)]);
         let response = trial.outcome.response().unwrap();
         let mut names: Vec<_> = response.headers.keys().map(ToString::to_string).collect();
         names.retain(|name| !name.starts_with("access-control-"));
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_own_origin_sees_all_but_cookies() {
         let fields = [("set-cookie", "a=1"), ("x-a", "1")];
-        let trial = load(&app(), Fetch::get("/"), &[answer(200, &fields)]);
+        let trial = load(&app(), Fetch::get("/"), &[response(200, &fields)]);
         let response = trial.outcome.response().unwrap();
         assert_eq!(response.kind, ResponseType::Basic);
         assert_eq!(response.headers.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-a"]);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn without_cors_nothing_is_seen() {
         let fetch = Fetch::image("https://api.test/");
-        let trial = load(&app(), fetch, &[answer(200, &[("x-a", "1")])]);
+        let trial = load(&app(), fetch, &[response(200, &[("x-a", "1")])]);
         let response = trial.outcome.response().unwrap();
         assert_eq!((response.kind, response.status), (ResponseType::Opaque, 0));
         assert!(response.headers.is_empty() && response.body.is_empty() && response.url.is_none());
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn there_is_no_content_after_head_and_with_204() {
         for (method, status) in [("HEAD", 200), ("GET", 204)] {
-            let trial = load(&app(), Fetch::new(method, "/"), &[answer(status, &[])]);
+            let trial = load(&app(), Fetch::new(method, "/"), &[response(status, &[])]);
             assert!(trial.outcome.response().unwrap().body.is_empty(), "{method} {status}");
         }
     }

@@ -100,13 +100,13 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch,
-        trial::{answer, load, page},
+        trial::{load, page, response},
     };
 
     /// Whether a page of `https://shop.test` may stand in one of `https://app.shop.test`.
     fn is_framed(fields: &[(&str, &str)]) -> bool {
         let page = page("https://app.shop.test/");
-        let trial = load(&page, Fetch::frame("https://shop.test/"), &[answer(200, fields)]);
+        let trial = load(&page, Fetch::frame("https://shop.test/"), &[response(200, fields)]);
         trial.outcome.page().is_some()
     }
 
@@ -188,8 +188,8 @@ mod tests {
         };
         let fields = [("x-frame-options", "SAMEORIGIN")];
         let fetch = || Fetch::frame("https://shop.test/");
-        assert!(load(&inner, fetch(), &[answer(200, &fields)]).outcome.blocked().is_some());
+        assert!(load(&inner, fetch(), &[response(200, &fields)]).outcome.blocked().is_some());
         let alone = page("https://shop.test/");
-        assert!(load(&alone, fetch(), &[answer(200, &fields)]).outcome.page().is_some());
+        assert!(load(&alone, fetch(), &[response(200, &fields)]).outcome.page().is_some());
     }
 }

@@ -7,7 +7,7 @@ use http::{
     header::{AGE, CACHE_CONTROL, DATE, EXPIRES, LAST_MODIFIED, PRAGMA},
 };
 
-use super::{Answer, Profile};
+use super::{Profile, ServerResponse};
 
 /// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache obeys it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,18 +63,18 @@ pub(super) struct Freshness {
 
 impl Freshness {
     /// Of an answer that is received now.
-    pub(super) fn of(profile: &Profile, now: Duration, answer: &Answer) -> Self {
-        let control = CacheControl::of(profile, &answer.headers);
-        let age = single(&answer.headers, &AGE).and_then(delta_seconds).unwrap_or_default();
-        let apparent = now.saturating_sub(date(answer, now));
+    pub(super) fn of(profile: &Profile, now: Duration, response: &ServerResponse) -> Self {
+        let control = CacheControl::of(profile, &response.headers);
+        let age = single(&response.headers, &AGE).and_then(delta_seconds).unwrap_or_default();
+        let apparent = now.saturating_sub(date(response, now));
         let must_ask = control.no_cache
-            || profile.obeys_pragma && has_pragma(&answer.headers)
-            || profile.fresh_statuses.is_some_and(|fresh| !fresh.contains(&answer.status));
+            || profile.obeys_pragma && has_pragma(&response.headers)
+            || profile.fresh_statuses.is_some_and(|fresh| !fresh.contains(&response.status));
         let grace = control.stale_while_revalidate.filter(|_| !control.must_revalidate);
         let (lifetime, grace) = if must_ask {
             (Duration::ZERO, Duration::ZERO)
         } else {
-            (lifetime(profile, now, answer, control), grace.unwrap_or_default())
+            (lifetime(profile, now, response, control), grace.unwrap_or_default())
         };
         Self { received: now, age: age.max(apparent), lifetime, grace }
     }
@@ -98,29 +98,39 @@ impl Freshness {
 }
 
 /// Whether the answer says itself how long it is fresh.
-pub(super) fn is_explicit(control: CacheControl, answer: &Answer) -> bool {
-    control.max_age.is_some() || answer.headers.contains_key(EXPIRES)
+pub(super) fn is_explicit(control: CacheControl, response: &ServerResponse) -> bool {
+    control.max_age.is_some() || response.headers.contains_key(EXPIRES)
 }
 
 /// 4.2.1, and 4.2.2 where the answer says nothing.
-fn lifetime(profile: &Profile, now: Duration, answer: &Answer, control: CacheControl) -> Duration {
+fn lifetime(
+    profile: &Profile,
+    now: Duration,
+    response: &ServerResponse,
+    control: CacheControl,
+) -> Duration {
     if let Some(max_age) = control.max_age {
         return max_age;
     }
-    let date = date(answer, now);
-    let expires = http_date(&answer.headers, &EXPIRES);
+    let date = date(response, now);
+    let expires = http_date(&response.headers, &EXPIRES);
     let is_over = |text: &str| text == "0" || profile.bad_expires_is_over;
-    if expires.is_some() || single(&answer.headers, &EXPIRES).is_some_and(is_over) {
+    if expires.is_some() || single(&response.headers, &EXPIRES).is_some_and(is_over) {
         return expires.unwrap_or_default().saturating_sub(date);
     }
-    let modified = http_date(&answer.headers, &LAST_MODIFIED).filter(|modified| *modified <= date);
+    let modified =
+        http_date(&response.headers, &LAST_MODIFIED).filter(|modified| *modified <= date);
     if let Some(modified) = modified
-        && profile.heuristic_statuses.contains(&answer.status)
+        && profile.heuristic_statuses.contains(&response.status)
         && !control.must_revalidate
     {
         return ((date - modified) / 10).min(profile.heuristic_cap);
     }
-    if profile.permanent_statuses.contains(&answer.status) { Duration::MAX } else { Duration::ZERO }
+    if profile.permanent_statuses.contains(&response.status) {
+        Duration::MAX
+    } else {
+        Duration::ZERO
+    }
 }
 
 pub(super) fn has_pragma(headers: &HeaderMap) -> bool {
@@ -128,8 +138,8 @@ pub(super) fn has_pragma(headers: &HeaderMap) -> bool {
 }
 
 /// When the answer was made.
-fn date(answer: &Answer, now: Duration) -> Duration {
-    http_date(&answer.headers, &DATE).unwrap_or(now)
+fn date(response: &ServerResponse, now: Duration) -> Duration {
+    http_date(&response.headers, &DATE).unwrap_or(now)
 }
 
 fn http_date(headers: &HeaderMap, name: &HeaderName) -> Option<Duration> {
@@ -170,17 +180,17 @@ mod tests {
     const DATE_OF_NOW: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
     const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
 
-    fn answer(status: u16, fields: &[(&'static str, &str)]) -> Answer {
-        let mut answer = Answer { status, ..Answer::default() };
+    fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
+        let mut response = ServerResponse { status, ..ServerResponse::default() };
         for (name, value) in fields {
-            answer.headers.append(*name, HeaderValue::from_str(value).unwrap());
+            response.headers.append(*name, HeaderValue::from_str(value).unwrap());
         }
-        answer
+        response
     }
 
     /// For how many seconds it is fresh, from now on.
     fn fresh_for(profile: &Profile, status: u16, fields: &[(&'static str, &str)]) -> u64 {
-        let freshness = Freshness::of(profile, NOW, &answer(status, fields));
+        let freshness = Freshness::of(profile, NOW, &response(status, fields));
         freshness.lifetime.saturating_sub(freshness.age(NOW)).as_secs()
     }
 
@@ -190,7 +200,7 @@ mod tests {
 
     #[test]
     fn directives_are_read_in_any_case_over_all_lines() {
-        let answer = answer(
+        let response = response(
             200,
             &[
                 ("cache-control", "Private , No-Cache=\"set-cookie\",, max-age=60"),
@@ -199,7 +209,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            CacheControl::of(&Profile::STANDARD, &answer.headers),
+            CacheControl::of(&Profile::STANDARD, &response.headers),
             CacheControl {
                 no_store: true,
                 no_cache: true,
@@ -245,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_old_as_it_says_or_its_date_says() {
+    fn a_response_is_as_old_as_it_says_or_its_date_says() {
         let max_age = ("cache-control", "max-age=100");
         assert_eq!(standard(&[max_age, ("age", "30")]), 70);
         assert_eq!(standard(&[max_age, ("date", "Sun, 06 Nov 1994 08:48:57 GMT")]), 60);
@@ -254,7 +264,7 @@ mod tests {
             10,
         );
         assert_eq!(standard(&[max_age, ("age", "x")]), 100);
-        let freshness = Freshness::of(&Profile::STANDARD, NOW, &answer(200, &[max_age]));
+        let freshness = Freshness::of(&Profile::STANDARD, NOW, &response(200, &[max_age]));
         assert!(freshness.is_fresh(NOW + Duration::from_secs(99)));
         assert!(!freshness.is_fresh(NOW + Duration::from_secs(100)));
     }
@@ -272,8 +282,8 @@ mod tests {
     #[test]
     fn after_its_life_it_has_a_grace_unless_it_must_be_asked_for() {
         let freshness = |control| {
-            let answer = answer(200, &[("cache-control", control)]);
-            Freshness::of(&Profile::STANDARD, NOW, &answer)
+            let response = response(200, &[("cache-control", control)]);
+            Freshness::of(&Profile::STANDARD, NOW, &response)
         };
         let after = |seconds| NOW + Duration::from_secs(seconds);
         let graceful = freshness("max-age=10, stale-while-revalidate=20");

@@ -25,15 +25,15 @@ const KEPT_OF_ONE: usize = 150;
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::browser::{Answer, Fetch, Profile, State, run};
+/// use policy_core::browser::{ServerResponse, Fetch, Profile, State, run};
 ///
 /// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
 /// let (state, _) = run(state, None, Fetch::navigate("https://shop.example/"), |_| {
-///     let mut answer = Answer { status: 200, ..Answer::default() };
+///     let mut response = ServerResponse { status: 200, ..ServerResponse::default() };
 ///     for line in ["__Host-session=s; Path=/; Secure; HttpOnly", "__Host-broken=1"] {
-///         answer.headers.append("set-cookie", line.parse().unwrap());
+///         response.headers.append("set-cookie", line.parse().unwrap());
 ///     }
-///     answer
+///     response
 /// });
 /// let [cookie] = state.cookies().iter().collect::<Vec<_>>()[..] else { panic!("one is kept") };
 /// assert_eq!(cookie.name(), "__Host-session");

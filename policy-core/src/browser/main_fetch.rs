@@ -1,8 +1,8 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
 use super::{
-    Answer, CacheMode, Destination, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect,
-    ResponseType, Sent, State, ThirdParty,
+    CacheMode, Destination, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect, ResponseType,
+    Sent, ServerResponse, State, ThirdParty,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -60,14 +60,14 @@ impl Load {
     }
 
     /// A server has answered.
-    pub(super) fn answered(self, state: &mut State, mut answer: Answer) -> Next {
+    pub(super) fn receive(self, state: &mut State, mut response: ServerResponse) -> Next {
         if state.profile.drops_empty_lines {
-            network::drop_empty_lines(&mut answer.headers);
+            network::drop_empty_lines(&mut response.headers);
         }
         let request = self.request;
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
-                let judged = preflight::judge(&state.profile, &request, &unsafe_names, &answer);
+                let judged = preflight::judge(&state.profile, &request, &unsafe_names, &response);
                 match judged {
                     Ok(allowed) => {
                         let cap = state.profile.preflight_cap;
@@ -85,15 +85,15 @@ impl Load {
                 }
             }
             Waiting::Response(asked) => proceed(state, request, |state, request| {
-                let (answer, is_stored) = network::received(state, request, &asked, answer);
+                let (response, is_stored) = network::received(state, request, &asked, response);
                 let is_dropped = is_stored && !state.profile.stores_refused;
-                if is_dropped && may_see(request, &answer).is_err() {
+                if is_dropped && may_see(request, &response).is_err() {
                     network::forget(state, &asked);
                 }
-                respond(state, request, answer, false)
+                respond(state, request, response, false)
             }),
             Waiting::Refresh(asked) => {
-                network::received(state, &request, &asked, answer);
+                network::received(state, &request, &asked, response);
                 Next::Kept
             }
         }
@@ -196,15 +196,15 @@ fn tell_referrer(state: &State, request: &mut Request) {
 fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     match network::send(state, request) {
         Network::Send(sent, asked) => Ok(Step::Send(Waiting::Response(asked), sent)),
-        Network::Cached(answer) => respond(state, request, answer, true),
+        Network::Cached(response) => respond(state, request, response, true),
     }
 }
 
 /// Whether the page may have the answer at all.
-fn may_see(request: &Request, answer: &Answer) -> Result<(), Reason> {
+fn may_see(request: &Request, response: &ServerResponse) -> Result<(), Reason> {
     match request.tainting {
-        Tainting::Cors => cors_check(request, &request.serialized_origin(), &answer.headers),
-        Tainting::Opaque => resource_policy::check(request, &answer.headers),
+        Tainting::Cors => cors_check(request, &request.serialized_origin(), &response.headers),
+        Tainting::Opaque => resource_policy::check(request, &response.headers),
         Tainting::Basic => Ok(()),
     }
 }
@@ -213,41 +213,42 @@ fn may_see(request: &Request, answer: &Answer) -> Result<(), Reason> {
 fn respond(
     state: &mut State,
     request: &mut Request,
-    answer: Answer,
+    response: ServerResponse,
     is_cached: bool,
 ) -> Result<Step, Reason> {
     if request.fetch.mode == Mode::WebSocket {
-        return match answer.status {
+        return match response.status {
             101 => Ok(Step::Done(Outcome::Open)),
             status => Err(Reason::NoUpgrade(status)),
         };
     }
-    may_see(request, &answer)?;
-    if redirect::is_redirect(answer.status) {
-        let is_idle = state.profile.redirects_need_location && !redirect::leads_on(&answer.headers);
+    may_see(request, &response)?;
+    if redirect::is_redirect(response.status) {
+        let is_idle =
+            state.profile.redirects_need_location && !redirect::leads_on(&response.headers);
         match request.fetch.redirect {
             Redirect::Error if is_idle => {}
             Redirect::Error => return Err(Reason::Redirect),
             Redirect::Manual => {
                 if state.profile.manual_needs_address {
-                    redirect::address(request, &answer.headers)?;
+                    redirect::address(request, &response.headers)?;
                 }
                 let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 return Ok(Step::Done(Outcome::Response(response)));
             }
             Redirect::Follow if is_idle => {}
             Redirect::Follow => {
-                if let Some(url) = redirect::location(request, &answer.headers)? {
-                    redirect::follow(&state.profile, request, &answer, url)?;
+                if let Some(url) = redirect::location(request, &response.headers)? {
+                    redirect::follow(&state.profile, request, &response, url)?;
                     return main_fetch(state, request);
                 }
             }
         }
     }
     let outcome = match (request.fetch.mode, request.fetch.destination) {
-        (Mode::Navigate, _) => document::load(request, answer, is_cached)?,
-        (_, Destination::Script) => script::load(&state.profile, request, answer, is_cached)?,
-        _ => Outcome::Response(filter::filter(request, answer, is_cached)),
+        (Mode::Navigate, _) => document::load(request, response, is_cached)?,
+        (_, Destination::Script) => script::load(&state.profile, request, response, is_cached)?,
+        _ => Outcome::Response(filter::filter(request, response, is_cached)),
     };
     Ok(Step::Done(outcome))
 }
@@ -257,21 +258,21 @@ mod tests {
     use super::*;
     use crate::browser::{
         Credentials, Event, LoadId, Output, PageOrigin, step,
-        trial::{answer, app, browser, load, load_in},
+        trial::{app, browser, load, load_in, response},
     };
 
     const URL: &str = "https://api.test/";
 
     #[test]
     fn without_asking_nobody_reads_another_origin() {
-        let trial = load(&app(), Fetch::get(URL), &[answer(200, &[])]);
+        let trial = load(&app(), Fetch::get(URL), &[response(200, &[])]);
         assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
         assert!(!trial.outcome.blocked().unwrap().in_preflight);
     }
 
     #[test]
     fn a_refused_preflight_keeps_the_request_at_home() {
-        let trial = load(&app(), Fetch::new("DELETE", URL), &[answer(403, &[])]);
+        let trial = load(&app(), Fetch::new("DELETE", URL), &[response(403, &[])]);
         assert!(trial.outcome.blocked().unwrap().in_preflight);
         assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
     }
@@ -280,7 +281,7 @@ mod tests {
     fn mode_same_origin_asks_nobody_else() {
         let fetch = |url| Fetch::get(url).mode(Mode::SameOrigin);
         assert_eq!(*load(&app(), fetch(URL), &[]).reason(), Reason::Mode);
-        let away = answer(302, &[("location", URL)]);
+        let away = response(302, &[("location", URL)]);
         assert_eq!(*load(&app(), fetch("/"), &[away]).reason(), Reason::Mode);
     }
 
@@ -308,17 +309,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_own_origin_stays_shared_after_it_went_abroad() {
+    fn a_response_of_the_own_origin_stays_shared_after_it_went_abroad() {
         let grant = [("access-control-allow-origin", "*"), ("location", "https://app.test/b")];
-        let answers = [answer(302, &grant), answer(200, &[])];
-        let trial = load(&app(), Fetch::get(URL), &answers);
+        let responses = [response(302, &grant), response(200, &[])];
+        let trial = load(&app(), Fetch::get(URL), &responses);
         assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
         assert_eq!(trial.outcome.blocked().unwrap().origin, PageOrigin::Opaque);
     }
 
     #[test]
     fn the_address_bar_is_of_no_page() {
-        let trial = load_in(browser(), None, Fetch::navigate(URL), &[answer(200, &[])]);
+        let trial = load_in(browser(), None, Fetch::navigate(URL), &[response(200, &[])]);
         assert_eq!(trial.outcome.page().unwrap().url.as_str(), URL);
         assert_eq!([trial.last("origin"), trial.last("referer")], [None, None]);
     }
@@ -341,7 +342,7 @@ mod tests {
             (state, _) = step(state, event);
         }
         for (id, status) in [(2, 404), (1, 200)] {
-            let event = Event::Answer { id: LoadId(id), answer: answer(status, &[]) };
+            let event = Event::Response { id: LoadId(id), response: response(status, &[]) };
             let outputs;
             (state, outputs) = step(state, event);
             let [Output::Done { outcome, .. }] = &outputs[..] else { panic!("{outputs:?}") };
@@ -350,9 +351,10 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_nobody_waits_for_is_ignored() {
+    fn a_response_that_nobody_waits_for_is_ignored() {
         let id = LoadId(3);
-        let events = [Event::Answer { id, answer: answer(200, &[]) }, Event::Unreachable { id }];
+        let events =
+            [Event::Response { id, response: response(200, &[]) }, Event::Unreachable { id }];
         for event in events {
             assert!(step(browser(), event).1.is_empty());
         }
@@ -362,12 +364,12 @@ mod tests {
     fn credentials_need_a_grant_by_name_and_in_words() {
         let fetch = || Fetch::get(URL).credentials(Credentials::Include);
         let origin = |value| ("access-control-allow-origin", value);
-        let trial = load(&app(), fetch(), &[answer(200, &[origin("*")])]);
+        let trial = load(&app(), fetch(), &[response(200, &[origin("*")])]);
         assert_eq!(*trial.reason(), Reason::AnyOriginWithCredentials);
-        let trial = load(&app(), fetch(), &[answer(200, &[origin("https://app.test")])]);
+        let trial = load(&app(), fetch(), &[response(200, &[origin("https://app.test")])]);
         assert_eq!(*trial.reason(), Reason::AllowCredentials(None));
         let fields = [origin("https://app.test"), ("access-control-allow-credentials", "True")];
-        let trial = load(&app(), fetch(), &[answer(200, &fields)]);
+        let trial = load(&app(), fetch(), &[response(200, &fields)]);
         assert_eq!(*trial.reason(), Reason::AllowCredentials(Some("True".into())));
     }
 }

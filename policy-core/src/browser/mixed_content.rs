@@ -30,7 +30,7 @@ pub(super) fn upgrade_image(request: &mut Request) {
 mod tests {
     use crate::browser::{
         Fetch, Reason,
-        trial::{answer, app, load, page},
+        trial::{app, load, page, response},
     };
 
     #[test]
@@ -40,17 +40,17 @@ mod tests {
             assert_eq!(*trial.reason(), Reason::MixedContent);
         }
         for url in ["http://localhost/", "http://127.0.0.1/"] {
-            load(&app(), Fetch::image(url), &[answer(200, &[])]);
+            load(&app(), Fetch::image(url), &[response(200, &[])]);
         }
-        load(&app(), Fetch::navigate("http://api.test/"), &[answer(200, &[])]);
-        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[answer(200, &[])]);
-        let redirect = answer(302, &[("location", "http://api.test/")]);
+        load(&app(), Fetch::navigate("http://api.test/"), &[response(200, &[])]);
+        load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[response(200, &[])]);
+        let redirect = response(302, &[("location", "http://api.test/")]);
         assert_eq!(*load(&app(), Fetch::script("/"), &[redirect]).reason(), Reason::MixedContent);
     }
 
     #[test]
     fn an_image_is_asked_for_over_tls_instead() {
-        let trial = load(&app(), Fetch::image("http://api.test/a"), &[answer(200, &[])]);
+        let trial = load(&app(), Fetch::image("http://api.test/a"), &[response(200, &[])]);
         assert_eq!(trial.sent[0].url.as_str(), "https://api.test/a");
         let trial = load(&app(), Fetch::image("http://192.0.2.1/a"), &[]);
         assert_eq!(*trial.reason(), Reason::MixedContent);

@@ -7,7 +7,7 @@
 //! does about it:
 //!
 //! - [`Event::Start`]: a page, or the person in front of it, loads something: a [`Fetch`]
-//! - [`Output::Request`]: a request goes to a server; [`Event::Answer`] is what it says
+//! - [`Output::Request`]: a request goes to a server; [`Event::Response`] is what it says
 //! - [`Output::Done`]: what the page got: an [`Outcome`]
 //!
 //! Where engines differ, a [`Profile`] says so, with the source of each difference.
@@ -58,7 +58,7 @@ mod stored;
 mod trial;
 
 pub use cookie::Cookie;
-pub use event::{Answer, Event, LoadId, Output, Sent};
+pub use event::{Event, LoadId, Output, Sent, ServerResponse};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};

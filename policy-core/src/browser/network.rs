@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, ReferrerPolicy, Sent,
-    State, StorageAccess, ThirdParty,
+    CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, ReferrerPolicy, Sent,
+    ServerResponse, State, StorageAccess, ThirdParty,
     cache_partition::{Partition, Place},
     cookie_context::CookieContext,
     headers::trim,
@@ -25,7 +25,7 @@ pub(super) enum Network {
     /// A server has to be asked.
     Send(Sent, Asked),
     /// It was there.
-    Cached(Answer),
+    Cached(ServerResponse),
 }
 
 /// A request that is on its way, as the HTTP cache looks at it.
@@ -71,17 +71,17 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
         _ => state.store.lookup(&state.profile, state.now, &key, request.fetch.cache, &sent),
     };
     let (cached, conditions) = match lookup {
-        Lookup::Fresh(answer) => return Network::Cached(answer),
-        Lookup::Refresh(answer, conditions) => (Some(answer), conditions),
+        Lookup::Fresh(response) => return Network::Cached(response),
+        Lookup::Refresh(response, conditions) => (Some(response), conditions),
         Lookup::Stale(conditions) => (None, conditions),
         Lookup::Miss => (None, HeaderMap::new()),
     };
     let asked = Asked { request: sent.clone(), key, is_conditional: !conditions.is_empty() };
     sent.headers.extend(conditions);
     sent.body.clone_from(&request.body);
-    let Some(answer) = cached else { return Network::Send(sent, asked) };
+    let Some(response) = cached else { return Network::Send(sent, asked) };
     state.refreshes.push(Refresh { request: request.clone(), sent, asked });
-    Network::Cached(answer)
+    Network::Cached(response)
 }
 
 /// A preflight: without credentials, and past all caches.
@@ -102,13 +102,13 @@ pub(super) fn received(
     state: &mut State,
     request: &Request,
     asked: &Asked,
-    answer: Answer,
-) -> (Answer, bool) {
+    response: ServerResponse,
+) -> (ServerResponse, bool) {
     let sets_cookies = request.fetch.mode != Mode::WebSocket
-        || matches!(answer.status, 101 | 401)
+        || matches!(response.status, 101 | 401)
         || state.profile.refused_sockets_set_cookies;
     if sets_cookies && includes_credentials(request) {
-        for line in answer.headers.get_all(header::SET_COOKIE) {
+        for line in response.headers.get_all(header::SET_COOKIE) {
             let context = cookie_context(request);
             state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
         }
@@ -116,13 +116,13 @@ pub(super) fn received(
     let State { profile, now, store, .. } = state;
     let Asked { request: sent, key, is_conditional } = asked;
     match request.fetch.mode {
-        Mode::WebSocket => (answer, false),
-        _ if *is_conditional && answer.status == 304 => {
-            (store.revalidated(profile, *now, key, sent, &answer).unwrap_or(answer), false)
+        Mode::WebSocket => (response, false),
+        _ if *is_conditional && response.status == 304 => {
+            (store.revalidated(profile, *now, key, sent, &response).unwrap_or(response), false)
         }
         _ => {
-            let is_stored = store.keep(profile, *now, key, request.fetch.cache, sent, &answer);
-            (answer, is_stored)
+            let is_stored = store.keep(profile, *now, key, request.fetch.cache, sent, &response);
+            (response, is_stored)
         }
     }
 }
@@ -407,7 +407,7 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch, Page, PageOrigin, Reason, ReferrerPolicy, run,
-        trial::{Trial, answer, app, browser, load, load_in, page},
+        trial::{Trial, app, browser, load, load_in, page, response},
     };
 
     #[test]
@@ -416,12 +416,12 @@ mod tests {
         let granted = [("access-control-allow-origin", "https://app.test")];
         let granted = [granted[0], ("access-control-allow-credentials", "true")];
         let bar = |url| Fetch::navigate(url);
-        let state = load_in(browser(), None, bar("https://app.test/"), &[answer(200, &[cookie])]);
+        let state = load_in(browser(), None, bar("https://app.test/"), &[response(200, &[cookie])]);
         let state =
-            load_in(state.state, None, bar("https://api.test/"), &[answer(200, &[cookie])]).state;
+            load_in(state.state, None, bar("https://api.test/"), &[response(200, &[cookie])]).state;
         let cookie = |url: &str, credentials| {
             let fetch = Fetch::get(url).credentials(credentials);
-            let trial = load_in(state.clone(), Some(&app()), fetch, &[answer(200, &granted)]);
+            let trial = load_in(state.clone(), Some(&app()), fetch, &[response(200, &granted)]);
             trial.last("cookie").map(str::to_owned)
         };
         for (credentials, own, other) in [
@@ -439,11 +439,11 @@ mod tests {
     }
 
     #[test]
-    fn cookies_are_kept_even_of_an_answer_that_nobody_may_read() {
+    fn cookies_are_kept_even_of_a_response_that_nobody_may_read() {
         let fetch = |credentials| Fetch::get("https://api.test/").credentials(credentials);
         let fields = [("set-cookie", "a=1; Secure; SameSite=None")];
         let kept = |credentials| {
-            let trial = load(&app(), fetch(credentials), &[answer(200, &fields)]);
+            let trial = load(&app(), fetch(credentials), &[response(200, &fields)]);
             assert!(trial.outcome.blocked().is_some());
             trial.state.cookies().iter().count()
         };
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn a_preflight_has_no_credentials_and_keeps_no_cookies() {
         let fetch = Fetch::put("https://api.test/").credentials(Credentials::Include);
-        let trial = load(&app(), fetch, &[answer(401, &[("set-cookie", "a=1")])]);
+        let trial = load(&app(), fetch, &[response(401, &[("set-cookie", "a=1")])]);
         assert_eq!(trial.last("cookie"), None);
         assert_eq!(trial.state.cookies().iter().count(), 0);
         assert_eq!(trial.last("sec-fetch-mode"), Some("cors"));
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn origin_is_told_to_others_and_with_unsafe_methods() {
         let origin =
-            |fetch| load(&app(), fetch, &[answer(200, &[])]).last("origin").map(str::to_owned);
+            |fetch| load(&app(), fetch, &[response(200, &[])]).last("origin").map(str::to_owned);
         let app = Some("https://app.test");
         assert_eq!(origin(Fetch::get("/")), None);
         assert_eq!(origin(Fetch::post("/")).as_deref(), app);
@@ -476,9 +476,9 @@ mod tests {
     fn the_referrer_policy_hides_the_origin_where_cors_is_not_used() {
         let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
         let form = Fetch::form("https://api.test/", [("a", "b")]);
-        assert_eq!(load(&page, form, &[answer(200, &[])]).last("origin"), Some("null"));
+        assert_eq!(load(&page, form, &[response(200, &[])]).last("origin"), Some("null"));
         let fetch = Fetch::post("https://api.test/");
-        let trial = load(&page, fetch, &[answer(200, &[])]);
+        let trial = load(&page, fetch, &[response(200, &[])]);
         assert_eq!(trial.last("origin"), Some("https://app.test"));
         assert_eq!(trial.last("referer"), None);
     }
@@ -486,17 +486,20 @@ mod tests {
     #[test]
     fn a_sandboxed_page_is_null_even_at_home() {
         let page = Page { origin: PageOrigin::Opaque, ..app() };
-        assert_eq!(load(&page, Fetch::get("/"), &[answer(200, &[])]).last("origin"), Some("null"));
+        assert_eq!(
+            load(&page, Fetch::get("/"), &[response(200, &[])]).last("origin"),
+            Some("null")
+        );
     }
 
     #[test]
     fn a_websocket_is_asked_for_with_origin_and_upgrade() {
-        let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(101, &[])]);
+        let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[response(101, &[])]);
         assert!(matches!(trial.outcome, crate::browser::Outcome::Open));
         assert_eq!(trial.sent[0].url.as_str(), "https://api.test/live");
         assert_eq!(trial.last("origin"), Some("https://app.test"));
         assert_eq!(trial.last("upgrade"), Some("websocket"));
-        let refused = load(&app(), Fetch::websocket("wss://api.test/live"), &[answer(403, &[])]);
+        let refused = load(&app(), Fetch::websocket("wss://api.test/live"), &[response(403, &[])]);
         assert_eq!(*refused.reason(), Reason::NoUpgrade(403));
     }
 
@@ -504,7 +507,7 @@ mod tests {
     fn a_websocket_that_is_refused_sets_no_cookies_in_chromium() {
         let kept = |profile, status| {
             let state = State::new(profile, browser().now());
-            let said = answer(status, &[("set-cookie", "a=1; Secure")]);
+            let said = response(status, &[("set-cookie", "a=1; Secure")]);
             let fetch = Fetch::websocket("wss://app.test/live");
             load_in(state, Some(&app()), fetch, &[said]).state.cookies().iter().count()
         };
@@ -519,14 +522,14 @@ mod tests {
         let origin = "access-control-allow-origin";
         let tagged = [("cache-control", "max-age=60"), ("etag", "\"1\"")];
         let [seen, unseen] = ["https://app.test", "https://evil.test"]
-            .map(|granted| answer(200, &[tagged[0], tagged[1], (origin, granted)]));
-        let holds = answer(304, &[(origin, "https://evil.test")]);
+            .map(|granted| response(200, &[tagged[0], tagged[1], (origin, granted)]));
+        let holds = response(304, &[(origin, "https://evil.test")]);
         let fetch = |mode| Fetch::get("https://api.test/").cache(mode);
-        let asks_again = |mode, second: &Answer| {
+        let asks_again = |mode, second: &ServerResponse| {
             let mut state = State::new(Profile::CHROMIUM, browser().now());
             for (mode, said) in [(CacheMode::Default, &seen), (mode, second)] {
-                let answers = std::slice::from_ref(said);
-                state = load_in(state, Some(&app()), fetch(mode), answers).state;
+                let responses = std::slice::from_ref(said);
+                state = load_in(state, Some(&app()), fetch(mode), responses).state;
             }
             let mut count = 0;
             run(state, Some(&app()), fetch(CacheMode::Default), |_| {
@@ -544,8 +547,8 @@ mod tests {
     /// `Origin` of the request after a redirect, in Chromium and with the usual referrer policy.
     fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
         let state = State::new(Profile::CHROMIUM, browser().now());
-        let answers = [answer(status, &[("location", location)]), answer(200, &[])];
-        load_in(state, Some(page), fetch, &answers).last("origin").map(str::to_owned)
+        let responses = [response(status, &[("location", location)]), response(200, &[])];
+        load_in(state, Some(page), fetch, &responses).last("origin").map(str::to_owned)
     }
 
     #[test]
@@ -579,8 +582,9 @@ mod tests {
     }
 
     /// What `/` says at first, and how a second fetch of it goes, which is answered `again`.
-    fn twice(fields: &[(&str, &str)], again: &[Answer]) -> (Trial, u16) {
-        let state = load_in(browser(), Some(&app()), Fetch::get("/"), &[answer(200, fields)]).state;
+    fn twice(fields: &[(&str, &str)], again: &[ServerResponse]) -> (Trial, u16) {
+        let state =
+            load_in(browser(), Some(&app()), Fetch::get("/"), &[response(200, fields)]).state;
         let trial = load_in(state, Some(&app()), Fetch::get("/"), again);
         let status = trial.outcome.response().unwrap().status;
         (trial, status)
@@ -596,23 +600,23 @@ mod tests {
     #[test]
     fn what_is_stale_is_asked_for_with_conditions() {
         let (trial, status) =
-            twice(&[("etag", "\"1\""), ("cache-control", "no-cache")], &[answer(304, &[])]);
+            twice(&[("etag", "\"1\""), ("cache-control", "no-cache")], &[response(304, &[])]);
         assert_eq!(trial.last("if-none-match"), Some("\"1\""));
         assert_eq!(status, 200);
         assert!(!trial.outcome.response().unwrap().is_cached);
     }
 
     #[test]
-    fn a_script_that_asks_with_conditions_sees_the_answer_to_them() {
+    fn a_script_that_asks_with_conditions_sees_the_response_to_them() {
         let fetch = Fetch::get("/").header("if-none-match", "\"1\"");
-        let trial = load(&app(), fetch, &[answer(304, &[])]);
+        let trial = load(&app(), fetch, &[response(304, &[])]);
         assert_eq!(trial.outcome.response().unwrap().status, 304);
     }
 
     #[test]
     fn what_may_be_used_while_it_is_refreshed_is_used_and_refreshed() {
         let fields = [("etag", "\"1\""), ("cache-control", "max-age=0, stale-while-revalidate=60")];
-        let new = answer(200, &[("cache-control", "max-age=60"), ("x-new", "1")]);
+        let new = response(200, &[("cache-control", "max-age=60"), ("x-new", "1")]);
         let (trial, _) = twice(&fields, &[new]);
         assert!(trial.outcome.response().unwrap().is_cached);
         assert_eq!(trial.last("if-none-match"), Some("\"1\""));
@@ -625,7 +629,7 @@ mod tests {
         let fields =
             [("cache-control", "max-age=60"), ("access-control-allow-origin", "https://app.test")];
         let fetch = || Fetch::get("https://api.test/");
-        let state = load_in(browser(), Some(&app()), fetch(), &[answer(200, &fields)]).state;
+        let state = load_in(browser(), Some(&app()), fetch(), &[response(200, &fields)]).state;
         let sister = Page { top_level: app().url, ..page("https://www.app.test/") };
         let trial = load_in(state, Some(&sister), fetch(), &[]);
         assert_eq!(*trial.reason(), Reason::AllowOrigin("https://app.test".into()));
@@ -639,7 +643,7 @@ mod tests {
             (CacheMode::Reload, Some("no-cache"), Some("no-cache")),
             (CacheMode::NoStore, Some("no-cache"), Some("no-cache")),
         ] {
-            let trial = load(&app(), Fetch::get("/").cache(mode), &[answer(200, &[])]);
+            let trial = load(&app(), Fetch::get("/").cache(mode), &[response(200, &[])]);
             assert_eq!([trial.last("cache-control"), trial.last("pragma")], [control, pragma]);
         }
     }

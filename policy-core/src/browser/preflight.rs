@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{
-    Answer, Credentials, PreflightAge, Profile, Reason, WatchedUploads,
+    Credentials, PreflightAge, Profile, Reason, ServerResponse, WatchedUploads,
     cors_check::cors_check,
     headers::{text, tokens},
     network::cache_mode,
@@ -71,14 +71,14 @@ pub(super) fn judge(
     profile: &Profile,
     request: &Request,
     unsafe_names: &[String],
-    answer: &Answer,
+    response: &ServerResponse,
 ) -> Result<Allowed, Reason> {
-    let headers = &answer.headers;
+    let headers = &response.headers;
     if profile.preflights_know_taint || !request.is_same_origin() {
         cors_check(request, &request.preflight_origin(profile), headers)?;
     }
-    if !(200..=299).contains(&answer.status) {
-        return Err(Reason::PreflightStatus(answer.status));
+    if !(200..=299).contains(&response.status) {
+        return Err(Reason::PreflightStatus(response.status));
     }
     let list = |name| tokens(headers, name).map_err(Reason::PreflightSyntax);
     let methods = list("access-control-allow-methods")?;
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch, State, run,
-        trial::{Trial, answer, app, load},
+        trial::{Trial, app, load, response},
     };
 
     const URL: &str = "https://api.test/";
@@ -168,15 +168,20 @@ mod tests {
         trial
     }
 
-    fn preflighted(fetch: Fetch, status: u16, fields: &[(&str, &str)], rest: &[Answer]) -> Trial {
-        let mut first = answer(status, fields);
+    fn preflighted(
+        fetch: Fetch,
+        status: u16,
+        fields: &[(&str, &str)],
+        rest: &[ServerResponse],
+    ) -> Trial {
+        let mut first = response(status, fields);
         first.headers.extend(grant().headers);
         load(&app(), fetch, &[&[first], rest].concat())
     }
 
-    fn grant() -> Answer {
+    fn grant() -> ServerResponse {
         let origin = ("access-control-allow-origin", "https://app.test");
-        answer(200, &[origin, ("access-control-allow-credentials", "true")])
+        response(200, &[origin, ("access-control-allow-credentials", "true")])
     }
 
     const METHODS: &str = "access-control-allow-methods";
@@ -229,9 +234,9 @@ mod tests {
         for engine in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
             let state = State::new(engine, std::time::Duration::ZERO);
             let (_, outcome) = run(state, Some(&app()), fetch(), |_| {
-                let mut answer = grant();
-                answer.headers.insert(HEADERS, HeaderValue::from_static("*"));
-                answer
+                let mut response = grant();
+                response.headers.insert(HEADERS, HeaderValue::from_static("*"));
+                response
             });
             assert!(outcome.is_readable(), "{}: {outcome:?}", engine.name);
         }
@@ -266,17 +271,17 @@ mod tests {
             let state = State::new(profile, std::time::Duration::ZERO);
             run(state, Some(&app()), Fetch::get(URL).header("x-a", "1"), |request| {
                 count += 1;
-                let mut answer = match request.url.host_str() {
+                let mut response = match request.url.host_str() {
                     Some("api.test") => grant(),
-                    _ => answer(200, &[]),
+                    _ => response(200, &[]),
                 };
-                answer.headers.insert(HEADERS, HeaderValue::from_static("x-a"));
+                response.headers.insert(HEADERS, HeaderValue::from_static("x-a"));
                 if request.url.as_str() == URL && !request.is_preflight {
-                    answer.status = 302;
+                    response.status = 302;
                     let own = HeaderValue::from_static("https://app.test/own");
-                    answer.headers.insert(header::LOCATION, own);
+                    response.headers.insert(header::LOCATION, own);
                 }
-                answer
+                response
             });
             count
         };

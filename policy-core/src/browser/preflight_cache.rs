@@ -139,8 +139,8 @@ impl Matching<'_> {
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        Answer, CacheMode, Event, Fetch, Page, Profile, Redirect, State, Url, run, step,
-        trial::{answer, app, browser, load_in},
+        CacheMode, Event, Fetch, Page, Profile, Redirect, ServerResponse, State, Url, run, step,
+        trial::{app, browser, load_in, response},
     };
     use std::time::Duration;
 
@@ -158,7 +158,7 @@ mod tests {
             },
         );
         let asks = format!("{outputs:?}").contains("is_preflight: true");
-        let allowed = answer(
+        let allowed = response(
             200,
             &[
                 ("access-control-allow-origin", "*"),
@@ -166,8 +166,8 @@ mod tests {
                 ("access-control-max-age", age),
             ],
         );
-        let answers = if asks { vec![allowed.clone(), allowed] } else { vec![allowed] };
-        (load_in(state, Some(page), fetch(), &answers).state, asks)
+        let responses = if asks { vec![allowed.clone(), allowed] } else { vec![allowed] };
+        (load_in(state, Some(page), fetch(), &responses).state, asks)
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
     fn an_error_makes_it_forget_that_address_only() {
         let (state, _) = asks(browser(), &app(), URL, "60");
         let (state, _) = asks(state, &app(), "https://api.test/b", "60");
-        let refused = answer(200, &[]);
+        let refused = response(200, &[]);
         let state = load_in(state, Some(&app()), Fetch::put(URL), &[refused]).state;
         let (state, forgotten) = asks(state, &app(), URL, "60");
         assert_eq!([forgotten, asks(state, &app(), "https://api.test/b", "60").1], [true, false]);
@@ -219,7 +219,7 @@ mod tests {
         let forgets = |profile| {
             let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
             let granted = ("access-control-allow-origin", "https://app.test");
-            let away = answer(302, &[granted, ("location", "/b")]);
+            let away = response(302, &[granted, ("location", "/b")]);
             let fetch = Fetch::put(URL).redirect(Redirect::Error);
             let state = load_in(state, Some(&app()), fetch, &[away]).state;
             asks(state, &app(), URL, "60").1
@@ -230,18 +230,18 @@ mod tests {
 
     #[test]
     fn chromium_forgets_before_it_asks_if_it_looked() {
-        let forgets = |then: Fetch, allowed: &Answer| {
+        let forgets = |then: Fetch, allowed: &ServerResponse| {
             let state = State::new(Profile::CHROMIUM, browser().now());
             let (state, _) = asks(state, &app(), URL, "60");
             let state = run(state, Some(&app()), then, |_| allowed.clone()).0;
             asks(state, &app(), URL, "60").1
         };
         let origin = ("access-control-allow-origin", "*");
-        let put = answer(200, &[origin, ("access-control-allow-methods", "PUT")]);
-        let patch = answer(200, &[origin, ("access-control-allow-methods", "PATCH")]);
-        assert!(forgets(Fetch::patch(URL), &answer(403, &[])));
+        let put = response(200, &[origin, ("access-control-allow-methods", "PUT")]);
+        let patch = response(200, &[origin, ("access-control-allow-methods", "PATCH")]);
+        assert!(forgets(Fetch::patch(URL), &response(403, &[])));
         assert!(forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &patch));
-        assert!(!forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &answer(403, &[])));
+        assert!(!forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &response(403, &[])));
         assert!(!forgets(Fetch::put(URL).cache(CacheMode::NoStore), &put));
     }
 
@@ -254,7 +254,7 @@ mod tests {
                 let fetch = Fetch::post(URL).body("x").watch_upload();
                 state = run(state, Some(&app()), fetch, |request| {
                     count += usize::from(request.is_preflight);
-                    answer(200, &[("access-control-allow-origin", "*")])
+                    response(200, &[("access-control-allow-origin", "*")])
                 })
                 .0;
             }

@@ -4,7 +4,7 @@ use http::{HeaderMap, Method, header};
 use url::Url;
 
 use super::{
-    Answer, Mode, PageOrigin, Profile, Reason,
+    Mode, PageOrigin, Profile, Reason, ServerResponse,
     headers::trim,
     referrer,
     request::{Request, Tainting, includes_credentials},
@@ -12,8 +12,8 @@ use super::{
 };
 
 /// Whether there is an address to go to.
-pub(super) fn leads_on(answer: &HeaderMap) -> bool {
-    answer.get(header::LOCATION).is_some_and(|line| !trim(line.as_bytes()).is_empty())
+pub(super) fn leads_on(response: &HeaderMap) -> bool {
+    response.get(header::LOCATION).is_some_and(|line| !trim(line.as_bytes()).is_empty())
 }
 
 /// Redirect status (Fetch, 2.2.3).
@@ -22,8 +22,8 @@ pub(super) fn is_redirect(status: u16) -> bool {
 }
 
 /// Where an answer redirects to: nowhere without `Location` (Fetch, location URL).
-pub(super) fn location(request: &Request, answer: &HeaderMap) -> Result<Option<Url>, Reason> {
-    let Some((mut url, text)) = address(request, answer)? else { return Ok(None) };
+pub(super) fn location(request: &Request, response: &HeaderMap) -> Result<Option<Url>, Reason> {
+    let Some((mut url, text)) = address(request, response)? else { return Ok(None) };
     if url.fragment().is_none() {
         url.set_fragment(request.url.fragment());
     }
@@ -36,9 +36,9 @@ pub(super) fn location(request: &Request, answer: &HeaderMap) -> Result<Option<U
 /// The address in `Location`, whatever its scheme, and as it stands there.
 pub(super) fn address(
     request: &Request,
-    answer: &HeaderMap,
+    response: &HeaderMap,
 ) -> Result<Option<(Url, String)>, Reason> {
-    let mut lines = answer.get_all(header::LOCATION).iter();
+    let mut lines = response.get_all(header::LOCATION).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let text = String::from_utf8_lossy(line.as_bytes()).into_owned();
     // Two lines are no single value, even if they agree.
@@ -52,7 +52,7 @@ pub(super) fn address(
 pub(super) fn follow(
     profile: &Profile,
     request: &mut Request,
-    answer: &Answer,
+    response: &ServerResponse,
     url: Url,
 ) -> Result<(), Reason> {
     const MOST: usize = 20;
@@ -71,10 +71,10 @@ pub(super) fn follow(
     if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors || is_never) {
         return Err(Reason::RedirectTarget(url.into()));
     }
-    if answer.status != 303 && request.body.is_some() && request.fetch.streams_body {
+    if response.status != 303 && request.body.is_some() && request.fetch.streams_body {
         return Err(Reason::RedirectedStream);
     }
-    let becomes_get = match answer.status {
+    let becomes_get = match response.status {
         301 | 302 => request.method == Method::POST,
         303 => !matches!(request.method, Method::GET | Method::HEAD),
         _ => false,
@@ -89,7 +89,7 @@ pub(super) fn follow(
         // Redirect-tainted: it left an origin that is not its own for yet another.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
     }
-    if let Some(policy) = referrer::policy(&answer.headers) {
+    if let Some(policy) = referrer::policy(&response.headers) {
         request.referrer_policy = policy;
     }
     request.was_cross_site_redirected |= !is_same_site(&request.target, &url);
@@ -103,17 +103,17 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, State,
-        trial::{answer, app, browser, load, load_in, page},
+        trial::{app, browser, load, load_in, page, response},
     };
 
     const STAR: (&str, &str) = ("access-control-allow-origin", "*");
 
-    fn to(status: u16, location: &str) -> Answer {
-        answer(status, &[STAR, ("location", location), ("access-control-allow-headers", "*")])
+    fn to(status: u16, location: &str) -> ServerResponse {
+        response(status, &[STAR, ("location", location), ("access-control-allow-headers", "*")])
     }
 
-    fn end() -> Answer {
-        answer(200, &[STAR])
+    fn end() -> ServerResponse {
+        response(200, &[STAR])
     }
 
     /// The method, and whether content and its type went along, after a redirect.
@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn twenty_redirects_are_followed() {
-        let mut answers = vec![to(302, "/a"); 20];
-        answers.push(end());
-        assert!(load(&app(), Fetch::get("/a"), &answers).outcome.is_readable());
+        let mut responses = vec![to(302, "/a"); 20];
+        responses.push(end());
+        assert!(load(&app(), Fetch::get("/a"), &responses).outcome.is_readable());
         let trial = load(&app(), Fetch::get("/a"), &vec![to(302, "/a"); 21]);
         assert_eq!(*trial.reason(), Reason::TooManyRedirects);
     }
@@ -179,14 +179,14 @@ mod tests {
 
     #[test]
     fn two_targets_are_none() {
-        let answer = answer(302, &[("location", "/b"), ("location", "/b")]);
-        let trial = load(&app(), Fetch::get("/a"), &[answer]);
+        let response = response(302, &[("location", "/b"), ("location", "/b")]);
+        let trial = load(&app(), Fetch::get("/a"), &[response]);
         assert_eq!(*trial.reason(), Reason::RedirectTarget("/b".into()));
     }
 
     #[test]
     fn a_redirect_to_nowhere_is_a_response() {
-        let trial = load(&app(), Fetch::get("/a"), &[answer(302, &[])]);
+        let trial = load(&app(), Fetch::get("/a"), &[response(302, &[])]);
         assert_eq!(trial.outcome.response().unwrap().status, 302);
     }
 
@@ -227,9 +227,9 @@ mod tests {
     #[test]
     fn an_origin_that_redirects_elsewhere_speaks_for_nobody() {
         let origins = |targets: &[&str]| {
-            let mut answers: Vec<_> = targets.iter().map(|target| to(302, target)).collect();
-            answers.push(end());
-            let trial = load(&app(), Fetch::get("https://api.test/a"), &answers);
+            let mut responses: Vec<_> = targets.iter().map(|target| to(302, target)).collect();
+            responses.push(end());
+            let trial = load(&app(), Fetch::get("https://api.test/a"), &responses);
             trial.last("origin").map(str::to_owned)
         };
         assert_eq!(origins(&["/b"]).as_deref(), Some("https://app.test"));
@@ -241,9 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_changes_the_referrer_policy_for_the_next_request() {
-        let answer = answer(302, &[("location", "/b"), ("referrer-policy", "no-referrer")]);
-        let trial = load(&app(), Fetch::get("/a"), &[answer, end()]);
+    fn a_response_changes_the_referrer_policy_for_the_next_request() {
+        let response = response(302, &[("location", "/b"), ("referrer-policy", "no-referrer")]);
+        let trial = load(&app(), Fetch::get("/a"), &[response, end()]);
         assert_eq!(trial.sent[0].headers["referer"], "https://app.test/");
         assert_eq!(trial.last("referer"), None);
         assert_eq!(ReferrerPolicy::default(), app().referrer_policy);
@@ -264,7 +264,7 @@ mod tests {
         let bar = Fetch::navigate("https://app.test/");
         let cookies =
             [("set-cookie", "lax=1; SameSite=Lax"), ("set-cookie", "s=1; SameSite=Strict")];
-        let state = load_in(browser(), None, bar, &[answer(200, &cookies)]).state;
+        let state = load_in(browser(), None, bar, &[response(200, &cookies)]).state;
         let back = Fetch::navigate("https://login.example/");
         let login = page("https://login.example/");
         let trial = load_in(state, Some(&login), back, &[to(302, "https://app.test/"), end()]);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_known_policy_of_an_answer_holds() {
+    fn the_last_known_policy_of_a_response_holds() {
         let mut headers = HeaderMap::new();
         assert_eq!(policy(&headers), None);
         for line in ["origin, NO-REFERRER", "hush,,"] {

@@ -10,8 +10,8 @@ use super::{
 };
 
 /// Whether a response of another origin may be used without having been asked for by CORS.
-pub(super) fn check(request: &Request, answer: &HeaderMap) -> Result<(), Reason> {
-    let Some(policy) = text(answer, "cross-origin-resource-policy") else { return Ok(()) };
+pub(super) fn check(request: &Request, response: &HeaderMap) -> Result<(), Reason> {
+    let Some(policy) = text(response, "cross-origin-resource-policy") else { return Ok(()) };
     let is_allowed = match &*policy {
         "same-origin" => request.is_same_origin(),
         "same-site" => request.is_same_origin() || is_same_site(request),
@@ -33,12 +33,12 @@ fn is_same_site(request: &Request) -> bool {
 mod tests {
     use crate::browser::{
         Credentials, Fetch, Mode,
-        trial::{answer, load, page},
+        trial::{load, page, response},
     };
 
     fn is_shown(from: &str, url: &str, policy: &str) -> bool {
         let fields = [("cross-origin-resource-policy", policy)];
-        load(&page(from), Fetch::image(url), &[answer(200, &fields)]).outcome.blocked().is_none()
+        load(&page(from), Fetch::image(url), &[response(200, &fields)]).outcome.blocked().is_none()
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         let fetch =
             Fetch::image("https://api.test/").mode(Mode::Cors).credentials(Credentials::Omit);
         assert!(
-            load(&page("https://a.test"), fetch, &[answer(200, &fields)]).outcome.is_readable()
+            load(&page("https://a.test"), fetch, &[response(200, &fields)]).outcome.is_readable()
         );
     }
 }

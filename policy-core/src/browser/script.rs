@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 
 use super::{
-    Answer, Outcome, Profile, Reason,
+    Outcome, Profile, Reason, ServerResponse,
     filter::filter,
     headers::{text, trim},
     mime::Mime,
@@ -14,21 +14,21 @@ use super::{
 pub(super) fn load(
     profile: &Profile,
     request: &Request,
-    answer: Answer,
+    response: ServerResponse,
     is_cached: bool,
 ) -> Result<Outcome, Reason> {
-    let mime = Mime::of(&answer.headers);
+    let mime = Mime::of(&response.headers);
     let is_script = mime.as_ref().is_some_and(Mime::is_script);
     let is_never_script = mime.as_ref().is_some_and(Mime::is_never_script);
-    if is_never_script || (is_nosniff(&answer.headers) && !is_script) {
-        let written = text(&answer.headers, "content-type").unwrap_or_default();
+    if is_never_script || (is_nosniff(&response.headers) && !is_script) {
+        let written = text(&response.headers, "content-type").unwrap_or_default();
         return Err(Reason::ScriptType(written));
     }
     let last = if profile.scripts_of_300_run { 399 } else { 299 };
-    if !(200..=last).contains(&answer.status) {
-        return Ok(Outcome::Response(filter(request, answer, is_cached)));
+    if !(200..=last).contains(&response.status) {
+        return Ok(Outcome::Response(filter(request, response, is_cached)));
     }
-    Ok(Outcome::Script(answer.body))
+    Ok(Outcome::Script(response.body))
 }
 
 /// Determine nosniff (Fetch, 3.6): the first value counts.
@@ -43,17 +43,17 @@ mod tests {
     use super::*;
     use crate::browser::{
         Fetch,
-        trial::{answer, app, load},
+        trial::{app, load, response},
     };
 
     fn run(status: u16, fields: &[(&str, &str)]) -> Outcome {
-        load(&app(), Fetch::script("https://api.test/s"), &[answer(status, fields)]).outcome
+        load(&app(), Fetch::script("https://api.test/s"), &[response(status, fields)]).outcome
     }
 
     const NOSNIFF: (&str, &str) = ("x-content-type-options", "NoSniff, x");
 
     #[test]
-    fn an_answer_of_another_origin_runs_without_a_grant() {
+    fn a_response_of_another_origin_runs_without_a_grant() {
         let Outcome::Script(text) = run(200, &[]) else { panic!("it runs") };
         assert_eq!(text, b"content");
         assert!(matches!(run(200, &[("content-type", "application/json")]), Outcome::Script(_)));

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, mem, time::Duration};
 
 use super::{
-    Answer, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent,
+    Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent, ServerResponse,
     main_fetch::{self, Load, Next},
     network::Refresh,
     preflight_cache::PreflightCache,
@@ -114,9 +114,9 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
             state.loads.remove(&id);
             (id, Some(main_fetch::start(&mut state, page, fetch)))
         }
-        Event::Answer { id, answer } => {
+        Event::Response { id, response } => {
             let load = state.loads.remove(&id);
-            (id, load.map(|load| load.answered(&mut state, answer)))
+            (id, load.map(|load| load.receive(&mut state, response)))
         }
         Event::Unreachable { id } => {
             let load = state.loads.remove(&id);
@@ -141,12 +141,12 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::browser::{Answer, Fetch, Page, Profile, State, Url, run};
+/// use policy_core::browser::{ServerResponse, Fetch, Page, Profile, State, Url, run};
 ///
 /// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
 /// let page = Page::at(Url::parse("https://app.shop.example")?);
 /// let (_, outcome) = run(state, Some(&page), Fetch::get("https://api.shop.example/"), |_| {
-///     Answer { status: 200, ..Answer::default() }
+///     ServerResponse { status: 200, ..ServerResponse::default() }
 /// });
 /// assert!(!outcome.is_readable(), "nobody granted it");
 /// # Ok::<(), url::ParseError>(())
@@ -156,7 +156,7 @@ pub fn run(
     state: State,
     page: Option<&Page>,
     fetch: Fetch,
-    mut server: impl FnMut(&Sent) -> Answer,
+    mut server: impl FnMut(&Sent) -> ServerResponse,
 ) -> (State, Outcome) {
     // A name that nobody else has.
     let id = LoadId((0..).find(|id| !state.loads.contains_key(&LoadId(*id))).unwrap_or_default());
@@ -168,11 +168,13 @@ pub fn run(
         let last = outputs.pop();
         for output in outputs {
             if let Output::Request { id, request } = output {
-                (state, _) = step(state, Event::Answer { id, answer: server(&request) });
+                (state, _) = step(state, Event::Response { id, response: server(&request) });
             }
         }
         event = match last {
-            Some(Output::Request { request, .. }) => Event::Answer { id, answer: server(&request) },
+            Some(Output::Request { request, .. }) => {
+                Event::Response { id, response: server(&request) }
+            }
             Some(Output::Done { outcome, .. }) => return (state, outcome),
             None => panic!("a load neither asks nor ends"),
         };
@@ -184,7 +186,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::browser::trial::{answer, app, browser, load_in};
+    use crate::browser::trial::{app, browser, load_in, response};
 
     /// Otherwise it would be no witness against the engine.
     #[test]
@@ -217,7 +219,7 @@ mod tests {
         let text = "a=1".to_owned();
         let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
         assert_eq!(state.read_cookies(&app()), "a=1");
-        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[answer(200, &[])]);
+        let trial = load_in(state, Some(&app()), Fetch::get("/"), &[response(200, &[])]);
         assert_eq!(trial.last("cookie"), Some("a=1"));
     }
 }

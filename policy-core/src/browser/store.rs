@@ -11,7 +11,7 @@ use http::{
 };
 
 use super::{
-    Answer, CacheMode, Profile, Sent, Variants,
+    CacheMode, Profile, Sent, ServerResponse, Variants,
     cache_partition::Partition,
     freshness::{CacheControl, has_pragma},
     stored::{Entry, Use, is_storable},
@@ -34,9 +34,9 @@ pub(super) enum Lookup {
     /// Nothing of use.
     Miss,
     /// An answer that needs no question.
-    Fresh(Answer),
+    Fresh(ServerResponse),
     /// An answer that may be used now, while it is asked for anew with these conditions.
-    Refresh(Answer, HeaderMap),
+    Refresh(ServerResponse, HeaderMap),
     /// An answer to ask for anew, with these conditions.
     Stale(HeaderMap),
 }
@@ -62,14 +62,14 @@ impl Store {
         let entry = self.entries.remove(place);
         let conditions = entry.conditions(profile, is_match);
         let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
-        let mut answer = entry.answer.clone();
+        let mut response = entry.response.clone();
         if is_head {
-            answer.body.clear();
+            response.body.clear();
         }
         self.entries.push(entry);
         match use_of {
-            Some(Use::Fresh) => Lookup::Fresh(answer),
-            Some(Use::InGrace) if !is_head => Lookup::Refresh(answer, conditions),
+            Some(Use::Fresh) => Lookup::Fresh(response),
+            Some(Use::InGrace) if !is_head => Lookup::Refresh(response, conditions),
             _ if conditions.is_empty() => Lookup::Miss,
             _ => Lookup::Stale(conditions),
         }
@@ -84,18 +84,18 @@ impl Store {
         key: &Partition,
         mode: CacheMode,
         request: &Sent,
-        answer: &Answer,
+        response: &ServerResponse,
     ) -> bool {
         if !request.method.is_safe() {
             // RFC 9111, 4.4
-            if (200..400).contains(&answer.status) {
+            if (200..400).contains(&response.status) {
                 self.entries.retain(|entry| !entry.is_of(key, request));
             }
             return false;
         }
         let is_head = request.method == Method::HEAD;
         let is_asked_about = is_head && !goes_past(profile, mode, request);
-        if is_asked_about && profile.head_drops && answer.status != 401 {
+        if is_asked_about && profile.head_drops && response.status != 401 {
             self.forget(profile, key, request);
         }
         let is_kept = request.method == Method::GET || is_head && !profile.head_uses_get;
@@ -106,15 +106,15 @@ impl Store {
             let is_other = profile.variants == Variants::Kept && !entry.is_chosen_by(request);
             is_other || !entry.is_for(profile, key, request)
         });
-        if !is_storable(profile, request, answer) {
+        if !is_storable(profile, request, response) {
             return false;
         }
-        let mut answer = answer.clone();
-        answer.headers.remove(SET_COOKIE);
+        let mut response = response.clone();
+        response.headers.remove(SET_COOKIE);
         if profile.drops_empty_lines {
-            drop_empty(&mut answer.headers);
+            drop_empty(&mut response.headers);
         }
-        self.entries.push(Entry::of(profile, now, key, request, answer));
+        self.entries.push(Entry::of(profile, now, key, request, response));
         self.drop_excess();
         true
     }
@@ -132,10 +132,10 @@ impl Store {
         now: Duration,
         key: &Partition,
         request: &Sent,
-        answer: &Answer,
-    ) -> Option<Answer> {
+        response: &ServerResponse,
+    ) -> Option<ServerResponse> {
         let (place, _) = self.find(profile, key, request)?;
-        let mut updated = self.entries.remove(place).updated(profile, answer);
+        let mut updated = self.entries.remove(place).updated(profile, response);
         if profile.drops_empty_lines {
             drop_empty(&mut updated.headers);
         }
@@ -152,8 +152,8 @@ impl Store {
     fn drop_excess(&mut self) {
         let mut room = ROOM;
         let kept = self.entries.iter().rev().take(MOST).take_while(|entry| {
-            let is_kept = entry.answer.body.len() <= room;
-            room = room.saturating_sub(entry.answer.body.len());
+            let is_kept = entry.response.body.len() <= room;
+            room = room.saturating_sub(entry.response.body.len());
             is_kept
         });
         let excess = self.entries.len() - kept.count();
@@ -226,8 +226,8 @@ mod tests {
         headers
     }
 
-    fn answer(status: u16, headers: Fields<'_>) -> Answer {
-        Answer { status, headers: fields(headers), body: b"content".to_vec() }
+    fn response(status: u16, headers: Fields<'_>) -> ServerResponse {
+        ServerResponse { status, headers: fields(headers), body: b"content".to_vec() }
     }
 
     fn request(method: Method, url: &str, headers: Fields<'_>) -> Sent {
@@ -263,9 +263,9 @@ mod tests {
             Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
         }
 
-        fn keeps(mut self, request: &Sent, answer: &Answer) -> Self {
+        fn keeps(mut self, request: &Sent, response: &ServerResponse) -> Self {
             let mode = CacheMode::Default;
-            self.store.keep(&self.profile, self.now, &self.key, mode, request, answer);
+            self.store.keep(&self.profile, self.now, &self.key, mode, request, response);
             self
         }
 
@@ -293,21 +293,21 @@ mod tests {
     }
 
     /// How a request finds what another one left, in a browser by the standards.
-    fn after(request: &Sent, answer: &Answer, then: &Sent) -> &'static str {
-        Browser::new(Profile::STANDARD).keeps(request, answer).finds(then)
+    fn after(request: &Sent, response: &ServerResponse, then: &Sent) -> &'static str {
+        Browser::new(Profile::STANDARD).keeps(request, response).finds(then)
     }
 
     #[test]
-    fn an_answer_is_used_while_it_is_fresh() {
+    fn a_response_is_used_while_it_is_fresh() {
         let mut browser =
-            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE]));
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &[MAX_AGE]));
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
         assert_eq!((found.status, found.body.as_slice()), (200, &b"content"[..]));
         assert_eq!(browser.waits(60).finds(&get(&[])), "miss", "nothing to ask with");
     }
 
     #[test]
-    fn only_final_answers_to_get_are_stored() {
+    fn only_final_responses_to_get_are_stored() {
         for (method, status, is_stored) in [
             (Method::GET, 200, true),
             (Method::GET, 404, true),
@@ -320,8 +320,11 @@ mod tests {
             (Method::OPTIONS, 200, false),
             (Method::POST, 200, false),
         ] {
-            let found =
-                after(&request(method.clone(), ASSET, &[]), &answer(status, &[MAX_AGE]), &get(&[]));
+            let found = after(
+                &request(method.clone(), ASSET, &[]),
+                &response(status, &[MAX_AGE]),
+                &get(&[]),
+            );
             assert_eq!(found == "fresh", is_stored, "{method} {status}");
         }
     }
@@ -329,7 +332,8 @@ mod tests {
     #[test]
     fn what_may_be_stored_follows_from_both_sides() {
         let stored = |status, asked: Fields<'_>, said: Fields<'_>| {
-            let browser = Browser::new(Profile::STANDARD).keeps(&get(asked), &answer(status, said));
+            let browser =
+                Browser::new(Profile::STANDARD).keeps(&get(asked), &response(status, said));
             !browser.store.entries.is_empty()
         };
         assert!(stored(200, &[], &[]));
@@ -343,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_is_not_stored() {
-        let large = Answer { body: vec![0; LONGEST + 1], ..answer(200, &[MAX_AGE]) };
+    fn a_large_response_is_not_stored() {
+        let large = ServerResponse { body: vec![0; LONGEST + 1], ..response(200, &[MAX_AGE]) };
         assert_eq!(after(&get(&[]), &large, &get(&[])), "miss");
     }
 
@@ -353,18 +357,18 @@ mod tests {
         let of = |number| request(Method::GET, &format!("{ASSET}/{number}"), &[]);
         let mut browser = Browser::new(Profile::STANDARD);
         for number in 0..MOST {
-            browser = browser.keeps(&of(number), &answer(200, &[MAX_AGE]));
+            browser = browser.keeps(&of(number), &response(200, &[MAX_AGE]));
         }
         assert_eq!(browser.finds(&of(0)), "fresh");
-        browser = browser.keeps(&of(MOST), &answer(200, &[MAX_AGE]));
+        browser = browser.keeps(&of(MOST), &response(200, &[MAX_AGE]));
         assert_eq!(browser.store.entries.len(), MOST);
         assert_eq!((browser.finds(&of(0)), browser.finds(&of(1))), ("fresh", "miss"));
     }
 
     #[test]
-    fn large_answers_make_others_go() {
+    fn large_responses_make_others_go() {
         let of = |number| request(Method::GET, &format!("{ASSET}/{number}"), &[]);
-        let large = Answer { body: vec![0; LONGEST], ..answer(200, &[MAX_AGE]) };
+        let large = ServerResponse { body: vec![0; LONGEST], ..response(200, &[MAX_AGE]) };
         let mut browser = Browser::new(Profile::STANDARD);
         for number in 0..=ROOM / LONGEST {
             browser = browser.keeps(&of(number), &large);
@@ -376,15 +380,15 @@ mod tests {
     #[test]
     fn cookies_are_not_stored() {
         let mut browser = Browser::new(Profile::STANDARD)
-            .keeps(&get(&[]), &answer(200, &[MAX_AGE, ("set-cookie", "a=1")]));
+            .keeps(&get(&[]), &response(200, &[MAX_AGE, ("set-cookie", "a=1")]));
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
         assert!(!found.headers.contains_key(SET_COOKIE));
     }
 
     #[test]
-    fn a_stale_answer_is_asked_for_with_what_it_has() {
+    fn a_stale_response_is_asked_for_with_what_it_has() {
         let modified = ("last-modified", TEN_HOURS_AGO);
-        let said = answer(200, &[("cache-control", "no-cache"), TAG, modified]);
+        let said = response(200, &[("cache-control", "no-cache"), TAG, modified]);
         let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
         let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &get(&[])) else {
             panic!()
@@ -396,15 +400,15 @@ mod tests {
     }
 
     #[test]
-    fn the_status_304_makes_an_answer_new_again() {
+    fn the_status_304_makes_a_response_new_again() {
         let said =
             [MAX_AGE, TAG, ("x-version", "1"), ("content-length", "7"), ("set-cookie", "a=1")];
         let mut browser =
-            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &said)).waits(60);
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &said)).waits(60);
         assert_eq!(browser.finds(&get(&[])), "stale");
-        let again = Answer {
+        let again = ServerResponse {
             body: Vec::new(),
-            ..answer(304, &[("x-version", "2"), ("content-length", "0"), ("set-cookie", "b=2")])
+            ..response(304, &[("x-version", "2"), ("content-length", "0"), ("set-cookie", "b=2")])
         };
         let updated = browser
             .store
@@ -428,8 +432,8 @@ mod tests {
         ] {
             let names = ["content-type", "x-frame-options", "content-security-policy"];
             let said = names.map(|name| (name, "old"));
-            let mut browser = Browser::new(profile).keeps(&get(&[]), &answer(200, &said));
-            let again = answer(304, &names.map(|name| (name, "new")));
+            let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &said));
+            let again = response(304, &names.map(|name| (name, "new")));
             let updated = browser
                 .store
                 .revalidated(&profile, browser.now, &browser.key, &get(&[]), &again)
@@ -448,14 +452,14 @@ mod tests {
         let mut browser = Browser::new(Profile::STANDARD);
         let (store, key) = (&mut browser.store, &browser.key);
         let found =
-            store.revalidated(&Profile::STANDARD, browser.now, key, &get(&[]), &answer(304, &[]));
+            store.revalidated(&Profile::STANDARD, browser.now, key, &get(&[]), &response(304, &[]));
         assert!(found.is_none());
     }
 
     #[test]
-    fn a_newer_answer_takes_the_place_of_an_older_one() {
-        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE]));
-        let forbidden = answer(200, &[("cache-control", "no-store")]);
+    fn a_newer_response_takes_the_place_of_an_older_one() {
+        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &[MAX_AGE]));
+        let forbidden = response(200, &[("cache-control", "no-store")]);
         assert_eq!(browser.keeps(&get(&[]), &forbidden).finds(&get(&[])), "miss");
     }
 
@@ -470,14 +474,14 @@ mod tests {
             (Method::OPTIONS, 200, "fresh"),
         ] {
             let mut browser = Browser::new(Profile::STANDARD)
-                .keeps(&get(&[]), &answer(200, &[MAX_AGE]))
-                .keeps(&request(method.clone(), ASSET, &[]), &answer(status, &[]));
+                .keeps(&get(&[]), &response(200, &[MAX_AGE]))
+                .keeps(&request(method.clone(), ASSET, &[]), &response(status, &[]));
             assert_eq!(browser.finds(&get(&[])), expected, "{method} {status}");
         }
         let elsewhere = request(Method::POST, "https://api.shop.example/orders", &[]);
         let mut browser = Browser::new(Profile::STANDARD)
-            .keeps(&get(&[]), &answer(200, &[MAX_AGE]))
-            .keeps(&elsewhere, &answer(200, &[]));
+            .keeps(&get(&[]), &response(200, &[MAX_AGE]))
+            .keeps(&elsewhere, &response(200, &[]));
         assert_eq!(browser.finds(&get(&[])), "fresh");
     }
 
@@ -485,14 +489,14 @@ mod tests {
     fn head_is_answered_from_get_without_content() {
         let head = request(Method::HEAD, ASSET, &[]);
         let mut browser =
-            Browser::new(Profile::STANDARD).keeps(&get(&[]), &answer(200, &[MAX_AGE, TAG]));
+            Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &[MAX_AGE, TAG]));
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &head) else { panic!() };
         assert!(found.body.is_empty());
         let mut browser = browser.waits(60);
         let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &head) else { panic!() };
         assert_eq!(conditions, fields(&[("if-none-match", "\"1\"")]));
         let Browser { profile, now, key, store } = &mut browser;
-        let holds = answer(304, &[MAX_AGE]);
+        let holds = response(304, &[MAX_AGE]);
         let updated = store.revalidated(profile, *now, key, &head, &holds).unwrap();
         assert!(updated.body.is_empty());
         let Lookup::Fresh(found) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
@@ -502,9 +506,9 @@ mod tests {
     #[test]
     fn a_field_without_value_of_304_is_not_stored_in_firefox() {
         let has = |profile| {
-            let mut browser = Browser::new(profile).keeps(&get(&[]), &answer(200, &[TAG]));
+            let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &[TAG]));
             let Browser { store, now, key, .. } = &mut browser;
-            let holds = answer(304, &[("x-empty", "")]);
+            let holds = response(304, &[("x-empty", "")]);
             let updated = store.revalidated(&profile, *now, key, &get(&[]), &holds).unwrap();
             updated.headers.contains_key("x-empty")
         };
@@ -516,9 +520,9 @@ mod tests {
         let finds = |profile, status, mode| {
             let head = request(Method::HEAD, ASSET, &[]);
             let mut browser =
-                Browser::new(profile).keeps(&get(&[]), &answer(200, &[MAX_AGE])).waits(30);
+                Browser::new(profile).keeps(&get(&[]), &response(200, &[MAX_AGE])).waits(30);
             let Browser { store, now, key, .. } = &mut browser;
-            store.keep(&profile, *now, key, mode, &head, &answer(status, &[]));
+            store.keep(&profile, *now, key, mode, &head, &response(status, &[]));
             browser.finds(&get(&[]))
         };
         assert_eq!(finds(Profile::CHROMIUM, 200, CacheMode::NoCache), "miss");
@@ -530,7 +534,7 @@ mod tests {
 
     #[test]
     fn other_methods_and_addresses_find_nothing() {
-        let said = answer(200, &[MAX_AGE]);
+        let said = response(200, &[MAX_AGE]);
         for then in [
             request(Method::POST, ASSET, &[]),
             request(Method::OPTIONS, ASSET, &[]),
@@ -544,7 +548,7 @@ mod tests {
     #[test]
     fn a_page_chooses_how_the_cache_is_used() {
         use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
-        let said = answer(200, &[MAX_AGE, TAG]);
+        let said = response(200, &[MAX_AGE, TAG]);
         let look = |seconds, mode| {
             let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
             name(&browser.waits(seconds).looks(mode, &get(&[])))
@@ -563,7 +567,7 @@ mod tests {
     fn a_page_chooses_what_is_stored() {
         let stored = |mode| {
             let mut browser = Browser::new(Profile::STANDARD);
-            let (store, now, said) = (&mut browser.store, browser.now, answer(200, &[MAX_AGE]));
+            let (store, now, said) = (&mut browser.store, browser.now, response(200, &[MAX_AGE]));
             store.keep(&browser.profile, now, &browser.key, mode, &get(&[]), &said);
             !store.entries.is_empty()
         };
@@ -582,12 +586,12 @@ mod tests {
             "range",
         ] {
             assert_eq!(
-                after(&get(&[]), &answer(200, &[MAX_AGE]), &get(&[(own, "x")])),
+                after(&get(&[]), &response(200, &[MAX_AGE]), &get(&[(own, "x")])),
                 "miss",
                 "{own}"
             );
             assert_eq!(
-                after(&get(&[(own, "x")]), &answer(200, &[MAX_AGE]), &get(&[])),
+                after(&get(&[(own, "x")]), &response(200, &[MAX_AGE]), &get(&[])),
                 "miss",
                 "{own}"
             );
@@ -595,8 +599,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_want_a_younger_answer() {
-        let said = answer(200, &[MAX_AGE, TAG, ("age", "10")]);
+    fn a_request_may_want_a_younger_response() {
+        let said = response(200, &[MAX_AGE, TAG, ("age", "10")]);
         for (wanted, expected) in [
             ("no-cache", "stale"),
             ("max-age=0", "stale"),
@@ -612,8 +616,8 @@ mod tests {
     }
 
     #[test]
-    fn vary_keeps_answers_apart() {
-        let said = answer(200, &[MAX_AGE, ("vary", "Accept-Language, Origin")]);
+    fn vary_keeps_responses_apart() {
+        let said = response(200, &[MAX_AGE, ("vary", "Accept-Language, Origin")]);
         let asked = get(&[("origin", "https://app.shop.example")]);
         assert_eq!(after(&asked, &said, &asked), "fresh");
         let more = get(&[("origin", "https://app.shop.example"), ("cookie", "a=1")]);
@@ -625,7 +629,7 @@ mod tests {
         ] {
             assert_eq!(after(&asked, &said, &other), "miss");
         }
-        let star = answer(200, &[MAX_AGE, ("vary", "*")]);
+        let star = response(200, &[MAX_AGE, ("vary", "*")]);
         assert_eq!(after(&asked, &star, &asked), "miss");
     }
 
@@ -634,7 +638,7 @@ mod tests {
         let (one, other) =
             (get(&[("origin", "https://a.example")]), get(&[("origin", "https://b.example")]));
         let said =
-            answer(200, &[MAX_AGE, ("vary", "origin"), TAG, ("last-modified", TEN_HOURS_AGO)]);
+            response(200, &[MAX_AGE, ("vary", "origin"), TAG, ("last-modified", TEN_HOURS_AGO)]);
         let finds = |profile| {
             let mut browser = Browser::new(profile).keeps(&one, &said);
             let first = browser.looks(CacheMode::Default, &other);
@@ -650,8 +654,9 @@ mod tests {
     }
 
     #[test]
-    fn in_its_grace_an_answer_is_used_and_asked_for() {
-        let said = answer(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
+    fn in_its_grace_a_response_is_used_and_asked_for() {
+        let said =
+            response(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
         let finds = |seconds| {
             Browser::new(Profile::STANDARD).keeps(&get(&[]), &said).waits(seconds).finds(&get(&[]))
         };
@@ -666,7 +671,7 @@ mod tests {
             (Profile::FIREFOX, "stale"),
             (Profile::WEBKIT, "stale"),
         ] {
-            let said = answer(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
+            let said = response(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
             let found = Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
             assert_eq!(found, expected, "{}", profile.name);
         }
@@ -674,7 +679,8 @@ mod tests {
 
     #[test]
     fn of_two_ages_engines_take_the_first_or_the_last() {
-        let said = answer(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
+        let said =
+            response(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
         let finds = |profile| Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
         assert_eq!(finds(Profile::STANDARD), "miss");
         assert_eq!(finds(Profile::CHROMIUM), "miss");
@@ -683,7 +689,7 @@ mod tests {
 
     #[test]
     fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
-        let said = answer(200, &[MAX_AGE, TAG]);
+        let said = response(200, &[MAX_AGE, TAG]);
         let finds = |profile, mode, wanted| {
             let then = get(&[("cache-control", wanted)]);
             name(&Browser::new(profile).keeps(&get(&[]), &said).looks(mode, &then))
@@ -696,8 +702,8 @@ mod tests {
     }
 
     #[test]
-    fn firefox_keeps_answers_to_head_by_themselves() {
-        let (head, said) = (request(Method::HEAD, ASSET, &[]), answer(200, &[MAX_AGE]));
+    fn firefox_keeps_responses_to_head_by_themselves() {
+        let (head, said) = (request(Method::HEAD, ASSET, &[]), response(200, &[MAX_AGE]));
         let mut browser = Browser::new(Profile::FIREFOX).keeps(&get(&[]), &said);
         assert_eq!(browser.finds(&head), "miss");
         let mut browser = browser.keeps(&head, &said);
@@ -710,7 +716,7 @@ mod tests {
     #[test]
     fn engines_use_other_statuses_without_asking() {
         let finds = |profile, status, said: Fields<'_>| {
-            Browser::new(profile).keeps(&get(&[]), &answer(status, said)).finds(&get(&[]))
+            Browser::new(profile).keeps(&get(&[]), &response(status, said)).finds(&get(&[]))
                 == "fresh"
         };
         let modified = [DATE, ("last-modified", TEN_HOURS_AGO)];
@@ -734,7 +740,7 @@ mod tests {
             let mut browser = Browser::new(profile);
             let url = Url::parse(ASSET).unwrap();
             browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
-            browser.keeps(&get(&[]), &answer(200, &[MAX_AGE])).finds(&get(&[]))
+            browser.keeps(&get(&[]), &response(200, &[MAX_AGE])).finds(&get(&[]))
         };
         let url = Url::parse(ASSET).unwrap();
         let of = |place| Partition::of(&Profile::CHROMIUM, Some(&sandboxed), place, &url, true);

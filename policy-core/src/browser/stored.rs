@@ -9,7 +9,7 @@ use http::{
 use url::Url;
 
 use super::{
-    Answer, CacheMode, Profile, Sent,
+    CacheMode, Profile, Sent, ServerResponse,
     cache_partition::Partition,
     freshness::{CacheControl, Freshness, elements, is_explicit},
 };
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
     /// Whether its `Vary` is `*`: no request is like another.
     is_unique: bool,
-    pub(super) answer: Answer,
+    pub(super) response: ServerResponse,
     pub(super) freshness: Freshness,
 }
 
@@ -44,23 +44,23 @@ impl Entry {
         now: Duration,
         partition: &Partition,
         request: &Sent,
-        answer: Answer,
+        response: ServerResponse,
     ) -> Self {
         let value = |name| {
             let name = HeaderName::from_bytes(str::as_bytes(name)).ok()?;
             let values = request.headers.get_all(&name).iter().cloned().collect();
             Some((name, values))
         };
-        let chosen_by = elements(&answer.headers, &VARY).filter_map(value).collect();
-        let is_unique = elements(&answer.headers, &VARY).any(|name| name == "*");
+        let chosen_by = elements(&response.headers, &VARY).filter_map(value).collect();
+        let is_unique = elements(&response.headers, &VARY).any(|name| name == "*");
         Self {
             partition: partition.clone(),
             method: request.method.clone(),
             url: request.url.clone(),
             chosen_by,
             is_unique,
-            freshness: Freshness::of(profile, now, &answer),
-            answer,
+            freshness: Freshness::of(profile, now, &response),
+            response,
         }
     }
 
@@ -100,31 +100,31 @@ impl Entry {
     }
 
     /// Its answer, with the fields of one of status 304 (RFC 9111, 3.2).
-    pub(super) fn updated(self, profile: &Profile, by: &Answer) -> Answer {
-        let mut answer = self.answer;
+    pub(super) fn updated(self, profile: &Profile, by: &ServerResponse) -> ServerResponse {
+        let mut response = self.response;
         for name in by.headers.keys().filter(|name| is_updated(profile, name)) {
-            answer.headers.remove(name);
+            response.headers.remove(name);
             for value in by.headers.get_all(name) {
-                answer.headers.append(name, value.clone());
+                response.headers.append(name, value.clone());
             }
         }
-        answer
+        response
     }
 
     /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
     /// variant is asked for.
     pub(super) fn conditions(&self, profile: &Profile, is_match: bool) -> HeaderMap {
         let mut conditions = HeaderMap::new();
-        let is_asked = |statuses: &[u16]| statuses.contains(&self.answer.status);
+        let is_asked = |statuses: &[u16]| statuses.contains(&self.response.status);
         if !profile.validated_statuses.is_none_or(is_asked) {
             return conditions;
         }
         let is_there = |value: &&HeaderValue| !value.is_empty();
-        if let Some(tag) = self.answer.headers.get(ETAG).filter(is_there) {
+        if let Some(tag) = self.response.headers.get(ETAG).filter(is_there) {
             conditions.insert(IF_NONE_MATCH, tag.clone());
         }
         if let Some(date) =
-            self.answer.headers.get(LAST_MODIFIED).filter(|date| is_match && is_there(date))
+            self.response.headers.get(LAST_MODIFIED).filter(|date| is_match && is_there(date))
         {
             conditions.insert(IF_MODIFIED_SINCE, date.clone());
         }
@@ -133,19 +133,19 @@ impl Entry {
 }
 
 /// Whether an answer may be stored (RFC 9111, 3).
-pub(super) fn is_storable(profile: &Profile, request: &Sent, answer: &Answer) -> bool {
-    let control = CacheControl::of(profile, &answer.headers);
-    let is_final = (200..600).contains(&answer.status) && !matches!(answer.status, 206 | 304);
+pub(super) fn is_storable(profile: &Profile, request: &Sent, response: &ServerResponse) -> bool {
+    let control = CacheControl::of(profile, &response.headers);
+    let is_final = (200..600).contains(&response.status) && !matches!(response.status, 206 | 304);
     let is_allowed = profile.stores_all
         || control.allows_storing
-        || is_explicit(control, answer)
-        || profile.heuristic_statuses.contains(&answer.status)
-        || profile.permanent_statuses.contains(&answer.status);
+        || is_explicit(control, response)
+        || profile.heuristic_statuses.contains(&response.status)
+        || profile.permanent_statuses.contains(&response.status);
     is_final
         && is_allowed
         && !control.no_store
         && !CacheControl::of(profile, &request.headers).no_store
-        && answer.body.len() <= LONGEST
+        && response.body.len() <= LONGEST
 }
 
 /// RFC 9111, 3.2.

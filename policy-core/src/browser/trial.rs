@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Answer, Fetch, Outcome, Page, Profile, Reason, Sent, State, Url, run};
+use super::{Fetch, Outcome, Page, Profile, Reason, Sent, ServerResponse, State, Url, run};
 
 /// A page of `https://app.test`.
 pub(super) fn app() -> Page {
@@ -15,13 +15,13 @@ pub(super) fn page(url: &str) -> Page {
     Page::at(Url::parse(url).unwrap())
 }
 
-pub(super) fn answer(status: u16, fields: &[(&str, &str)]) -> Answer {
+pub(super) fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
         let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
         headers.append(name, HeaderValue::from_str(value).unwrap());
     }
-    Answer { status, headers, body: b"content".to_vec() }
+    ServerResponse { status, headers, body: b"content".to_vec() }
 }
 
 /// A browser by the standards that knows nothing.
@@ -38,22 +38,25 @@ pub(super) struct Trial {
 }
 
 /// A load in a new browser; it must ask for as many answers as there are.
-pub(super) fn load(page: &Page, fetch: Fetch, answers: &[Answer]) -> Trial {
-    load_in(browser(), Some(page), fetch, answers)
+pub(super) fn load(page: &Page, fetch: Fetch, responses: &[ServerResponse]) -> Trial {
+    load_in(browser(), Some(page), fetch, responses)
 }
 
 pub(super) fn load_in(
     state: State,
     page: Option<&Page>,
     fetch: Fetch,
-    answers: &[Answer],
+    responses: &[ServerResponse],
 ) -> Trial {
     let mut sent = Vec::new();
     let (state, outcome) = run(state, page, fetch, |request| {
         sent.push(request.clone());
-        answers.get(sent.len() - 1).cloned().unwrap_or_else(|| panic!("not expected: {request:?}"))
+        responses
+            .get(sent.len() - 1)
+            .cloned()
+            .unwrap_or_else(|| panic!("not expected: {request:?}"))
     });
-    assert_eq!(sent.len(), answers.len(), "{outcome:?}");
+    assert_eq!(sent.len(), responses.len(), "{outcome:?}");
     Trial { state, outcome, sent }
 }
 

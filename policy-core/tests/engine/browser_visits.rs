@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::browser::{
-    Answer, Credentials::Include, Event, Fetch, Outcome, Page, Profile, Reason, Sent, State,
-    ThirdParty, Url, run, step,
+    Credentials::Include, Event, Fetch, Outcome, Page, Profile, Reason, Sent, ServerResponse,
+    State, ThirdParty, Url, run, step,
 };
 
 const APP: &str = "https://app.shop.example/";
@@ -26,15 +26,15 @@ impl Visit {
     }
 
     /// A load that every request of gets this answer.
-    fn load(&mut self, page: Option<&Page>, fetch: Fetch, answer: &Answer) -> Outcome {
-        self.load_from(page, fetch, |_| answer.clone())
+    fn load(&mut self, page: Option<&Page>, fetch: Fetch, response: &ServerResponse) -> Outcome {
+        self.load_from(page, fetch, |_| response.clone())
     }
 
     fn load_from(
         &mut self,
         page: Option<&Page>,
         fetch: Fetch,
-        mut server: impl FnMut(&Sent) -> Answer,
+        mut server: impl FnMut(&Sent) -> ServerResponse,
     ) -> Outcome {
         let sent = &mut self.sent;
         let (state, outcome) = run(self.state.clone(), page, fetch, |request| {
@@ -47,7 +47,7 @@ impl Visit {
 
     /// What a load sends as `Cookie`.
     fn cookies(&mut self, page: Option<&Page>, fetch: Fetch) -> String {
-        self.load(page, fetch, &answer(200, &[]));
+        self.load(page, fetch, &response(200, &[]));
         self.last("cookie")
     }
 
@@ -65,27 +65,27 @@ impl Visit {
     /// The document of a window or of a frame, which brings cookies.
     fn opens(&mut self, page: Option<&Page>, fetch: Fetch, cookies: &[&str]) -> Page {
         let fields: Vec<_> = cookies.iter().map(|cookie| ("set-cookie", *cookie)).collect();
-        let outcome = self.load(page, fetch, &answer(200, &fields));
+        let outcome = self.load(page, fetch, &response(200, &fields));
         outcome.page().expect("a document").clone()
     }
 }
 
-fn answer(status: u16, fields: &[(&'static str, &str)]) -> Answer {
+fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
         let value = HeaderValue::from_str(value).expect("a field value");
         headers.append(HeaderName::from_static(name), value);
     }
-    Answer { status, headers, body: Vec::new() }
+    ServerResponse { status, headers, body: Vec::new() }
 }
 
 /// An answer that lets the page read it, with its cookies.
-fn granted(to: &str, fields: &[(&'static str, &str)]) -> Answer {
+fn granted(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
     let grant = [
         ("access-control-allow-origin", to.trim_end_matches('/')),
         ("access-control-allow-credentials", "true"),
     ];
-    answer(200, &[&grant[..], fields].concat())
+    response(200, &[&grant[..], fields].concat())
 }
 
 fn page(address: &str) -> Page {
@@ -118,10 +118,10 @@ fn a_login_lasts_until_the_logout() {
 }
 
 #[test]
-fn an_answer_that_the_page_may_not_read_sets_cookies_all_the_same() {
+fn a_response_that_the_page_may_not_read_sets_cookies_all_the_same() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let (app, login) = (page(APP), Fetch::post(api("login")).credentials(Include));
-    let outcome = visit.load(Some(&app), login, &answer(200, &[("set-cookie", "a=1")]));
+    let outcome = visit.load(Some(&app), login, &response(200, &[("set-cookie", "a=1")]));
     assert!(outcome.blocked().is_some());
     assert_eq!(visit.cookies(None, Fetch::navigate(API)), "a=1");
 }
@@ -214,14 +214,14 @@ fn a_sister_host_can_plant_a_cookie_unless_its_name_promises_a_host() {
 }
 
 #[test]
-fn an_answer_that_still_holds_is_not_sent_again() {
+fn a_response_that_still_holds_is_not_sent_again() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let app = page(APP);
     let versioned = |request: &Sent| {
         let fields = [("etag", "\"1\""), ("cache-control", "no-cache")];
         match request.headers.get("if-none-match") {
-            Some(tag) if tag == "\"1\"" => Answer { status: 304, ..granted(APP, &fields) },
-            _ => Answer { body: b"content".to_vec(), ..granted(APP, &fields) },
+            Some(tag) if tag == "\"1\"" => ServerResponse { status: 304, ..granted(APP, &fields) },
+            _ => ServerResponse { body: b"content".to_vec(), ..granted(APP, &fields) },
         }
     };
     for tag in ["", "\"1\""] {
@@ -243,7 +243,7 @@ fn two_pages(profile: Profile, has_vary: bool) -> [Outcome; 2] {
             let caching = [("cache-control", "max-age=60"), ("etag", "\"1\""), ("vary", "Origin")];
             let fields = if has_vary { &caching[..] } else { &caching[..2] };
             let is_known = request.headers.contains_key("if-none-match");
-            Answer { status: if is_known { 304 } else { 200 }, ..granted(origin, fields) }
+            ServerResponse { status: if is_known { 304 } else { 200 }, ..granted(origin, fields) }
         })
     })
 }
@@ -261,14 +261,14 @@ fn without_vary_one_page_gets_the_grant_of_another() {
 }
 
 #[test]
-fn a_stale_answer_is_used_while_the_next_one_comes() {
+fn a_stale_response_is_used_while_the_next_one_comes() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let (app, mut version) = (page(APP), 0);
     let bodies = [(); 4].map(|()| {
         let outcome = visit.load_from(Some(&app), Fetch::get("/news"), |_| {
             version += 1;
             let fields = [("cache-control", "max-age=0, stale-while-revalidate=60")];
-            Answer { body: vec![version], ..answer(200, &fields) }
+            ServerResponse { body: vec![version], ..response(200, &fields) }
         });
         outcome.response().expect("a response").body[0]
     });
@@ -279,7 +279,7 @@ fn a_stale_answer_is_used_while_the_next_one_comes() {
 fn an_order_makes_the_browser_forget_the_list() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let app = page(APP);
-    let fresh = answer(200, &[("cache-control", "max-age=600")]);
+    let fresh = response(200, &[("cache-control", "max-age=600")]);
     for (fetch, requests) in [
         (Fetch::get("/orders"), 1),
         (Fetch::get("/orders"), 1),
@@ -298,8 +298,8 @@ fn a_redirect_by_another_site_takes_strict_cookies_from_firefox() {
         let cookies = ["s=1; Secure; SameSite=Strict", "l=1; Secure; SameSite=Lax"];
         visit.opens(None, Fetch::navigate(APP), &cookies);
         visit.load_from(None, Fetch::navigate(EVIL), |request| match request.url.as_str() {
-            EVIL => answer(302, &[("location", APP)]),
-            _ => answer(200, &[]),
+            EVIL => response(302, &[("location", APP)]),
+            _ => response(200, &[]),
         });
         assert_eq!(visit.last("cookie"), expected, "{}", profile.name);
     }

@@ -45,7 +45,7 @@ pub fn preflight(
     let mut is_allowed = false;
     let outcome = load(&page, fetch, |sent| {
         is_allowed = !sent.is_preflight;
-        if is_allowed { browser::Answer::default() } else { of(answer) }
+        if is_allowed { browser::ServerResponse::default() } else { of(answer) }
     });
     match outcome {
         Outcome::Blocked(blocked) if !is_allowed => Err(stage(&blocked.reason)),
@@ -55,7 +55,11 @@ pub fn preflight(
 
 const SERVER: &str = "https://server.test/r";
 
-fn load(page: &Page, fetch: Fetch, server: impl FnMut(&Sent) -> browser::Answer) -> Outcome {
+fn load(
+    page: &Page,
+    fetch: Fetch,
+    server: impl FnMut(&Sent) -> browser::ServerResponse,
+) -> Outcome {
     run(State::new(Profile::STANDARD, Duration::ZERO), Some(page), fetch, server).1
 }
 
@@ -66,9 +70,9 @@ fn page(request: &Request) -> Option<Page> {
     Some(Page { origin: PageOrigin::Tuple(origin), ..Page::at(url) })
 }
 
-fn of(answer: &Answer) -> browser::Answer {
+fn of(answer: &Answer) -> browser::ServerResponse {
     let Answer { status, headers, body, .. } = answer.clone();
-    browser::Answer { status, headers, body }
+    browser::ServerResponse { status, headers, body }
 }
 
 fn stage(reason: &Reason) -> Stage {

@@ -103,12 +103,12 @@ impl Browser {
             match self.step(event) {
                 Some(Output::Request { request, .. }) => {
                     let trace = RouteTrace::default();
-                    let answer = net.deliver(&request, &trace).await;
-                    event = match &answer {
-                        Some(answer) => Event::Answer { id, answer: answer.clone() },
+                    let response = net.deliver(&request, &trace).await;
+                    event = match &response {
+                        Some(response) => Event::Response { id, response: response.clone() },
                         None => Event::Unreachable { id },
                     };
-                    last = Some(Exchange { request, answer, decider: trace.answer() });
+                    last = Some(Exchange { request, response, decider: trace.answer() });
                 }
                 Some(Output::Done { outcome, .. }) => {
                     return Fetched::new(self.clone(), outcome, last);

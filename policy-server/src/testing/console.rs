@@ -3,19 +3,19 @@
 use std::fmt::Write;
 
 use http::{StatusCode, header::CONTENT_TYPE};
-use policy_core::browser::{Answer, Outcome, Reason};
+use policy_core::browser::{Outcome, Reason, ServerResponse};
 use serde_json::Value;
 
 use super::fetched::Exchange;
 
 /// What is said of a load that did not end well.
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
-    let problem = last.and_then(|last| Problem::of(last.answer.as_ref()?));
+    let problem = last.and_then(|last| Problem::of(last.response.as_ref()?));
     let mut text = match outcome {
         Outcome::Blocked(blocked) => {
             let mut text = blocked.to_string();
-            if let Some(Exchange { request, answer: Some(answer), .. }) = last {
-                let (status, method, url) = (named(answer.status), &request.method, &request.url);
+            if let Some(Exchange { request, response: Some(response), .. }) = last {
+                let (status, method, url) = (named(response.status), &request.method, &request.url);
                 append(&mut text, &format!("the server answered {status} to {method} {url}"));
             }
             text
@@ -59,9 +59,9 @@ struct Problem {
 impl Problem {
     /// Reads it, in whichever form it was sent: as JSON (RFC 9457 3), or as the page that who
     /// opens an address gets.
-    fn of(answer: &Answer) -> Option<Self> {
-        let media_type = answer.headers.get(CONTENT_TYPE)?.as_bytes();
-        let body = std::str::from_utf8(&answer.body).ok()?;
+    fn of(response: &ServerResponse) -> Option<Self> {
+        let media_type = response.headers.get(CONTENT_TYPE)?.as_bytes();
+        let body = std::str::from_utf8(&response.body).ok()?;
         if media_type.starts_with(b"text/html") {
             let code = between(body, "<p>Code: <code>", "</code>")?;
             let detail = between(body, "<p class=\"detail\">", "</p>");

@@ -1,7 +1,7 @@
 //! What came of a load.
 
 use http::HeaderMap;
-use policy_core::browser::{Answer, Blocked, Outcome, Response, Sent};
+use policy_core::browser::{Blocked, Outcome, Response, Sent, ServerResponse};
 use serde::de::DeserializeOwned;
 
 use super::{Browser, Tab, console};
@@ -38,7 +38,7 @@ pub struct Fetched {
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) request: Sent,
-    pub(super) answer: Option<Answer>,
+    pub(super) response: Option<ServerResponse>,
     /// What in the app decides about it.
     pub(super) decider: Option<RouteFinding>,
 }

@@ -15,7 +15,7 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, UPGRADE},
 };
 use http_body_util::BodyExt;
-use policy_core::browser::{Answer, Sent, Url};
+use policy_core::browser::{Sent, ServerResponse, Url};
 use tower_service::Service;
 
 use super::upgrade;
@@ -119,7 +119,7 @@ impl Network {
 
     /// Brings a request to its server. `None` where there is none, or where its answer breaks
     /// off.
-    pub(super) async fn deliver(&self, sent: &Sent, trace: &RouteTrace) -> Option<Answer> {
+    pub(super) async fn deliver(&self, sent: &Sent, trace: &RouteTrace) -> Option<ServerResponse> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
         let service = self.hosts.get(&origin_of(&sent.url))?.clone();
         let request = request_of(sent)?;
@@ -130,7 +130,7 @@ impl Network {
         };
         let (http::response::Parts { status, headers, .. }, body) = response.into_parts();
         let body = if is_endless(&headers) { so_far(body)? } else { whole(body).await? };
-        Some(Answer { status: status.as_u16(), headers, body })
+        Some(ServerResponse { status: status.as_u16(), headers, body })
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use policy_core::browser::{Answer, Fetch, Page, PageOrigin, ReferrerPolicy, Url};
+use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy, ServerResponse, Url};
 
 /// What one page loads.
 #[derive(Clone, Debug)]
@@ -213,11 +213,16 @@ impl Servers {
     }
 
     /// Answers a request for a path. One with conditions that hold is told so.
-    pub(crate) fn answer(&mut self, method: &Method, path: &str, headers: &HeaderMap) -> Answer {
+    pub(crate) fn answer(
+        &mut self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> ServerResponse {
         let Some(route) = self.routes.iter().find(|route| {
             path.strip_prefix(&format!("/{}/", self.id)).is_some_and(|rest| rest == route.path)
         }) else {
-            let mut answer = Answer { status: 404, ..Answer::default() };
+            let mut answer = ServerResponse { status: 404, ..ServerResponse::default() };
             answer.headers.insert(header::CONTENT_LENGTH, 0.into());
             return answer;
         };
@@ -228,7 +233,7 @@ impl Servers {
         let canned = all.get(*count).or(all.last()).expect("an answer");
         let number = *count;
         *count += 1;
-        let mut answer = Answer { status: canned.status, ..Answer::default() };
+        let mut answer = ServerResponse { status: canned.status, ..ServerResponse::default() };
         for (name, value) in &canned.headers {
             let bytes: Vec<u8> = value.chars().map(|sign| sign as u8).collect();
             let value = HeaderValue::from_bytes(&bytes).expect("a field value");

@@ -88,7 +88,7 @@ fn load(
             Output::Request { id, request } => {
                 let answer = servers.answer(&request.method, request.url.path(), &request.headers);
                 log.push(request);
-                Event::Answer { id, answer }
+                Event::Response { id, response: answer }
             }
             Output::Done { outcome, .. } => return (state, outcome),
         };

@@ -17,7 +17,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use policy_core::browser::{Answer, Sent, Url};
+use policy_core::browser::{Sent, ServerResponse, Url};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
@@ -156,7 +156,7 @@ async fn answer(
     response(answer, key.as_ref().map(header::HeaderValue::as_bytes))
 }
 
-fn response(answer: Answer, websocket_key: Option<&[u8]>) -> Response<Full<Bytes>> {
+fn response(answer: ServerResponse, websocket_key: Option<&[u8]>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(answer.body));
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("a status");
     *response.headers_mut() = answer.headers;

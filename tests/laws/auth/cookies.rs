@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, header::SET_COOKIE};
 use policy_core::{
-    browser::{self, Answer, Cookie, Fetch, Page, State, Url, run},
+    browser::{self, Cookie, Fetch, Page, ServerResponse, State, Url, run},
     cookie::{CookieSpec, SameSite},
     gate::{OwnOrigin, PublicOrigin},
 };
@@ -106,7 +106,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 /// The cookies of a browser after an answer with these fields.
 fn browse(state: State, lines: HeaderMap) -> State {
     let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(browser::CacheMode::NoStore);
-    let answer = Answer { status: 200, headers: lines, body: Vec::new() };
+    let answer = ServerResponse { status: 200, headers: lines, body: Vec::new() };
     run(state, Some(&own_page()), fetch, |_| answer.clone()).0
 }
 
@@ -164,7 +164,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 state = run(state, Some(&own_page()), fetch, |sent| {
                     let reply = server.send(Request::sent(sent).script(&script));
                     was_set |= reply.headers.contains_key(SET_COOKIE);
-                    Answer {
+                    ServerResponse {
                         status: reply.status,
                         headers: reply.headers,
                         body: reply.body.into_bytes(),

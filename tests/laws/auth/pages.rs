@@ -4,8 +4,8 @@ use std::{cell::Cell, time::Duration};
 
 use http::HeaderValue;
 use policy_core::browser::{
-    Answer, Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, Sent, State, Url,
-    run,
+    Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, Sent, ServerResponse,
+    State, Url, run,
 };
 use policy_server::{
     AuthError, Scheme, SchemeRequest, extract::CsrfToken, http, prelude::*, session,
@@ -224,7 +224,13 @@ fn page_of(origin: &str) -> Page {
 
 /// All servers: ours, and others that redirect to it and let everybody read. Where a browser has a
 /// password, it sends it.
-fn serve(server: &TestServer, hops: &[&str], target: &str, is_modern: bool, sent: &Sent) -> Answer {
+fn serve(
+    server: &TestServer,
+    hops: &[&str],
+    target: &str,
+    is_modern: bool,
+    sent: &Sent,
+) -> ServerResponse {
     if let Some(place) = sent.url.query().and_then(|query| query.strip_prefix("hop=")) {
         return redirect(hops, place.parse().expect("a place"), target, sent);
     }
@@ -238,12 +244,14 @@ fn serve(server: &TestServer, hops: &[&str], target: &str, is_modern: bool, sent
         request = request.with("authorization", "Basic YWRhOmE=");
     }
     let reply = server.send(request);
-    Answer { status: reply.status, headers: reply.headers, body: reply.body.into_bytes() }
+    ServerResponse { status: reply.status, headers: reply.headers, body: reply.body.into_bytes() }
 }
 
-fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> Answer {
-    let mut answer =
-        Answer { status: if sent.is_preflight { 204 } else { 307 }, ..Answer::default() };
+fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerResponse {
+    let mut answer = ServerResponse {
+        status: if sent.is_preflight { 204 } else { 307 },
+        ..ServerResponse::default()
+    };
     let mut write = |name: &'static str, value: HeaderValue| answer.headers.insert(name, value);
     let location = match hops.get(place) {
         Some(hop) => format!("{hop}/?hop={}", place + 1),
@@ -263,7 +271,7 @@ fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> Answer {
     answer
 }
 
-/// Logs the user of a browser in, and gives the anti-forgery token of the session.
+/// Logs the user of a browser in, and gives the CSRF token of the session.
 fn log_in(server: &TestServer, state: State) -> (State, String) {
     let own = page_of(OWN);
     let ask = |state, fetch| {
@@ -283,7 +291,7 @@ fn log_in(server: &TestServer, state: State) -> (State, String) {
 /// themselves: not by script, form, link, image or WebSocket, not from a sibling domain, a sandbox
 /// or plain HTTP, not by a redirect, whatever its referrer policy hides, whatever `SameSite` and
 /// the setting for cookies of third parties let through, in every engine, with and without Fetch
-/// Metadata, and with an anti-forgery token of its own. Those pages themselves reach it with the
+/// Metadata, and with a CSRF token of its own. Those pages themselves reach it with the
 /// token of the session, and never with another one. Only a form of a page without referrer in a
 /// browser without Fetch Metadata does not: nothing tells it from a sandbox.
 #[test]

@@ -1,7 +1,7 @@
 //! Answers that are scripts.
 
 use http::{HeaderValue, Method};
-use policy_core::browser::{Answer, Fetch, Outcome, Page, Profile, State, Url, run};
+use policy_core::browser::{Fetch, Outcome, Page, Profile, ServerResponse, State, Url, run};
 use policy_server::CorsPolicy;
 use proptest::{prelude::*, sample::select, sample::subsequence};
 
@@ -108,7 +108,7 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         let page = Page::at(Url::parse("https://reader.test").expect("an address"));
         let state = State::new(Profile::STANDARD, std::time::Duration::ZERO);
         let fetch = Fetch::script(format!("{OWN}/script?cb={query}"));
-        let (_, outcome) = run(state, Some(&page), fetch, |_| Answer {
+        let (_, outcome) = run(state, Some(&page), fetch, |_| ServerResponse {
             status: reply.status,
             headers: reply.headers.clone(),
             body: reply.body.to_vec(),

@@ -1,7 +1,7 @@
 //! What caches do with answers.
 
 use http::Method;
-use policy_core::browser::{Answer, Fetch, Outcome, Page, Sent, State, run};
+use policy_core::browser::{Fetch, Outcome, Page, Sent, ServerResponse, State, run};
 use policy_server::CachePolicy;
 use proptest::{option, prelude::*, sample::select};
 
@@ -18,19 +18,19 @@ use crate::{
 /// A cache in front of the server that many people share and that stores whatever it may: for
 /// each answer the request that it was for.
 #[derive(Debug, Default)]
-struct SharedCache(Vec<(Sent, Answer)>);
+struct SharedCache(Vec<(Sent, ServerResponse)>);
 
 impl SharedCache {
-    fn store(&mut self, sent: &Sent, answer: &Answer) {
-        let Answer { status, headers, .. } = answer;
+    fn store(&mut self, sent: &Sent, answer: &ServerResponse) {
+        let ServerResponse { status, headers, .. } = answer;
         if may_store(&sent.method, &sent.headers, *status, headers, "cache-control") {
             self.0.push((sent.clone(), answer.clone()));
         }
     }
 
     /// What it answers by itself (RFC 9111 4.1): GET is the one method that it keeps apart.
-    fn answer(&self, sent: &Sent) -> Option<&Answer> {
-        let matches = |(stored, answer): &&(Sent, Answer)| {
+    fn answer(&self, sent: &Sent) -> Option<&ServerResponse> {
+        let matches = |(stored, answer): &&(Sent, ServerResponse)| {
             stored.url == sent.url
                 && stored.method == Method::GET
                 && sent.method == Method::GET

@@ -10,7 +10,7 @@ mod transports;
 
 use http::HeaderMap;
 use policy_core::browser::{
-    Answer, Credentials, Fetch, Mode, Outcome, Page, Profile, Sent, State, run,
+    Credentials, Fetch, Mode, Outcome, Page, Profile, Sent, ServerResponse, State, run,
 };
 
 use crate::{
@@ -62,7 +62,7 @@ pub(crate) fn decided_by(request: &Request) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Hop {
     pub(crate) sent: Sent,
-    pub(crate) answer: Answer,
+    pub(crate) answer: ServerResponse,
     pub(crate) calls: usize,
     /// Whether a preflight went before it.
     pub(crate) was_asked: bool,

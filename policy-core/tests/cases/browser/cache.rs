@@ -54,7 +54,7 @@ fn every_preflight_is_repeated_when_it_must_be() {
             let mut server = Server::of(wanted.respond);
             let (page, fetch) = wanted.fetch.fetch();
             let outcome;
-            (state, outcome) = run(state, Some(&page), fetch, |sent| server.answer(sent));
+            (state, outcome) = run(state, Some(&page), fetch, |sent| server.response(sent));
             let name = format!("{}, step {number}", case.name);
             assert_eq!(server.requests[0].is_preflight, wanted.preflight, "{name}");
             assert_eq!(result(&outcome), wanted.result, "{name}: {outcome:?}");

@@ -5,8 +5,8 @@ use std::{time::Duration, vec};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::browser::{
-    Answer, Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
-    ResponseType, Sent, State, Url, run,
+    Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect, ResponseType,
+    Sent, ServerResponse, State, Url, run,
 };
 use serde::{
     Deserialize,
@@ -121,41 +121,41 @@ pub(crate) fn browser(cap: u64) -> State {
     let state = State::new(profile, Duration::from_secs(1_800_000_000));
     let login = Fetch::navigate("https://api.test/");
     let cookie = "c=1; Secure; SameSite=None";
-    let (state, outcome) = run(state, None, login, |_| answer(200, &[("set-cookie", cookie)]));
+    let (state, outcome) = run(state, None, login, |_| response(200, &[("set-cookie", cookie)]));
     assert!(outcome.page().is_some(), "{outcome:?}");
     state
 }
 
 /// Answers in order, and then no more.
 pub(crate) struct Server {
-    answers: vec::IntoIter<Answer>,
+    responses: vec::IntoIter<ServerResponse>,
     pub(crate) requests: Vec<Sent>,
 }
 
 impl Server {
     pub(crate) fn of(responses: Vec<Respond>) -> Self {
-        let open = || answer(204, &[("access-control-allow-origin", "*")]);
-        let answers = if responses.is_empty() {
+        let open = || response(204, &[("access-control-allow-origin", "*")]);
+        let responses = if responses.is_empty() {
             vec![open(), open(), open()]
         } else {
-            responses.into_iter().map(|one| answer(one.status, &one.headers)).collect()
+            responses.into_iter().map(|one| response(one.status, &one.headers)).collect()
         };
-        Self { answers: answers.into_iter(), requests: Vec::new() }
+        Self { responses: responses.into_iter(), requests: Vec::new() }
     }
 
-    pub(crate) fn answer(&mut self, request: &Sent) -> Answer {
+    pub(crate) fn response(&mut self, request: &Sent) -> ServerResponse {
         self.requests.push(request.clone());
-        self.answers.next().unwrap_or_else(|| answer(599, &[] as &[(&str, &str)]))
+        self.responses.next().unwrap_or_else(|| response(599, &[] as &[(&str, &str)]))
     }
 }
 
-fn answer<T: AsRef<str>>(status: u16, fields: &[(T, T)]) -> Answer {
+fn response<T: AsRef<str>>(status: u16, fields: &[(T, T)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
         let name = HeaderName::from_bytes(name.as_ref().as_bytes()).expect("a header name");
         headers.append(name, HeaderValue::from_str(value.as_ref()).expect("a header value"));
     }
-    Answer { status, headers, body: Vec::new() }
+    ServerResponse { status, headers, body: Vec::new() }
 }
 
 fn get() -> String {

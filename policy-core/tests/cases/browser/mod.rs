@@ -14,7 +14,7 @@ fn every_fetch_goes_as_expected() {
     for case in cases {
         let mut server = Server::of(case.responses);
         let (page, fetch) = case.script.fetch();
-        let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.answer(sent));
+        let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
         case.expect.hold(&case.name, &outcome, &server.requests);
     }
 }

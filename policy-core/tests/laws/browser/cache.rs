@@ -6,7 +6,7 @@ use policy_core::browser::{CacheMode, Event, Fetch, Page, Profile, Redirect, Sta
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use crate::browser::{NOW, answer, browser, load, url};
+use crate::browser::{NOW, browser, load, response, url};
 
 const ASSET: &str = "https://shop.example/asset";
 
@@ -190,10 +190,10 @@ fn the_cache_does_what_the_text_says() {
     holds("RFC 9111", 58, (said(), mode, 0..200_u64), |(said, mode, seconds)| {
         let page = Page::at(url("https://shop.example/"));
         let fetch = || Fetch::get(ASSET).redirect(Redirect::Manual);
-        let first = answer(said.status, &said.fields());
+        let first = response(said.status, &said.fields());
         let (state, _) = load(browser(Profile::STANDARD), Some(&page), fetch(), &first);
         let then = fetch().cache(mode);
-        let (_, sent) = load(wait(state, seconds), Some(&page), then, &answer(200, &[]));
+        let (_, sent) = load(wait(state, seconds), Some(&page), then, &response(200, &[]));
         let used = match &sent {
             None => Use::Unasked,
             Some(sent) => {
@@ -230,7 +230,7 @@ fn vary_is_the_key() {
         let vary: Vec<_> =
             NAMES.iter().zip(named).filter(|(_, named)| *named).map(|(name, _)| *name).collect();
         let fields = [("cache-control", "max-age=60".to_owned()), ("vary", vary.join(" ,"))];
-        let varied = answer(200, &fields);
+        let varied = response(200, &fields);
         let (state, _) = load(browser(Profile::STANDARD), Some(&page), fetch(&one), &varied);
         let (state, sent) = load(state, Some(&page), fetch(&other), &varied);
         let is_same = (0..3).all(|place| !named[place] || one[place] == other[place]);
@@ -258,7 +258,7 @@ fn cached_content_is_what_was_answered() {
         for (place, said, content, seconds) in &loads {
             let fetch = Fetch::get(format!("{ASSET}/{place}"));
             let fetch = fetch.redirect(Redirect::Error);
-            let mut given = answer(said.status, &said.fields());
+            let mut given = response(said.status, &said.fields());
             given.body = vec![*content];
             let last = &mut last[usize::from(*place)];
             let (next, outcome) = run(wait(state, *seconds), Some(&page), fetch, |request| {

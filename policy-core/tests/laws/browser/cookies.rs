@@ -6,7 +6,7 @@ use policy_core::browser::{Fetch, Profile};
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-use crate::browser::{answer, browser, cookies_sent, load};
+use crate::browser::{browser, cookies_sent, load, response};
 
 /// Names as lists of labels, the last first; and how many of these nobody can register.
 const HOSTS: [(&[&str], usize); 8] = [
@@ -131,7 +131,7 @@ fn a_cookie_goes_where_it_belongs() {
     holds("where cookies go", 21, cases(), |case| {
         let [first, second] = case.schemes;
         let setter = Case::address(first, case.set_by.0, &case.set_at);
-        let set = answer(204, &[("set-cookie", case.line())]);
+        let set = response(204, &[("set-cookie", case.line())]);
         let (state, _) = load(browser(Profile::STANDARD), None, Fetch::navigate(setter), &set);
         let sent = cookies_sent(state, &Case::address(second, case.sent_by, &case.sent_at));
         prop_assert_eq!(sent.is_some(), case.is_sent(), "{}", case.line());
@@ -160,7 +160,7 @@ fn the_jar_is_bounded() {
         let mut received = 0;
         for (host, lines) in &exchanges {
             received += lines.len();
-            let mut set = answer(204, &[]);
+            let mut set = response(204, &[]);
             for line in lines {
                 let value = http::HeaderValue::from_bytes(line).expect("a field value");
                 set.headers.append("set-cookie", value);
@@ -185,7 +185,7 @@ fn the_last_value_of_a_name_is_sent() {
     let pairs = vec((0..6_u8, 0..100_u8), 0..12);
     holds("last value", 63, pairs, |pairs| {
         let ask = "https://shop.example/";
-        let mut set = answer(204, &[]);
+        let mut set = response(204, &[]);
         let mut expected: Vec<(u8, u8)> = Vec::new();
         for (name, value) in &pairs {
             let line = http::HeaderValue::from_str(&format!("n{name}={value}")).expect("a value");

@@ -8,7 +8,7 @@ mod same_site;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use policy_core::browser::{Answer, Fetch, Page, Profile, Sent, State, Url, run};
+use policy_core::browser::{Fetch, Page, Profile, Sent, ServerResponse, State, Url, run};
 
 /// 2026-01-01T00:00:00Z
 const NOW: u64 = 1_767_225_600;
@@ -21,28 +21,33 @@ fn url(text: &str) -> Url {
     Url::parse(text).expect("an address")
 }
 
-fn answer(status: u16, fields: &[(&'static str, String)]) -> Answer {
+fn response(status: u16, fields: &[(&'static str, String)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
         let value = HeaderValue::from_bytes(value.as_bytes()).expect("a field value");
         headers.append(HeaderName::from_static(name), value);
     }
-    Answer { status, headers, body: b"content".to_vec() }
+    ServerResponse { status, headers, body: b"content".to_vec() }
 }
 
 /// A load whose every request gets the same answer; the last request, if there was one.
-fn load(state: State, page: Option<&Page>, fetch: Fetch, answer: &Answer) -> (State, Option<Sent>) {
+fn load(
+    state: State,
+    page: Option<&Page>,
+    fetch: Fetch,
+    response: &ServerResponse,
+) -> (State, Option<Sent>) {
     let mut last = None;
     let (state, _outcome) = run(state, page, fetch, |request| {
         last = Some(request.clone());
-        answer.clone()
+        response.clone()
     });
     (state, last)
 }
 
 /// The field `Cookie` of what the address bar sends there.
 fn cookies_sent(state: State, address: &str) -> Option<String> {
-    let (_, sent) = load(state, None, Fetch::navigate(address), &answer(204, &[]));
+    let (_, sent) = load(state, None, Fetch::navigate(address), &response(204, &[]));
     let value = sent.expect("nothing is cached").headers.get("cookie").cloned();
     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }

@@ -4,7 +4,7 @@ use policy_core::browser::{Credentials, Fetch, Page, Profile, ThirdParty};
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{prelude::*, sample::select};
 
-use crate::browser::{answer, browser, load, url};
+use crate::browser::{browser, load, response, url};
 
 /// The site whose cookies are looked at, and another.
 const OWN: &str = "https://api.shop.example/";
@@ -123,11 +123,11 @@ fn same_site_and_the_setting_decide() {
     holds("SameSite", 85, cases(), |case| {
         let mut profile = Profile::STANDARD.third_party(case.third_party);
         profile.lax_by_default = case.lax_by_default;
-        let set = answer(204, &[("set-cookie", case.line().to_owned())]);
+        let set = response(204, &[("set-cookie", case.line().to_owned())]);
         let (state, _) = load(browser(profile), None, Fetch::navigate(OWN), &set);
         let page = case.page();
         let page = Some(&page).filter(|_| case.how != How::AddressBar);
-        let (_, sent) = load(state, page, case.fetch(), &answer(204, &[]));
+        let (_, sent) = load(state, page, case.fetch(), &response(204, &[]));
         let sent = sent.expect("nothing is cached");
         prop_assert_eq!(sent.headers.contains_key("cookie"), case.is_sent());
         Ok(Precondition::met_if(!case.is_own_between))
@@ -142,11 +142,11 @@ fn what_is_set_in_a_foreign_window_stays_there() {
         profile.lax_by_default = case.lax_by_default;
         let foreign = |site: &str| Page::at(url(site));
         let fetch = || Fetch::get(OWN).credentials(Credentials::Include);
-        let set = answer(204, &[("set-cookie", case.line().to_owned())]);
+        let set = response(204, &[("set-cookie", case.line().to_owned())]);
         let (state, _) = load(browser(profile), Some(&foreign(OTHER)), fetch(), &set);
         let then =
             foreign(if same_window { "https://www.evil.test/" } else { "https://bad.test/" });
-        let (_, sent) = load(state, Some(&then), fetch(), &answer(204, &[]));
+        let (_, sent) = load(state, Some(&then), fetch(), &response(204, &[]));
         let is_stored = match case.kind {
             Kind::Partitioned => true,
             Kind::Strict | Kind::Lax => false,

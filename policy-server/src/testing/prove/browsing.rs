@@ -17,8 +17,8 @@ use std::{
 
 use http::{HeaderName, HeaderValue, header};
 use policy_core::browser::{
-    Answer, Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile,
-    ReferrerPolicy, ResponseType, Sent, State, ThirdParty, step,
+    Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile, ReferrerPolicy,
+    ResponseType, Sent, ServerResponse, State, ThirdParty, step,
 };
 
 use super::{
@@ -104,8 +104,9 @@ impl Node {
             if let Some(named) = named {
                 headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, named);
             }
-            let answer = Answer { status: reply.status, headers, body: reply.body.to_vec() };
-            let (state, outputs) = step(state.clone(), Event::Answer { id: ID, answer });
+            let response =
+                ServerResponse { status: reply.status, headers, body: reply.body.to_vec() };
+            let (state, outputs) = step(state.clone(), Event::Response { id: ID, response });
             Self::of(state, outputs)
         });
         Rc::clone(node)
@@ -204,9 +205,9 @@ impl Browsing {
             let Some(value) = line.and_then(|line| line.parse().ok()) else { return state };
             let event = Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
             let (state, _) = step(state, event);
-            let mut answer = Answer { status: 200, ..Answer::default() };
-            answer.headers.insert(header::SET_COOKIE, value);
-            step(state, Event::Answer { id: ID, answer }).0
+            let mut response = ServerResponse { status: 200, ..ServerResponse::default() };
+            response.headers.insert(header::SET_COOKIE, value);
+            step(state, Event::Response { id: ID, response }).0
         };
         let browsers = [browser(None), browser(session), browser(Some(scheme))];
         Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), indices: HashMap::new() }
@@ -217,8 +218,9 @@ impl Browsing {
         let [none, ..] = &self.browsers;
         let open = || Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
         let (state, _) = step(none.clone(), open());
-        let answer = Answer { status: 200, headers: reply.headers.clone(), body: Vec::new() };
-        let (state, _) = step(state, Event::Answer { id: ID, answer });
+        let response =
+            ServerResponse { status: 200, headers: reply.headers.clone(), body: Vec::new() };
+        let (state, _) = step(state, Event::Response { id: ID, response });
         let (_, outputs) = step(state, open());
         outputs.iter().any(|output| match output {
             Output::Request { request, .. } => request.headers.contains_key(header::COOKIE),
@@ -329,8 +331,8 @@ mod tests {
                 false => exchange.reply().unwrap(),
             };
             let (headers, body) = (reply.headers.clone(), reply.body.to_vec());
-            let answer = Answer { status: reply.status, headers, body };
-            (state, outputs) = step(state, Event::Answer { id: ID, answer });
+            let response = ServerResponse { status: reply.status, headers, body };
+            (state, outputs) = step(state, Event::Response { id: ID, response });
         }
     }
 
