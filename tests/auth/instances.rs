@@ -79,7 +79,7 @@ async fn a_session_is_everywhere_and_ends_everywhere() {
     let ada = one.login("ada").await;
     let there = ada.at(&two);
     assert_eq!(there.who().await.as_deref(), Some("ada"));
-    // With the anti-forgery token of the other instance.
+    // With the CSRF token of the other instance.
     assert_eq!(there.post("/set/a/7").send().await.status(), 200);
     assert_eq!(ada.value("a").await, 7);
     let ticket = ada.post("/ticket").send().await.text();

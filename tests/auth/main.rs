@@ -1,4 +1,4 @@
-//! Sessions, tokens, own schemes and anti-forgery over the whole server, as somebody meets them
+//! Sessions, tokens, own schemes and CSRF over the whole server, as somebody meets them
 //! who looks for a way in. Time is moved, never waited for.
 #![expect(
     clippy::expect_used,

@@ -1,5 +1,5 @@
 //! The laws of cross-origin sharing, on generated policies, apps, requests and pages; in `auth`
-//! those of sessions, tokens, anti-forgery and caches, and in `http` those of HTTP itself.
+//! those of sessions, tokens, CSRF and caches, and in `http` those of HTTP itself.
 //!
 //! Each law is a test that is named as a statement, with the law in words above it. A law also
 //! fails if too few of its cases were interesting. `PROPTEST_CASES` sets their number.

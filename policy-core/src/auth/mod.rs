@@ -109,7 +109,7 @@ impl Requirement {
 
 impl AuthPolicy {
     /// The request headers, lower case, that a page of another origin needs for the credentials
-    /// of a route with this policy: `authorization` for a token, and the anti-forgery header
+    /// of a route with this policy: `authorization` for a token, and the CSRF header
     /// where a request of this method needs its token. A cookie needs none, and those of an own
     /// scheme only its author knows.
     pub fn request_headers(&self, csrf: &CsrfPolicy, method: &str) -> &'static [&'static str] {

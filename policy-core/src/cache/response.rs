@@ -17,9 +17,9 @@ use crate::{method, vary};
 /// a bearer token where they are in `Authorization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseFacts {
-    /// A cookie of a session, of refreshing or of anti-forgery is set or removed.
+    /// A cookie of a session, a refresh token or a CSRF token is set or removed.
     pub cookie_set: bool,
-    /// The answer has an anti-forgery token in it.
+    /// The answer has a CSRF token in it.
     pub csrf_token_rendered: bool,
     /// The answer is a login's, a logout's, or has another credential in it: a token, a ticket.
     pub credential_issued: bool,

@@ -19,7 +19,7 @@ area! { $ csrf
     refusals {
         /// RFC 6749 10.12: the request came from a page that is not trusted, or could have.
         CsrfOrigin 403 "csrf.origin", "The request did not come from a page of this service";
-        /// The request does not carry the session's anti-forgery token.
-        CsrfToken 403 "csrf.token", "The anti-forgery token is missing or wrong";
+        /// The request does not carry the session's CSRF token.
+        CsrfToken 403 "csrf.token", "The CSRF token is missing or wrong";
     }
 }

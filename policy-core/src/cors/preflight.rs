@@ -102,7 +102,7 @@ impl Cors {
     ///
     /// What credentials need does not follow from methods, and is always added: `*` does not cover
     /// `authorization` (Fetch, CORS non-wildcard request-header name). Where no cookie comes
-    /// along, there is nothing for the anti-forgery header to prove.
+    /// along, there is nothing for the CSRF header to prove.
     fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> NameList {
         const WITH_BODY: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let carries_body = served.iter().any(|method| WITH_BODY.contains(method));

@@ -10,7 +10,7 @@ pub use token::{CsrfKey, TokenVerdict};
 #[cfg(feature = "engine")]
 pub use verdict::{OriginFacts, OriginVerdict, Provenance, origin_verdict};
 
-/// The request header that carries the anti-forgery token, lower case.
+/// The request header that carries the CSRF token, lower case.
 pub const HEADER: &str = "x-csrf-token";
 
 /// What a route asks of a request that changes something by an ambient credential.

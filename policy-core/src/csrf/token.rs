@@ -1,4 +1,4 @@
-//! Anti-forgery tokens.
+//! CSRF tokens.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use sha2::Sha256;
 
 use crate::secret::SecretKey;
 
-/// Makes and checks anti-forgery tokens:
+/// Makes and checks CSRF tokens:
 /// `base64url(nonce ‖ HMAC-SHA-256(key, "csrf" ‖ 01 ‖ binding ‖ nonce))`.
 ///
 /// A token holds for what it is bound to: the session's id at its last change of rights. It has

@@ -156,7 +156,7 @@ pub struct Draft {
     begins: bool,
     /// Whether it has the public name of a session that goes on.
     is_named: bool,
-    /// Whether anti-forgery tokens of before hold no longer.
+    /// Whether CSRF tokens of before hold no longer.
     is_bound_anew: bool,
 }
 

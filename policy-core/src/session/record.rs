@@ -88,7 +88,7 @@ pub struct Record {
     pub idle: Duration,
     /// Whether its cookie outlives the browser.
     pub is_remembered: bool,
-    /// What anti-forgery tokens are bound to: the SHA-256 of the id at the last change of rights.
+    /// What CSRF tokens are bound to: the SHA-256 of the id at the last change of rights.
     pub binding: [u8; 32],
     /// The values of the application: a JSON object, or nothing.
     pub data: Box<[u8]>,

@@ -125,7 +125,7 @@ fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure
     Ok(())
 }
 
-/// The header with the anti-forgery token of the session.
+/// The header with the CSRF token of the session.
 pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
     let answer = call(browser, shop, "GET", "/csrf")?;
     assert_eq!(answer[0], 200);

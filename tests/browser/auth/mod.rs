@@ -1,4 +1,4 @@
-//! Sessions and anti-forgery in a real browser: over TLS, with hosts of several sites, since ports
+//! Sessions and CSRF in a real browser: over TLS, with hosts of several sites, since ports
 //! of one host are the same site and prove nothing.
 //!
 //! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`

@@ -161,7 +161,7 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
 }
 
 /// No shared cache may store an answer that depended on a session or a token, sets or removes the
-/// cookie of a session, or has an anti-forgery token or a credential in it, whatever the handler
+/// cookie of a session, or has a CSRF token or a credential in it, whatever the handler
 /// said of caching, on any route, with any method and status, for whomever; refusals included. One
 /// that depends on a cookie varies by it. What has a credential in it is stored nowhere at all. And
 /// what depends on nothing is as the handler wrote it.
@@ -222,7 +222,7 @@ fn no_shared_cache_keeps_what_is_personal() {
                 || reply.headers.contains_key("set-cookie");
             let says = directives(&reply.headers, "cache-control");
             let is_kept_nowhere = says.iter().any(|(name, of)| name == "no-store" && of.is_none());
-            // An anonymous page has no anti-forgery token to render.
+            // An anonymous page has no CSRF token to render.
             let has_credential = stored_nowhere && (deed != Deed::Render || cookie == Some(true));
             prop_assert!(is_kept_nowhere || !has_credential, "{:?}", reply);
             let by_cookie = has_run && matches!(path, "/held" | "/session" | "/rendered");

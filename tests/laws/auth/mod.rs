@@ -1,4 +1,4 @@
-//! The laws of who may do what: sessions, tokens, anti-forgery and caches, over the whole server.
+//! The laws of who may do what: sessions, tokens, CSRF and caches, over the whole server.
 //!
 //! What a client can see is all that they judge by. What the parts promise each other is tested
 //! where they are.

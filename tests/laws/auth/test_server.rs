@@ -361,7 +361,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Script {
     }
 }
 
-/// Does what it is told. Anti-forgery tokens are the business of other laws.
+/// Does what it is told. CSRF tokens are the business of other laws.
 #[post("/act")]
 #[auth(public)]
 #[csrf(origin)]

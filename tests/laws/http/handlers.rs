@@ -244,7 +244,7 @@ impl<S: Send + Sync> axum_core::extract::FromRequest<S> for Pieces {
     }
 }
 
-/// What a form in the page of somebody who is logged in sends: its anti-forgery token is looked
+/// What a form in the page of somebody who is logged in sends: its CSRF token is looked
 /// for in the body before the handler runs.
 #[post("/form")]
 #[auth(session)]

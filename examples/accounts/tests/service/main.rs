@@ -362,7 +362,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(ada.by_token(&access).await.status, 200);
     assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 200);
-    // The anti-forgery token of before holds as well, and only the living session is there.
+    // The CSRF token of before holds as well, and only the living session is there.
     assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
 }

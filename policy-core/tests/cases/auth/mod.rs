@@ -1,5 +1,5 @@
 //! The sections of `tests/cases/auth.json` that need no store and no token: the Authorization
-//! field, challenges, cookies, anti-forgery, JSONP and caching.
+//! field, challenges, cookies, CSRF, JSONP and caching.
 
 mod caching;
 mod cookies;

@@ -16,7 +16,7 @@ pub(super) struct Caller {
     pub(super) is_ambient: bool,
     /// The value of `Authorization`.
     pub(super) authorization: Option<String>,
-    /// The anti-forgery token that the page has.
+    /// The CSRF token that the page has.
     pub(super) csrf: Option<String>,
     /// The credential of an own scheme.
     pub(super) own: Option<String>,

@@ -266,7 +266,7 @@ pub(super) fn identity(facts: &Facts) -> Identity {
         .roles(facts.roles.iter().copied())
 }
 
-/// Puts a session into the store: the value of its cookie, and its anti-forgery token.
+/// Puts a session into the store: the value of its cookie, and its CSRF token.
 async fn begin(
     service: &SessionService,
     facts: &Facts,

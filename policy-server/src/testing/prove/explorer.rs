@@ -362,7 +362,7 @@ pub(super) fn probe_request(
 }
 
 /// Whether nobody with the same kind of credential may do more: those who come first have all
-/// rights, and the anti-forgery token where there is one.
+/// rights, and the CSRF token where there is one.
 fn is_best(caller: &Caller, callers: &[Caller]) -> bool {
     let Some(facts) = caller.facts() else { return callers.len() == 1 };
     let is_rival = |other: &&Caller| {
