@@ -58,8 +58,8 @@ impl<'a> CacheSpec<'a> {
         }
     }
 
-    /// RFC 9111 3.5: three directives let a shared cache keep what was asked for with
-    /// credentials. (`must_revalidate` does not next to `private`.)
+    /// RFC 9111 3.5: three directives let a shared cache keep the response to a request with
+    /// credentials. (`must_revalidate` does not if `private` is set.)
     const fn check_shared(&self, opens: bool) -> Option<Rule> {
         if opens && self.route.is_personal() { Some(Rule::CachePersonal) } else { None }
     }
@@ -98,7 +98,7 @@ impl<'a> CacheSpec<'a> {
         }
     }
 
-    /// That nothing is stored agrees with every method, and so does what says nothing of it.
+    /// `no-store` fits every method, and so does a policy without directives.
     const fn check_method(&self, method: &str) -> Option<Rule> {
         if self.no_store || self.says_nothing() {
             None
@@ -116,7 +116,7 @@ impl<'a> CacheSpec<'a> {
         !self.no_store && !self.uses_stored()
     }
 
-    /// Whether there is a directive about what is stored.
+    /// Whether a directive is about stored responses.
     const fn uses_stored(&self) -> bool {
         let has_word = self.no_cache || self.must_revalidate || self.immutable || self.is_twofold;
         let has_age = self.max_age.is_some()
@@ -130,7 +130,7 @@ impl<'a> CacheSpec<'a> {
         matches!(self.audience, Audience::Private)
     }
 
-    /// What only warns, and constants are not asked.
+    /// Only a warning, so it is not checked for constants.
     fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
         let (before, rest) = self.entries(part).split_at_checked(index)?;
         let name = rest.first().filter(|_| part == Part::Vary)?;

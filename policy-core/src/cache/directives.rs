@@ -1,4 +1,4 @@
-//! What `Cache-Control` says of an answer (RFC 9111 5.2.2, RFC 5861, RFC 8246).
+//! The directives of `Cache-Control` in a response (RFC 9111 5.2.2, RFC 5861, RFC 8246).
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub(super) struct Directives {
 pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 impl Directives {
-    /// What a policy declares; `None` where it says nothing but `vary`.
+    /// The directives that a policy declares; `None` if it declares only `vary`.
     pub(super) fn of(spec: &CacheSpec<'_>) -> Option<Self> {
         // INVARIANT: the spec of a policy has ages from 0 to the longest one.
         let age = |seconds: Option<i64>| Some(u32::try_from(seconds?).unwrap_or(0));
@@ -49,7 +49,7 @@ impl Directives {
         (declared != Self::default()).then_some(declared)
     }
 
-    /// What a handler wrote, over all lines; `None` where there is none.
+    /// The directives that a handler wrote, over all lines; `None` if there are none.
     pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
         let mut lines = headers.get_all(CACHE_CONTROL).iter().peekable();
         lines.peek()?;
@@ -60,8 +60,8 @@ impl Directives {
         Some(if is_sound { read } else { read.distrusted() })
     }
 
-    /// Takes one directive, or nothing of one that is not known. False where it is not in its
-    /// form or an age stands there twice.
+    /// Adds one directive; unknown ones are ignored. `false` if it is malformed or an age is
+    /// repeated.
     fn add(&mut self, directive: &[u8]) -> bool {
         let mut halves = directive.splitn(2, |byte| *byte == b'=');
         let name = halves.next().unwrap_or_default().trim_ascii();
@@ -102,7 +102,7 @@ impl Directives {
         ]
     }
 
-    /// Its restrictions alone. What is unclear is stale (RFC 9111 4.2.1).
+    /// Only the restrictions. A malformed field counts as stale (RFC 9111 4.2.1).
     fn distrusted(self) -> Self {
         Self {
             no_store: self.no_store,
@@ -115,12 +115,12 @@ impl Directives {
         }
     }
 
-    /// The stricter of both: every restriction, the shorter ages, and the permissions that both
-    /// give.
+    /// The stricter of both: all restrictions, the shorter ages, and the permissions that both
+    /// grant.
     pub(super) fn meet(self, other: Self) -> Self {
         let max_age = shorter(self.max_age, other.max_age);
         let shared = shorter(self.shared_age(), other.shared_age());
-        // It also permits, so it is not written for one alone where `max-age` says the same.
+        // `s-maxage` is also a permission, so it is left out if `max-age` has the same value.
         let is_shared_said = self.s_maxage.is_some() && other.s_maxage.is_some();
         Self {
             no_store: self.no_store || other.no_store,
@@ -141,8 +141,8 @@ impl Directives {
         }
     }
 
-    /// The same for an answer to one person: `no-store` and `private` with an age or `no-cache`
-    /// are kept, and `private, no-cache` takes the place of all else.
+    /// The directives for a response to one person: `no-store`, and `private` with an age or
+    /// `no-cache`, are kept; everything else becomes `private, no-cache`.
     pub(super) fn personal(self) -> Self {
         if self.no_store {
             self
@@ -158,7 +158,7 @@ impl Directives {
         self.no_store
     }
 
-    /// Whether it says to every cache how long an answer is fresh.
+    /// Whether it states a freshness lifetime for every cache.
     pub(super) fn states_age(self) -> bool {
         self.max_age.is_some()
     }
@@ -175,7 +175,7 @@ impl Directives {
 }
 
 impl fmt::Display for Directives {
-    /// What means nothing next to `no-store` or `private` is left out.
+    /// Directives without effect next to `no-store` or `private` are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.no_store {
             return f.write_str("no-store");

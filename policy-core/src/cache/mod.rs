@@ -1,8 +1,8 @@
-//! Caching: which answers may be stored, and by whom (RFC 9111).
+//! Caching: which responses may be stored, and by which caches (RFC 9111).
 //!
-//! [`CacheSpec`] is what somebody wrote; its rules are those of the attribute and of the start.
-//! [`CachePolicy`] is one that passed them. `Caching` is a policy made ready for answers, and
-//! `apply` decides what each of them says to caches.
+//! [`CacheSpec`] is a policy as written, before validation; attributes and the start apply the same
+//! rules to it. [`CachePolicy`] is a validated spec. `Caching` is the compiled policy, and `apply`
+//! writes the final `Cache-Control` of each response.
 
 mod check;
 #[cfg(feature = "engine")]

@@ -27,22 +27,22 @@ use crate::route::{FacetPolicy, Level, RouteFacts};
 pub struct CachePolicy(CacheSpec<'static>);
 
 impl CachePolicy {
-    /// Begins a policy by which caches that serve many users may keep answers.
+    /// Begins a policy that lets shared caches keep responses.
     pub const fn public() -> CachePolicyBuilder {
         CachePolicyBuilder(CacheSpec { audience: Audience::Public, ..CacheSpec::NOTHING })
     }
 
-    /// Begins a policy by which the cache of one user may keep answers.
+    /// Begins a policy that lets only the user's own cache keep responses.
     pub const fn private() -> CachePolicyBuilder {
         CachePolicyBuilder(CacheSpec { audience: Audience::Private, ..CacheSpec::NOTHING })
     }
 
-    /// Begins a policy by which nobody keeps answers.
+    /// Begins a policy that lets no cache keep responses.
     pub const fn no_store() -> CachePolicyBuilder {
         CachePolicyBuilder(CacheSpec { no_store: true, ..CacheSpec::NOTHING })
     }
 
-    /// Begins a policy that does not say who may keep answers.
+    /// Begins a policy that does not state which caches may keep responses.
     pub const fn unstated() -> CachePolicyBuilder {
         CachePolicyBuilder(CacheSpec::NOTHING)
     }
@@ -59,15 +59,15 @@ impl CachePolicy {
         }
     }
 
-    /// The policy of an attribute whose macro has asked every rule about it already: evaluating
-    /// them as constants once more would only cost the compiler time. At start they are asked
-    /// again, so that no policy serves that was not checked.
+    /// The policy of an attribute that its macro has validated already. Validating it again in a
+    /// constant would only cost compile time. The start validates every policy again, so none is
+    /// served unchecked.
     #[doc(hidden)]
     pub const fn expanded(spec: CacheSpec<'static>) -> Self {
         Self(spec)
     }
 
-    /// What the policy says.
+    /// The spec of the policy.
     pub const fn spec(&self) -> &CacheSpec<'static> {
         &self.0
     }
@@ -77,7 +77,7 @@ impl CachePolicy {
 impl FacetPolicy for CachePolicy {
     type Compiled = super::Caching;
 
-    /// A default is for what everybody may read.
+    /// A default applies only to routes that everybody may read.
     fn applies(&self, level: Level, route: RouteFacts<'_>) -> bool {
         let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
         level == Level::Route || (is_read && !route.is_personal())
@@ -108,49 +108,50 @@ impl std::fmt::Display for CachePolicy {
 pub struct CachePolicyBuilder(CacheSpec<'static>);
 
 impl CachePolicyBuilder {
-    /// Has caches ask before each use.
+    /// Makes caches revalidate before each use.
     pub const fn no_cache(mut self) -> Self {
         self.0.no_cache = true;
         self
     }
 
-    /// Calls answers fresh for so many seconds.
+    /// Declares responses fresh for this many seconds.
     pub const fn max_age(mut self, seconds: u32) -> Self {
         self.0.max_age = Some(seconds as i64);
         self
     }
 
-    /// The same for caches that serve many users.
+    /// Declares responses fresh for this many seconds in shared caches.
     pub const fn s_maxage(mut self, seconds: u32) -> Self {
         self.0.s_maxage = Some(seconds as i64);
         self
     }
 
-    /// Lets a cache serve a stale answer for so many seconds while it asks for a new one.
+    /// Lets a cache serve a stale response for this many seconds while it revalidates.
     pub const fn stale_while_revalidate(mut self, seconds: u32) -> Self {
         self.0.stale_while_revalidate = Some(seconds as i64);
         self
     }
 
-    /// Lets a cache serve a stale answer for so many seconds where it gets no new one.
+    /// Lets a cache serve a stale response for this many seconds if revalidation fails.
     pub const fn stale_if_error(mut self, seconds: u32) -> Self {
         self.0.stale_if_error = Some(seconds as i64);
         self
     }
 
-    /// Forbids caches to serve anything stale, even when they cannot ask.
+    /// Forbids caches to serve stale responses, even if they cannot reach the server.
     pub const fn must_revalidate(mut self) -> Self {
         self.0.must_revalidate = true;
         self
     }
 
-    /// Promises that an answer does not change while it is fresh, so that no reload asks for it.
+    /// Promises that a response does not change while it is fresh, so that a reload does not
+    /// revalidate it.
     pub const fn immutable(mut self) -> Self {
         self.0.immutable = true;
         self
     }
 
-    /// Names the request fields that the answers depend on.
+    /// Names the request headers that responses depend on.
     pub const fn vary(mut self, fields: &'static [&'static str]) -> Self {
         self.0.vary = fields;
         self

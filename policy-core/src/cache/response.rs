@@ -11,25 +11,26 @@ use super::{
 };
 use crate::{method, vary};
 
-/// What happened while an answer was made, as far as caches have to know.
+/// Facts about a response that decide how caches may treat it.
 ///
-/// Ambient credentials of an application's own count as a session where they are cookies, and as
-/// a bearer token where they are in `Authorization`.
+/// An ambient credential of the application's own scheme counts as a session if it is a cookie, and
+/// as a bearer token if it is in `Authorization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseFacts {
     /// A cookie of a session, a refresh token or a CSRF token is set or removed.
     pub cookie_set: bool,
-    /// The answer has a CSRF token in it.
+    /// The response contains a CSRF token.
     pub csrf_token_rendered: bool,
-    /// The answer is a login's, a logout's, or has another credential in it: a token, a ticket.
+    /// The response belongs to a login or logout, or contains another credential: a token, a
+    /// ticket.
     pub credential_issued: bool,
     /// The engine refused the request.
     pub refused: bool,
-    /// The session of the request was asked for, even if there is none.
+    /// The handler asked for the session, even if there is none.
     pub session_read: bool,
     /// A bearer token authenticated the request.
     pub bearer: bool,
-    /// One was taken, and there was none: another request may have one.
+    /// The route takes a bearer token and the request had none; another request may have one.
     pub bearer_absent: bool,
 }
 
@@ -47,21 +48,21 @@ impl ResponseFacts {
     }
 }
 
-/// A request and what came of it.
+/// The facts about one request and its response.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheExchange<'a> {
     /// The method of the request.
     pub method: &'a Method,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// What happened in between.
+    /// What happened while the response was made.
     pub facts: ResponseFacts,
 }
 
 /// A policy with its fields as bytes, computed once.
 #[derive(Clone, Debug)]
 pub struct Caching {
-    /// `None` where the policy says nothing but `vary`.
+    /// `None` if the policy states only `vary`.
     control: Option<Control>,
     vary: Option<vary::VaryNames>,
 }
@@ -70,7 +71,7 @@ pub struct Caching {
 struct Control {
     declared: Directives,
     value: HeaderValue,
-    /// For an answer to one person.
+    /// For a response to one person.
     personal: HeaderValue,
 }
 
@@ -86,7 +87,7 @@ impl Caching {
     }
 }
 
-/// Whether caches may keep answers of this status where nothing is said (RFC 9110 15.1).
+/// Whether caches may keep responses with this status without explicit permission (RFC 9110 15.1).
 ///
 /// ```
 /// use policy_core::cache::is_cacheable_by_default;
@@ -97,17 +98,18 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
     matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
 }
 
-/// Writes the final `Cache-Control` and completes `Vary`: by what happened, by what the route
-/// declares, and by what its handler wrote, of which the strictest counts.
+/// Writes the final `Cache-Control` and completes `Vary`. It combines the facts about the response,
+/// the declaration of the route and what the handler wrote; the strictest counts.
 ///
-/// - What is secret is stored nowhere, and what is one person's by nobody else, whatever was
-///   declared or written. An answer that sets a cookie is one person's (RFC 9111 7.3).
-/// - A declaration holds for the answers of 2xx and 3xx that caches keep, and for 304. Others are
-///   stored nowhere, unless the handler wrote a `max-age` for them. What the handler wrote makes a
-///   declaration stricter: restrictions of either hold, and permissions that both give.
-/// - Answers to methods that are not cacheable, and those to POST and PATCH without `max-age` and
-///   `Content-Location`, never say that they can be stored (RFC 9110 9.2.3 and 9.3.3).
-/// - Without a declaration and if nothing of this happened, an answer stays as it is.
+/// - A response with a secret is not stored, and a response to one person is not stored by shared
+///   caches, whatever was declared or written. A response that sets a cookie is one person's (RFC
+///   9111 7.3).
+/// - A declaration applies to responses of 2xx and 3xx that caches keep, and to 304. Others are not
+///   stored unless the handler wrote a `max-age` for them. The handler can only make a declaration
+///   stricter: restrictions of either side hold, and permissions need both.
+/// - Responses to methods that are not cacheable, and to POST and PATCH without `max-age` and
+///   `Content-Location`, are never declared storable (RFC 9110 9.2.3 and 9.3.3).
+/// - Without a declaration and without any of these facts, a response stays as it is.
 ///
 /// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
 /// `Expires`, `Pragma`, and those for one kind of cache alone (RFC 9213 and its forerunners).
@@ -145,7 +147,7 @@ pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &
         vary::add(headers, vary::Token::Cookie);
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
-    // Most answers have few fields, none of them for caches: looking at each costs less than a hash.
+    // Most responses have few headers, none of them about caching: a scan costs less than a hash.
     let (mut says_something, mut sets_cookie) = (false, false);
     for name in headers.keys() {
         says_something |= *name == CACHE_CONTROL || is_rival(name);
@@ -163,8 +165,8 @@ pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &
             remove_rivals(headers);
         }
     }
-    // RFC 9111 3.5 keeps shared caches off what a token got; that of one browser may serve two
-    // accounts, and what nobody got is not for somebody.
+    // RFC 9111 3.5 keeps responses to a token out of shared caches. The cache of one browser may
+    // serve two accounts, and a response without a token must not be reused for a request with one.
     let ResponseFacts { bearer, bearer_absent, .. } = exchange.facts;
     let is_reused = |value: &HeaderValue| *value != PRIVATE && *value != NO_STORE;
     if (bearer || bearer_absent) && headers.get(CACHE_CONTROL).is_none_or(is_reused) {
@@ -185,7 +187,7 @@ pub fn forbid_storing(headers: &mut HeaderMap) {
     headers.insert(CACHE_CONTROL, NO_STORE);
 }
 
-/// `None` where an answer stays as it is, and an empty value where nothing is left to say.
+/// `None` if the response stays as it is; an empty value if no directive is left.
 fn decide(
     declared: Option<&Control>,
     written: Option<Directives>,
@@ -222,7 +224,7 @@ fn decide(
     }
 }
 
-/// Whether caches may keep the answer to a request of this method.
+/// Whether caches may keep the response to a request with this method.
 fn keeps(method: &Method, said: Directives, headers: &HeaderMap) -> bool {
     let is_complete = || said.states_age() && headers.contains_key(CONTENT_LOCATION);
     method::is_cacheable(method.as_str()) && (method::is_safe(method.as_str()) || is_complete())
@@ -233,8 +235,7 @@ fn is_declared_for(status: StatusCode) -> bool {
     is_answer && is_cacheable_by_default(status.as_u16()) || status == StatusCode::NOT_MODIFIED
 }
 
-/// Removes what a handler said about how long its answer is fresh, where another answer takes its
-/// place.
+/// Removes the freshness that a handler declared, when another response replaces its own.
 pub fn forget_age(headers: &mut HeaderMap) {
     headers.remove(CACHE_CONTROL);
     remove_rivals(headers);

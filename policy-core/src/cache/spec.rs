@@ -1,11 +1,11 @@
-//! What a caching policy says, before anybody checked it.
+//! A caching policy as written, before validation.
 
 use crate::{route::RouteFacts, validator::parts};
 
-/// Who may keep an answer.
+/// Which caches may keep a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Audience {
-    /// Nothing is said.
+    /// Not stated.
     #[default]
     Unstated,
     /// `private`: the cache of one user.
@@ -14,13 +14,13 @@ pub enum Audience {
     Public,
 }
 
-/// The directives of a caching policy (RFC 9111 5.2.2, RFC 5861, RFC 8246), unchecked, and what it
-/// has to agree with.
+/// The directives of a caching policy (RFC 9111 5.2.2, RFC 5861, RFC 8246) before validation, with
+/// the facts about the route that they must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSpec<'a> {
     /// `no_store`
     pub no_store: bool,
-    /// `no_cache`: ask before each use.
+    /// `no_cache`: revalidate before each use.
     pub no_cache: bool,
     /// `private` or `public`
     pub audience: Audience,
@@ -38,14 +38,14 @@ pub struct CacheSpec<'a> {
     pub must_revalidate: bool,
     /// `immutable`
     pub immutable: bool,
-    /// The request fields that the answer depends on.
+    /// The request headers that the response depends on.
     pub vary: &'a [&'a str],
     /// The route.
     pub route: RouteFacts<'a>,
 }
 
 impl CacheSpec<'static> {
-    /// A spec that says nothing.
+    /// An empty spec.
     pub const NOTHING: Self = Self {
         no_store: false,
         no_cache: false,
@@ -66,7 +66,7 @@ impl CacheSpec<'static> {
 pub(super) const LONGEST_AGE: u32 = 0x7FFF_FFFF;
 
 parts! {
-    /// A part of a caching policy, or what it has to agree with.
+    /// A part of a caching policy, or a fact about the route that it must fit.
     "cache" {
         /// The policy as a whole
         Whole = "cache",

@@ -1,4 +1,4 @@
-//! What a request makes its answer depend on, and what becomes of it.
+//! The conditions of a request, and their evaluation.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
@@ -12,7 +12,7 @@ use super::{ETag, LastModified, Range, Validators, etag::Tag, range, single};
 pub struct Conditions {
     /// GET or HEAD.
     reads: bool,
-    /// The lines of `If-Match`; none where it is not there.
+    /// The lines of `If-Match`; empty if it is absent.
     if_match: Vec<HeaderValue>,
     /// The lines of `If-None-Match`.
     if_none_match: Vec<HeaderValue>,
@@ -25,20 +25,20 @@ pub struct Conditions {
     if_range: Vec<HeaderValue>,
 }
 
-/// What the conditions of a request make of it.
+/// The result of evaluating the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The request is done as if there were none.
+    /// Process the request as if it had no conditions.
     Proceed,
-    /// 304: the client has the answer already.
+    /// 304: the client already has the response.
     NotModified,
-    /// 412: what the client assumed does not hold, and nothing is done.
+    /// 412: the precondition failed, and the request is not processed.
     Failed,
 }
 
 impl Conditions {
-    /// Reads the conditions of a request; `None` where it has none, or where its method has to do
-    /// with no state (RFC 9110 13.2.1).
+    /// Reads the conditions of a request; `None` if it has none, or if its method does not select a
+    /// representation (RFC 9110 13.2.1).
     ///
     /// Dates that are malformed or repeated are ignored, and so is a `Range` that is repeated or
     /// not of GET.
@@ -79,11 +79,12 @@ impl Conditions {
         }))
     }
 
-    /// Evaluates them against what stands there now, if anything does (RFC 9110 13.2.2, 1 to 4).
+    /// Evaluates them against the current representation, if there is one (RFC 9110 13.2.2, 1 to
+    /// 4).
     ///
-    /// A list of tags that cannot be read whole matches nothing. Where that would let a request
-    /// change something, which is where it stands in `If-None-Match`, the request fails: nobody
-    /// knows what the client wanted to keep.
+    /// A malformed list of tags matches nothing. If that would let a request change something,
+    /// which is the case for `If-None-Match`, the request fails: it is unknown which state the
+    /// client wanted to keep.
     pub fn evaluate(&self, current: Option<&Validators>) -> Verdict {
         let etag = current.and_then(|current| current.etag.as_ref());
         let modified = current.and_then(|current| current.last_modified);
@@ -110,12 +111,11 @@ impl Conditions {
         }
     }
 
-    /// Which part of the content of a success is asked for (RFC 9110 13.2.2, 5), where it is so
-    /// many bytes long. To be asked where the other conditions let the request proceed.
+    /// The part of a successful response that is requested (RFC 9110 13.2.2, 5), for a content of
+    /// `length` bytes. Call it only if the other conditions let the request proceed.
     ///
-    /// `If-Range` holds for the same strong tag, or for exactly the same date. A date counts as
-    /// strong here: whoever states a `Last-Modified` for content that may change twice within a
-    /// second states an `ETag`, too.
+    /// `If-Range` matches the same strong tag, or exactly the same date. A date counts as strong
+    /// here: a resource that may change twice within a second must also have an `ETag`.
     ///
     /// ```
     /// use http::{HeaderMap, Method, header::{IF_RANGE, RANGE}};
@@ -142,7 +142,7 @@ impl Conditions {
     }
 }
 
-/// Whether a validator of `If-Range` is that of now.
+/// Whether a validator of `If-Range` is the current one.
 fn is_current(value: &[u8], current: &Validators) -> bool {
     match ETag::parse(value) {
         Some(etag) => current.etag.as_ref().is_some_and(|current| current.is_strongly(&etag)),

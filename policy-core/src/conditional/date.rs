@@ -9,8 +9,8 @@ use crate::time::Timestamp;
 
 /// When something last changed, to the second: a `Last-Modified`, or the date of a condition.
 ///
-/// As a validator it is as good as a second is: what may change twice within one also needs an
-/// [`ETag`](super::ETag). Nor may it lie in the future when it is sent (RFC 9110 8.8.2.1).
+/// Its resolution is one second: a resource that may change twice within a second also needs an
+/// [`ETag`](super::ETag). It must not be in the future when it is sent (RFC 9110 8.8.2.1).
 ///
 /// ```
 /// use policy_core::{conditional::LastModified, time::Timestamp};
@@ -30,13 +30,13 @@ pub struct LastModified {
 const LATEST: u64 = 253_402_300_799;
 
 impl LastModified {
-    /// The second in which `time` lies.
+    /// The second of `time`.
     pub const fn at(time: Timestamp) -> Self {
         let seconds = time.seconds();
         Self { seconds: if seconds < LATEST { seconds } else { LATEST } }
     }
 
-    /// Reads any of the three forms of a date; `None` for what is no date, or before 1970.
+    /// Reads any of the three date formats; `None` if the value is no date or before 1970.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let date: HttpDate = std::str::from_utf8(value).ok()?.parse().ok()?;
         Some(Self::from(SystemTime::from(date)))
@@ -50,7 +50,7 @@ impl LastModified {
     }
 }
 
-/// As file systems tell it. What is before 1970 counts as 1970.
+/// For modification times of files. A time before 1970 counts as 1970.
 impl From<SystemTime> for LastModified {
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -108,7 +108,7 @@ mod tests {
             prop_assert_eq!(LastModified::parse(date.value().as_bytes()), Some(date));
         }
 
-        /// Whatever a client sends.
+        /// Any bytes that a client may send.
         #[test]
         fn reading_never_panics(
             text in "(Sun|Monday|Wednesday)?[, ]{0,2}[0-9 :-]{0,9}(Nov|Feb)?[0-9 :-]{0,12}(GMT)?",

@@ -5,11 +5,11 @@ use sha2::{Digest, Sha256};
 
 use crate::base64url;
 
-/// The name of one state of a resource. Two states have the same one if they are byte for byte
-/// the same; where it is weak, if they are so in what matters.
+/// An entity tag: names one state of a resource. A strong tag is the same only for byte-for-byte
+/// equal states, a weak one for equivalent states.
 ///
-/// `==` tells whether two tags are written alike; what a request means by comparing them is
-/// [`is_strongly`](Self::is_strongly) and [`is_weakly`](Self::is_weakly).
+/// `==` compares the text of two tags; requests compare by [`is_strongly`](Self::is_strongly) or
+/// [`is_weakly`](Self::is_weakly).
 ///
 /// ```
 /// use policy_core::conditional::ETag;
@@ -23,20 +23,19 @@ use crate::base64url;
 pub struct ETag(HeaderValue);
 
 impl ETag {
-    /// The tag of states that are byte for byte the same; `None` where `tag` has a blank, a quote
-    /// or a control character in it.
+    /// A tag for byte-for-byte equal states; `None` if `tag` contains a blank, a quote or a control
+    /// character.
     pub fn strong(tag: &str) -> Option<Self> {
         Self::parse(format!("\"{tag}\"").as_bytes())
     }
 
-    /// The tag of states that are the same in what matters; `None` as in
-    /// [`strong`](Self::strong).
+    /// A tag for equivalent states; `None` as in [`strong`](Self::strong).
     pub fn weak(tag: &str) -> Option<Self> {
         Self::parse(format!("W/\"{tag}\"").as_bytes())
     }
 
-    /// The strong tag of these bytes: 128 bits of their SHA-256, so that nobody can make other
-    /// bytes that have the same one.
+    /// A strong tag for these bytes: 128 bits of their SHA-256, so that nobody can construct other
+    /// bytes with the same tag.
     ///
     /// ```
     /// use policy_core::conditional::ETag;
@@ -54,7 +53,7 @@ impl ETag {
         Self(HeaderValue::try_from(text).expect("a field value"))
     }
 
-    /// Reads a field value; `None` for what is no tag, such as one without quotes.
+    /// Reads a field value; `None` for anything that is no tag, such as a text without quotes.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let (tag, rest) = Tag::read(value)?;
         if !rest.is_empty() {
@@ -68,17 +67,17 @@ impl ETag {
         self.0.clone()
     }
 
-    /// Whether it only tells what matters.
+    /// Whether the tag is weak.
     pub fn is_weak(&self) -> bool {
         self.tag().is_weak()
     }
 
-    /// Strong comparison (RFC 9110 8.8.3.2): whether both name the same bytes.
+    /// Strong comparison (RFC 9110 8.8.3.2): both are strong and equal.
     pub fn is_strongly(&self, other: &Self) -> bool {
         self.tag().is_strongly(other.tag())
     }
 
-    /// Weak comparison (RFC 9110 8.8.3.2): whether both name the same in what matters.
+    /// Weak comparison (RFC 9110 8.8.3.2): equal, whether weak or strong.
     pub fn is_weakly(&self, other: &Self) -> bool {
         self.tag().is_weakly(other.tag())
     }
@@ -88,13 +87,12 @@ impl ETag {
     }
 }
 
-/// A tag where it stands in a field.
-// INVARIANT: it has been read by `Tag::read`.
+/// A tag as written in a field. INVARIANT: it was read by `Tag::read`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag<'a>(&'a [u8]);
 
 impl<'a> Tag<'a> {
-    /// The tag that `text` begins with, and what follows it.
+    /// The tag at the beginning of `text`, and the rest.
     pub(super) fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let quoted = text.strip_prefix(b"W/").unwrap_or(text).strip_prefix(b"\"")?;
         let is_inside = |byte: &u8| matches!(byte, 0x21 | 0x23..=0x7e | 0x80..);

@@ -1,10 +1,10 @@
-//! Conditional requests and ranges (RFC 9110 13, 14): whether a client has the answer already,
-//! whether it changes what it saw, and which part of it is missing.
+//! Conditional requests and ranges (RFC 9110 13, 14): whether a client already has the response,
+//! whether it changes the state that it saw, and which part of the content it wants.
 //!
-//! A handler, or whoever answers for it, says what stands there now by [`Validators`];
-//! [`Conditions`] are what the request says, in the order of RFC 9110 13.2.2. The conditions of
-//! a request that changes something are asked before it does; those of one that reads may be
-//! asked once its answer is there, and only where that is a success (RFC 9110 13.2.1).
+//! A handler, or whatever responds for it, describes the current state by [`Validators`];
+//! [`Conditions`] are those of the request, in the order of RFC 9110 13.2.2. The conditions of a
+//! state-changing request are evaluated before it runs; those of a read may be evaluated once its
+//! response exists, and only if that is a success (RFC 9110 13.2.1).
 
 mod conditions;
 mod date;
@@ -26,17 +26,17 @@ pub use range::{Range, is_one_range};
 
 use crate::gate::Single;
 
-/// What tells one state of a resource from another.
+/// The validators of one state of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
     /// The name of the state.
     pub etag: Option<ETag>,
-    /// When it came to be.
+    /// When the state was last modified.
     pub last_modified: Option<LastModified>,
 }
 
 impl Validators {
-    /// Reads the fields of an answer. One that is malformed or repeated says nothing.
+    /// Reads the headers of a response. Malformed or repeated ones are ignored.
     ///
     /// ```
     /// use http::{HeaderMap, header::{ETAG, LAST_MODIFIED}};
@@ -57,7 +57,7 @@ impl Validators {
     }
 }
 
-/// The value of a field that stands there once.
+/// The value of a field that occurs once.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     match Single::of(headers, name) {
         Single::One(value) => Some(value.as_bytes()),

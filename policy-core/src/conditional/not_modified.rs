@@ -1,4 +1,4 @@
-//! What a 304 carries.
+//! The headers of a 304 response.
 
 use http::{
     HeaderMap, HeaderName,
@@ -7,10 +7,10 @@ use http::{
 
 use crate::headers::groups::{is_payload, is_representation_metadata};
 
-/// Makes the fields of an answer those of its 304 (RFC 9110 15.4.5): without what describes the
-/// content that is not sent. `Cache-Control`, `Content-Location`, `Date`, `ETag`, `Expires` and
-/// `Vary` stay, as do CORS and everything else that is about the exchange; `Last-Modified` stays
-/// where there is no `ETag`.
+/// Turns the headers of a response into those of its 304 (RFC 9110 15.4.5): removes those that
+/// describe the content. `Cache-Control`, `Content-Location`, `Date`, `ETag`, `Expires` and `Vary`
+/// stay, and so do CORS headers and everything else about the exchange; `Last-Modified` stays if
+/// there is no `ETag`.
 ///
 /// ```
 /// use http::{HeaderMap, header::{CONTENT_TYPE, ETAG, VARY}};
@@ -39,7 +39,7 @@ pub fn not_modified(headers: &mut HeaderMap) {
     }
 }
 
-/// What vouches for the bytes of a content (RFC 9530 and its forerunners).
+/// Digests of a content (RFC 9530 and its predecessors).
 pub(crate) const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
         kept
     }
 
-    /// RFC 9110 15.4.5, and what is about the exchange and not about its content.
+    /// RFC 9110 15.4.5, and headers that are about the exchange and not about its content.
     #[test]
     fn it_has_what_caches_and_pages_need() {
         let needed = [

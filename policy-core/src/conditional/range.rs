@@ -1,10 +1,10 @@
-//! Parts of an answer (RFC 9110 14).
+//! Partial responses (RFC 9110 14).
 
 use http::{HeaderMap, HeaderValue, header::RANGE};
 
 use super::single;
 
-/// Which part of the content a request asks for.
+/// The part of the content that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Range {
     /// 200: all of it.
@@ -21,7 +21,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// The `Content-Range` of the answer, where the whole has so many bytes (RFC 9110 14.4).
+    /// The `Content-Range` of the response, for a content of this many bytes (RFC 9110 14.4).
     ///
     /// ```
     /// use policy_core::conditional::Range;
@@ -41,7 +41,7 @@ impl Range {
     }
 }
 
-/// Whether a request asks for exactly one range of bytes, in a form that every server understands.
+/// Whether a request asks for exactly one byte range, in a form that every server understands.
 ///
 /// ```
 /// use http::{HeaderMap, header::RANGE};
@@ -56,15 +56,14 @@ pub fn is_one_range(headers: &HeaderMap) -> bool {
     set.and_then(Spec::read).is_some()
 }
 
-/// The most ranges that are looked at. Nobody needs more, and answers made of many small ones are
+/// The most ranges that are read. No client needs more, and responses made of many small ranges are
 /// an attack (RFC 9110 17.15).
 const MOST: usize = 16;
 
-/// What the value of a `Range` asks of so many bytes.
+/// Reads the value of a `Range` for a content of this many bytes.
 ///
-/// Everything in another unit, malformed or of too many ranges asks for the whole, and so do
-/// ranges that do not make up one part: an answer in several parts is larger and rarer than what
-/// it saves.
+/// A malformed value, another unit or too many ranges select the whole content, and so do ranges
+/// that do not join into one part: a multipart response is larger and rarer than what it saves.
 pub(super) fn of(value: &[u8], length: u64) -> Range {
     wanted(value, length).unwrap_or(Range::Whole)
 }
@@ -129,7 +128,7 @@ impl Spec {
     }
 }
 
-/// A number; one that is too large counts as the largest, which is behind the end of everything.
+/// Reads a number; one that is too large becomes the largest, which is past every end.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

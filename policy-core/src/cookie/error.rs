@@ -1,4 +1,4 @@
-//! What can be wrong with a cookie.
+//! Errors of cookies.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub enum CookieError {
     Path,
     /// The domain is no name of at least two lower-case labels, or not above the public origin.
     Domain,
-    /// The cookie would be kept for more than 400 days.
+    /// The lifetime is over 400 days.
     MaxAge,
     /// The name begins like a prefix of cookie names, in another case.
     PrefixCase,
@@ -34,7 +34,7 @@ pub enum CookieError {
     SameSiteNoneInsecure,
     /// `Partitioned` without `Secure`.
     PartitionedInsecure,
-    /// A signed cookie that none of the keys signed for this name and context.
+    /// No key has signed this cookie for this name and context.
     Signature,
     /// A signed cookie that is past its time.
     Expired,

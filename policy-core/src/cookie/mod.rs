@@ -2,8 +2,8 @@
 //! successor draft-ietf-httpbis-rfc6265bis).
 //!
 //! - [`Cookies`] and [`presented`] read the `Cookie` fields, within limits
-//! - [`CookieSpec`] says what a cookie is like; the one value sets it and removes it; [`write`](fn@write) puts
-//!   either onto an answer
+//! - [`CookieSpec`] describes a cookie; the same value sets and removes it; [`write`](fn@write)
+//!   adds either to a response
 //! - [`SignedCookies`] keeps values that the client must not change
 
 mod error;

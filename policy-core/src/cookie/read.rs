@@ -53,8 +53,8 @@ impl<'a> Cookies<'a> {
     ///
     /// # Errors
     ///
-    /// [`CookieError::Ambiguous`] where the name is there with different values. Which of them a
-    /// browser sends first is up to whoever set the other one, so none is taken.
+    /// [`CookieError::Ambiguous`] if the name occurs with different values. Whoever planted the
+    /// second cookie decides which one a browser sends first, so none is used.
     pub fn get(&self, name: &str) -> Result<Option<&'a [u8]>, CookieError> {
         let mut values = self.iter().filter(|(found, _)| *found == name.as_bytes());
         let first = values.next().map(|(_, value)| value);
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Cookies<'_> {
     }
 }
 
-/// Looks at what stands between the semicolons of these lines, within the limits of [`Cookies`].
+/// Visits the pairs of these lines, within the limits of [`Cookies`].
 pub(super) fn scan<'a>(
     lines: impl IntoIterator<Item = &'a HeaderValue>,
     mut look: impl FnMut(&'a [u8]),
@@ -93,7 +93,7 @@ pub(super) fn scan<'a>(
     if pairs > Cookies::MAX_PAIRS { Err(CookieError::RequestTooLarge) } else { Ok(()) }
 }
 
-/// What stands between the semicolons of a line, without the blanks around it.
+/// The pairs of a line, without the blanks around them.
 fn pieces(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line.as_bytes());
     std::iter::from_fn(move || {
@@ -134,7 +134,7 @@ pub(super) fn value_of<'a>(piece: &'a [u8], name: &str) -> Option<&'a [u8]> {
     value_behind(piece.strip_prefix(name.as_bytes())?)
 }
 
-/// What stands behind a name: `=`, and a value.
+/// The value after a name and `=`.
 fn value_behind(text: &[u8]) -> Option<&[u8]> {
     Some(text.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start())
 }

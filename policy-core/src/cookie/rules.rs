@@ -1,4 +1,4 @@
-//! What names, values and attributes may be.
+//! Valid names, values and attributes.
 
 use super::CookieSpec;
 
@@ -12,7 +12,7 @@ pub(super) enum Prefix {
 }
 
 impl Prefix {
-    /// The longer of two stands first.
+    /// The longer of two prefixes comes first.
     const ALL: [Self; 4] = [Self::Secure, Self::HostHttp, Self::Host, Self::Http];
 
     pub(super) const fn as_str(self) -> &'static str {

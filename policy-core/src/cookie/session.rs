@@ -8,17 +8,17 @@ use super::{
 };
 use crate::{gate::Single, session::SessionId};
 
-/// What a request says about its session.
+/// The session cookie of a request.
 #[derive(Clone, Debug)]
 pub enum Presented {
     /// There is no such cookie.
     Absent,
-    /// There are several with different values: one of them was planted by another host of the
-    /// same site. None is taken.
+    /// There are several with different values: another host of the same site planted one of them.
+    /// None is used.
     Ambiguous,
-    /// The value is no id, so no store is asked.
+    /// The value is not a valid id, so no store is queried.
     Malformed,
-    /// An id, which a store may know.
+    /// A well-formed id, which a store may know.
     Candidate(SessionId),
 }
 
@@ -48,7 +48,7 @@ pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieErr
     match Single::of(headers, &COOKIE) {
         Single::Absent => return Ok(Presented::Absent),
         Single::One(line) => {
-            // A service on a host of its own has no other cookie.
+            // A service on its own host has no other cookie.
             if let Some(id) = value_of(line.as_bytes(), name).and_then(SessionId::parse) {
                 return Ok(Presented::Candidate(id));
             }

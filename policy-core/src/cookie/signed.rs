@@ -7,11 +7,11 @@ use sha2::Sha256;
 use super::CookieError;
 use crate::{grammar::is_token, secret::SecretKey, time::Timestamp};
 
-/// Signs the values of cookies, for data that is no secret and gives no rights: a choice, a
-/// draft, where a login began. Sessions have cookies of their own.
+/// Signs the values of cookies, for data that is not secret and grants no rights: a preference, a
+/// draft, the page where a login began. Sessions use their own cookies.
 ///
-/// The signature covers the cookie's name, what it is for (the context), the value and its end,
-/// so that none of them can be exchanged. Several keys may be known; the first one signs.
+/// The signature covers the cookie's name, its purpose (the context), the value and the expiry, so
+/// that none of them can be exchanged. Several keys may be known; the first one signs.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,11 +48,11 @@ impl SignedCookies {
         Ok(Self { context: context.into(), signs: Key::new(id, key)?, verify: Vec::new() })
     }
 
-    /// Takes what this key has signed, too.
+    /// Also accepts cookies that this key has signed.
     ///
     /// # Errors
     ///
-    /// [`CookieError::Name`] for an id that is none, or is another key's.
+    /// [`CookieError::Name`] if the id is invalid or belongs to another key.
     pub fn verify_with(mut self, id: &str, key: &SecretKey) -> Result<Self, CookieError> {
         if self.key(id.as_bytes()).is_some() {
             return Err(CookieError::Name);
@@ -69,12 +69,12 @@ impl SignedCookies {
         format!("{payload}.{seconds}.{}.{tag}", self.signs.id)
     }
 
-    /// What was signed for the cookie `name`.
+    /// The signed value of the cookie `name`.
     ///
     /// # Errors
     ///
-    /// [`CookieError::Signature`] for whatever was not sealed for this name and context by one of
-    /// the keys, [`CookieError::Expired`] for what is past its time.
+    /// [`CookieError::Signature`] if no key has signed it for this name and context,
+    /// [`CookieError::Expired`] if it has expired.
     pub fn open(&self, name: &str, value: &[u8], now: Timestamp) -> Result<Vec<u8>, CookieError> {
         let sealed = self.parse(value).ok_or(CookieError::Signature)?;
         // In constant time.
@@ -108,7 +108,7 @@ impl SignedCookies {
         std::iter::once(&self.signs).chain(&self.verify).find(|key| key.id.as_bytes() == id)
     }
 
-    /// Every part has its length in front, so that no two inputs are the same bytes.
+    /// Every part is prefixed with its length, so that different inputs never give the same bytes.
     fn mac(&self, key: &Key, name: &str, payload: &[u8], expires: u64) -> Hmac<Sha256> {
         let mut mac = key.state.clone();
         for part in [name.as_bytes(), self.context.as_bytes(), payload] {

@@ -1,4 +1,4 @@
-//! What a cookie is like, for setting it and for removing it.
+//! The attributes of a cookie, for setting and removing it.
 
 use std::{borrow::Cow, fmt::Write, time::Duration};
 
@@ -16,9 +16,9 @@ pub enum SameSite {
     /// Those that a user navigates with: links, but no forms that post.
     #[default]
     Lax,
-    /// None, not even a link.
+    /// Sent with no cross-site request, not even a link.
     Strict,
-    /// All, if the browser lets third parties have cookies at all.
+    /// Sent with every request, if the browser allows third-party cookies at all.
     None,
 }
 
@@ -33,9 +33,9 @@ impl SameSite {
     }
 }
 
-/// What a cookie is like. One specification sets the cookie and removes it, since a browser
-/// removes only what has the same domain and path, and takes a `__Host-` name only with all its
-/// attributes.
+/// The attributes of a cookie. One specification both sets and removes the cookie, because a
+/// browser removes only a cookie with the same domain and path, and accepts a `__Host-` name only
+/// with all its attributes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -138,14 +138,14 @@ impl CookieSpec {
         self
     }
 
-    /// The cookie as a server under this origin can use it. In the development profile, over
-    /// plain loopback, that is one without a prefix, `Secure`, and what needs `Secure`: browsers
-    /// disagree about these there. It depends on the configured origin alone, never on a socket
-    /// or a header.
+    /// Adapts the cookie to the server's own origin. In the development profile, over plain
+    /// loopback, it loses its prefix, `Secure`, and everything that needs `Secure`, because
+    /// browsers disagree about these there. The result depends only on the configured origin, never
+    /// on a socket or a header.
     ///
     /// # Errors
     ///
-    /// What [`check`](Self::check) says, and a domain that the origin is not in.
+    /// The errors of [`check`](Self::check), and a domain that does not cover the origin.
     ///
     /// ```
     /// use policy_core::{cookie::CookieSpec, gate::OwnOrigin};
@@ -195,7 +195,7 @@ impl CookieSpec {
     ///
     /// # Errors
     ///
-    /// What browsers would refuse, cut or ignore.
+    /// Checks for everything that browsers would refuse, truncate or ignore.
     pub fn check(&self) -> Result<(), CookieError> {
         if !is_token(self.name.as_bytes()) {
             return Err(CookieError::Name);
@@ -232,7 +232,7 @@ impl CookieSpec {
             Prefix::HostHttp if !is_host => Some(CookieError::PrefixHost),
             Prefix::HostHttp => (!is_http).then_some(CookieError::PrefixHttp),
         };
-        // Browsers compare prefixes whatever the case, servers do not.
+        // Browsers compare prefixes without case, servers with it.
         let broken =
             broken.or((!self.name.starts_with(prefix.as_str())).then_some(CookieError::PrefixCase));
         broken.map_or(Ok(()), Err)
@@ -242,8 +242,8 @@ impl CookieSpec {
     ///
     /// # Errors
     ///
-    /// What [`check`](Self::check) says, a value that has to be encoded first, or one that is too
-    /// long: a cookie is never cut or repaired.
+    /// The errors of [`check`](Self::check), and a value that has to be encoded first or is too
+    /// long: a cookie is never truncated or repaired.
     pub fn set(&self, value: &str) -> Result<HeaderValue, CookieError> {
         self.write(value, self.max_age)
     }
@@ -252,7 +252,7 @@ impl CookieSpec {
     ///
     /// # Errors
     ///
-    /// What [`check`](Self::check) says.
+    /// The errors of [`check`](Self::check).
     pub fn remove(&self) -> Result<HeaderValue, CookieError> {
         self.write("", Some(Duration::ZERO))
     }
@@ -385,7 +385,7 @@ mod tests {
             .partitioned();
         let local = spec.at(&OwnOrigin::Development).unwrap();
         assert_eq!(local.set("b").unwrap(), "a=b; Path=/; HttpOnly; SameSite=Lax");
-        // A name that is a prefix and nothing else leaves none.
+        // A name that consists only of a prefix.
         let bare = CookieSpec::new("__Secure-").secure().at(&OwnOrigin::Development);
         assert_eq!(bare, Err(CookieError::Name));
     }

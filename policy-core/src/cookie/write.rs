@@ -1,9 +1,9 @@
-//! The `Set-Cookie` fields of an answer.
+//! The `Set-Cookie` headers of a response.
 
 use http::{HeaderMap, HeaderValue, header::SET_COOKIE};
 
-/// Adds a `Set-Cookie` to an answer, and drops those of the same name: one name is decided about
-/// once, and the last decision holds (RFC 6265bis 4.1.1).
+/// Adds a `Set-Cookie` to a response and removes those with the same name: each name is set once,
+/// and the last one wins (RFC 6265bis 4.1.1).
 ///
 /// ```
 /// use http::{HeaderMap, header::SET_COOKIE};

@@ -1,4 +1,4 @@
-//! What a policy adds to every answer that is no preflight's.
+//! The CORS headers of every response except preflight responses.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -12,11 +12,11 @@ use http::{
 use super::compiled::{Audience, Cors};
 use crate::{gate::Single, vary};
 
-/// The verdict on the origin of a request, with the bytes for the answer.
+/// The decision about the origin of a request, with the header value for the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "the verdict is due on the answer: pass it to `Cors::apply`"]
 pub enum OriginDecision {
-    /// The request names no origin, or the answer is the same for all.
+    /// The request has no `Origin`, or the policy allows every origin.
     Unasked,
     /// The policy grants this origin.
     Origin(HeaderValue),
@@ -25,8 +25,8 @@ pub enum OriginDecision {
 }
 
 impl Cors {
-    /// Decides about the origin of a request (Fetch, 3.3.4). It looks at nothing else: a
-    /// handler runs whether or not a page may read its answer.
+    /// Decides about the origin of a request (Fetch, 3.3.4). It does not decide whether the handler
+    /// runs: that is independent of whether a page may read the response.
     pub fn decide_origin(&self, origin: Single<'_>) -> OriginDecision {
         let echo = match (&self.audience, origin) {
             (Audience::Any, _) | (_, Single::Absent) => return OriginDecision::Unasked,
@@ -37,8 +37,8 @@ impl Cors {
         echo.map_or(OriginDecision::Refused, OriginDecision::Origin)
     }
 
-    /// Writes the policy onto an answer, whoever made it. What a handler wrote into the headers
-    /// of CORS is gone afterwards; its `Vary` is kept and completed.
+    /// Writes the policy onto a response, whoever made it. CORS headers that a handler wrote are
+    /// removed; its `Vary` is kept and completed.
     pub fn apply(&self, grant: OriginDecision, headers: &mut HeaderMap) {
         remove_cors(headers);
         let shared = match grant {

@@ -71,8 +71,8 @@ impl<'a> CorsSpec<'a> {
         }
     }
 
-    /// The rules about origins that constants are not asked: the public-suffix list is no
-    /// constant, and the compiler takes long to compare every origin with every other.
+    /// The rules about origins that are not checked for constants: the public-suffix list is not
+    /// available in constants, and comparing every pair of origins takes the compiler too long.
     fn check_lists(&self, part: Part, index: usize) -> Option<Rule> {
         if !matches!(part, Part::Origins | Part::Within) {
             return None;
@@ -144,8 +144,8 @@ impl<'a> CorsSpec<'a> {
     }
 }
 
-/// Whether another entry of the list makes this one needless. Lists in attributes are short;
-/// those that come at run time are checked entry by entry and do not pass here.
+/// Whether another entry of the list makes this one redundant. Lists in attributes are short; lists
+/// given at run time are checked entry by entry elsewhere.
 fn check_overlap(list: &[&str], index: usize, pattern: &OriginPattern<'_>) -> Option<Rule> {
     list.iter().enumerate().filter(|(other, _)| *other != index).find_map(|(other, text)| {
         let cover = OriginPattern::parse(text).ok()?;

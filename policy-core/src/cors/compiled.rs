@@ -1,4 +1,4 @@
-//! A policy as it is asked by every request: checked once more, with its header values made.
+//! The compiled policy that serves requests: validated again, with its header values prepared.
 
 use http::HeaderValue;
 
@@ -14,8 +14,8 @@ use crate::origin::OriginSet;
 
 /// A CORS policy, ready to decide.
 ///
-/// It answers preflights by [`preflight`](Self::preflight) and everything else by
-/// [`decide_origin`](Self::decide_origin) and [`apply`](Self::apply).
+/// [`preflight`](Self::preflight) makes the responses to preflights;
+/// [`decide_origin`](Self::decide_origin) and [`apply`](Self::apply) serve every other request.
 #[derive(Clone, Debug)]
 pub struct Cors {
     pub(super) audience: Audience,
@@ -25,15 +25,15 @@ pub struct Cors {
     pub(super) headers: NameList,
     pub(super) expose: Option<HeaderValue>,
     pub(super) max_age: Option<HeaderValue>,
-    /// The bound of run-time origins, and their name; tells policies apart.
+    /// The name of the run-time origins and their bound; compared by [`Self::shares_preflight`].
     run_time: Option<(String, Option<OriginSet>)>,
     notices: Vec<PolicyError>,
 }
 
-/// Who may read.
+/// Which origins may read responses.
 #[derive(Clone, Debug)]
 pub(super) enum Audience {
-    /// `*`: the answer is the same for everybody.
+    /// `*`: the response is the same for every origin.
     Any,
     /// These origins.
     Listed(OriginSet),
@@ -63,7 +63,7 @@ impl Cors {
         Self::compile(location, policy.spec(), lists)
     }
 
-    /// Compiles a policy that came from a configuration file.
+    /// Compiles a policy from a configuration file.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Cors {
             Origins::Listed(["*"]) => (Audience::Any, None),
             Origins::Listed(list) => (Audience::Listed(set(list)), None),
             Origins::AtRunTime { name, within } => {
-                // A bound of `*` is none.
+                // A bound of `*` is no bound.
                 let within = within.filter(|list| !matches!(list, ["*"])).map(set);
                 let list = lists.resolve(location, spec, name, within.clone())?;
                 (Audience::Shared(list), Some((name.to_owned(), within)))
@@ -101,24 +101,24 @@ impl Cors {
         })
     }
 
-    /// What is legal in the policy but odd.
+    /// Warnings about the policy.
     pub fn notices(&self) -> &[PolicyError] {
         &self.notices
     }
 
-    /// Whether the answer is the same for every origin, so that no `Vary` is needed.
+    /// Whether the response is the same for every origin, so that no `Vary` is needed.
     pub fn is_any_origin(&self) -> bool {
         matches!(self.audience, Audience::Any)
     }
 
-    /// Whether cookies and TLS certificates of the granted origins' users come along.
+    /// Whether requests from the granted origins may include cookies and TLS certificates.
     pub fn allows_credentials(&self) -> bool {
         self.credentials
     }
 
-    /// Whether a preflight for one of the two policies says the truth about the other: the
-    /// declared origins, credentials, methods and request headers are the same. Browsers keep what
-    /// a preflight allows for every method of a URL (Fetch, CORS-preflight cache).
+    /// Whether a preflight response of one of the two policies is also valid for the other: the
+    /// declared origins, credentials, methods and request headers are equal. Browsers cache a
+    /// preflight response for all methods of a URL (Fetch, CORS-preflight cache).
     pub fn shares_preflight(&self, other: &Self) -> bool {
         let same_audience = match (&self.audience, &other.audience) {
             (Audience::Any, Audience::Any) => true,
@@ -132,7 +132,7 @@ impl Cors {
             && self.headers == other.headers
     }
 
-    /// Who may read, in words for a person: `*`, the origins, or the name of their list.
+    /// Which origins may read responses, for display: `*`, the origins, or the name of their list.
     pub fn audience(&self) -> String {
         let credentials = if self.credentials { ", with credentials" } else { "" };
         let origins = match &self.run_time {
@@ -142,8 +142,8 @@ impl Cors {
         origins + credentials
     }
 
-    /// Who may read, as it is written: `*` alone, or origins and patterns; those that a list has
-    /// now.
+    /// The origins that may read responses, as declared: `*` alone, or origins and patterns. For a
+    /// named list, its current entries.
     pub fn origins(&self) -> Vec<String> {
         let texts = |set: &OriginSet| set.patterns().map(|pattern| pattern.to_string()).collect();
         match &self.audience {
@@ -201,7 +201,7 @@ impl NameList {
         self
     }
 
-    /// The header value; none for an empty list.
+    /// The header value; `None` for an empty list.
     pub(super) fn value(&self) -> Option<HeaderValue> {
         let any = self.any.then_some("*");
         let names: Vec<_> = any.into_iter().chain(self.listed.iter().map(String::as_str)).collect();

@@ -1,16 +1,16 @@
-//! Policies that come from configuration files.
+//! Policies from configuration files.
 
 use super::spec::{CorsSpec, Origins};
 
 /// The owned form of a CORS policy, to be read from a file; unknown keys are refused.
 ///
-/// It becomes a policy by [`Cors::from_config`](super::Cors::from_config), which applies the
-/// rules that attributes go through.
+/// [`Cors::from_config`](super::Cors::from_config) compiles it, with the same rules as for
+/// attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct CorsConfig {
-    /// Who may read the answers: origins, patterns, or `*` alone.
+    /// Which origins may read responses: origins, patterns, or `*` alone.
     pub origins: Vec<String>,
     /// Methods that a preflight allows; absent for those that the router serves.
     pub methods: Option<Vec<String>>,
@@ -18,7 +18,7 @@ pub struct CorsConfig {
     pub headers: Vec<String>,
     /// Response headers that a page may read.
     pub expose: Vec<String>,
-    /// Whether cookies may come along.
+    /// Whether requests may include cookies.
     pub credentials: bool,
     /// Seconds for which a browser may keep a preflight.
     pub max_age: Option<i64>,

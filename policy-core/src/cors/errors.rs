@@ -26,7 +26,7 @@ impl PolicyError {
         Self::new(location, found.rule, found.part, found.value)
     }
 
-    /// The same error at `location`, if it does not know its location.
+    /// Sets the location of an error that has none yet.
     #[must_use]
     pub fn or_location(mut self, location: &str) -> Self {
         if self.location == Self::UNLOCATED {
@@ -35,10 +35,10 @@ impl PolicyError {
         self
     }
 
-    /// The location of what a list says by itself, whoever uses it.
+    /// The location of errors in a list itself, independent of the policies that use it.
     pub(super) const UNLOCATED: &str = "list of origins";
 
-    /// Where the policy stands.
+    /// The location of the policy.
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -64,7 +64,8 @@ impl fmt::Display for PolicyError {
         let Self { location, rule, part, value } = self;
         write!(f, "{location}: {}", part.name())?;
         if !value.is_empty() {
-            // Values may come from files and environments: nothing in them may forge a line.
+            // Values may come from files and environment variables, so they are escaped to prevent
+            // log injection.
             write!(f, " `{}`", value.escape_debug())?;
         }
         write!(f, ": {} ({})\n  help: {}", rule.message(), rule.code(), rule.help())

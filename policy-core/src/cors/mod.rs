@@ -1,8 +1,8 @@
 //! Cross-origin resource sharing as data and decisions (Fetch, 3.3).
 //!
-//! [`CorsSpec`] is what somebody wrote. [`CorsPolicy`] is a spec that passed every rule and
-//! lives in constants; [`CorsConfig`] is the owned form, for configuration files. Both become
-//! one [`Cors`], which decides requests.
+//! [`CorsSpec`] is a policy as written, before validation. [`CorsPolicy`] is a validated spec in a
+//! constant; [`CorsConfig`] is the owned form, for configuration files. Both compile to [`Cors`],
+//! which decides requests.
 
 #[cfg(feature = "engine")]
 mod actual;

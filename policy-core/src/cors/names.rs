@@ -1,4 +1,4 @@
-//! Names that Fetch gives a meaning of their own.
+//! Method and header names with a special meaning in Fetch.
 
 use crate::grammar::{eq_ignore_case, names_contain};
 
@@ -7,7 +7,7 @@ pub(super) const fn is_forbidden_method(name: &[u8]) -> bool {
     names_contain(&["CONNECT", "TRACE", "TRACK"], name)
 }
 
-/// Fetch, 2.2.1: the upper-case form of the methods that browsers normalise. `patch` is none.
+/// Fetch, 2.2.1: the upper-case form of the methods that browsers normalise. `patch` is not one.
 #[cfg(feature = "engine")]
 pub(super) const fn normalized_method(name: &str) -> &str {
     const NORMALIZED: [&str; 6] = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
@@ -59,8 +59,7 @@ pub(super) const CORS_RESPONSE_HEADERS: [&str; 6] = [
     "access-control-max-age",
 ];
 
-/// Headers of the CORS protocol that stand in requests or preflight answers only, so exposing
-/// them does nothing.
+/// CORS headers that occur only in requests or preflight responses, so exposing them has no effect.
 pub(super) const fn is_of_request(name: &[u8]) -> bool {
     const NAMES: [&str; 6] = [
         "access-control-allow-headers",

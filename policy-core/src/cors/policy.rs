@@ -31,7 +31,7 @@ impl CorsPolicy {
         CorsPolicyBuilder(CorsSpec::new(Origins::Listed(origins)))
     }
 
-    /// Begins a policy whose origins are given to the app at start under this name.
+    /// Begins a policy whose origins the app supplies at start under this name.
     pub const fn origins_at_run_time(name: &'static str) -> CorsPolicyBuilder {
         CorsPolicyBuilder(CorsSpec::new(Origins::AtRunTime { name, within: None }))
     }
@@ -49,15 +49,15 @@ impl CorsPolicy {
         }
     }
 
-    /// The policy of an attribute whose macro has asked every rule about it already: evaluating
-    /// them as constants once more would only cost the compiler time. At start they are asked
-    /// again, so that no policy serves that was not checked.
+    /// The policy of an attribute that its macro has validated already. Validating it again in a
+    /// constant would only cost compile time. The start validates every policy again, so none is
+    /// served unchecked.
     #[doc(hidden)]
     pub const fn expanded(spec: CorsSpec<'static>) -> Self {
         Self(spec)
     }
 
-    /// What the policy says.
+    /// The spec of the policy.
     pub const fn spec(&self) -> &CorsSpec<'static> {
         &self.0
     }
@@ -78,13 +78,13 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Lets cookies and TLS certificates of the granted origins' users come along.
+    /// Allows requests with cookies and TLS certificates from the granted origins.
     pub const fn credentials(mut self) -> Self {
         self.0.credentials = true;
         self
     }
 
-    /// Allows these methods, in place of those that the router serves.
+    /// Allows these methods instead of those that the router serves.
     pub const fn methods(mut self, methods: &'static [&'static str]) -> Self {
         self.0.methods = Some(methods);
         self
@@ -96,28 +96,28 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Lets pages read these response headers, beyond the safelisted ones.
+    /// Lets pages read these response headers in addition to the safelisted ones.
     pub const fn expose(mut self, headers: &'static [&'static str]) -> Self {
         self.0.expose = headers;
         self
     }
 
-    /// Lets browsers keep a preflight for so many seconds, 86400 at the most; 0 and -1 mean not
-    /// at all.
+    /// Lets browsers cache a preflight response for this many seconds, at most 86400; 0 and -1
+    /// disable caching.
     pub const fn max_age(mut self, seconds: i64) -> Self {
         self.0.max_age = Some(seconds);
         self
     }
 
-    /// Accepts that anybody on the network can act with the cookies of a page that is not
-    /// `https`.
+    /// Accepts origins that are not `https`: anybody on the network can act with the cookies of
+    /// such a page.
     pub const fn dangerous_insecure_origins(mut self) -> Self {
         self.0.dangerous_insecure_origins = true;
         self
     }
 
-    /// Accepts that anybody who registers a name under a public suffix can act with the cookies
-    /// of its visitors.
+    /// Accepts wildcards under a public suffix: anybody who registers a name there can act with the
+    /// cookies of its visitors.
     pub const fn dangerous_public_suffix(mut self) -> Self {
         self.0.dangerous_public_suffix = true;
         self

@@ -1,4 +1,4 @@
-//! Answers to preflights: made once, sent with the origin filled in.
+//! Responses to preflights: made once at start, sent with the origin filled in.
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token};
 
-/// The answer to the preflights of one route, made at start.
+/// The response to the preflights of one route, made at start.
 ///
-/// Every allowed origin gets the same full lists, whatever it asked for, so a browser itself
-/// names what is not covered, and `Access-Control-Request-Headers` is never read.
+/// Every allowed origin gets the same full lists, whatever it asked for. The browser reports what
+/// the lists do not cover, and `Access-Control-Request-Headers` is never read.
 #[derive(Clone, Debug)]
 pub struct Preflight {
-    /// Complete but for the origin, which has its place already.
+    /// Complete except for the value of `Access-Control-Allow-Origin`.
     headers: HeaderMap,
 }
 
 impl Preflight {
-    /// The answer as a status and headers.
+    /// The status and headers of the response.
     ///
     /// # Errors
     ///
-    /// The reason to refuse; the answer then has no header of CORS but `Vary`.
+    /// The reason for a refusal; its response then has no CORS header except `Vary`.
     pub fn answer(
         &self,
         cors: &Cors,
@@ -47,10 +47,10 @@ impl Preflight {
         Ok((StatusCode::NO_CONTENT, headers))
     }
 
-    /// The same, which browsers do not keep, whatever the policy says: where another route of the
-    /// path changes something and shares it otherwise. What a browser keeps, it keeps for all
-    /// methods of an address (Fetch, CORS-preflight cache), and would send that route what it
-    /// never granted without asking.
+    /// The same response without caching, whatever the policy declares. It is needed where another
+    /// route of the same path changes state and has a different policy: browsers cache a preflight
+    /// response for all methods of a URL (Fetch, CORS-preflight cache) and would send that route
+    /// requests that it never allowed.
     #[must_use]
     pub fn not_kept(mut self) -> Self {
         self.headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("0"));
@@ -59,15 +59,14 @@ impl Preflight {
 }
 
 impl Cors {
-    /// Makes the answer to preflights for a route of this policy. `served` are the methods of
+    /// Makes the response to preflights for a route with this policy. `served` are the methods of
     /// the routes at its path that share preflights with it, see
-    /// [`shares_preflight`](Self::shares_preflight); they count where the policy names no
-    /// methods of its own. `by_credentials` are the request headers that these routes need for
-    /// their credentials, see
+    /// [`shares_preflight`](Self::shares_preflight); they are used if the policy names no methods.
+    /// `by_credentials` are the request headers that these routes need for their credentials, see
     /// [`AuthPolicy::request_headers`](crate::auth::AuthPolicy::request_headers).
     pub fn preflight(&self, served: &[Method], by_credentials: &[&str]) -> Preflight {
         let mut headers = HeaderMap::with_capacity(8);
-        // A place for the origin: a value that is replaced costs no insertion.
+        // Pre-insert the header: replacing a value is cheaper than inserting one.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         if !self.is_any_origin() {
             headers.insert(VARY, HeaderValue::from_static("origin"));
@@ -85,9 +84,9 @@ impl Cors {
         Preflight { headers }
     }
 
-    /// Never an empty list: without the header, a page that watches an upload may send whatever
-    /// method it asked for (Fetch, CORS-preflight fetch, 7.3). The methods that need no
-    /// permission stand for none.
+    /// Never an empty list: without the header, a page that observes an upload may use any method
+    /// it asked for (Fetch, CORS-preflight fetch, 7.3). If nothing else is allowed, the list names
+    /// the methods that need no permission.
     fn allowed_methods(&self, served: &[Method]) -> HeaderValue {
         let sent = |method: &&Method| !names::is_forbidden_method(method.as_str().as_bytes());
         let served =
@@ -96,13 +95,12 @@ impl Cors {
         names.value().unwrap_or(HeaderValue::from_static("GET,HEAD,POST"))
     }
 
-    /// The declared headers, and `content-type` where a served method carries a body. A policy
-    /// that names its methods says all there is to say, so that is not added to it; `*` covers the
-    /// name already.
+    /// The declared headers, and `content-type` if a served method has a body. If the policy names
+    /// its methods, it is complete, so `content-type` is not added; `*` covers it anyway.
     ///
-    /// What credentials need does not follow from methods, and is always added: `*` does not cover
-    /// `authorization` (Fetch, CORS non-wildcard request-header name). Where no cookie comes
-    /// along, there is nothing for the CSRF header to prove.
+    /// The headers for credentials do not depend on the methods and are always added: `*` does not
+    /// cover `authorization` (Fetch, CORS non-wildcard request-header name). The CSRF header is
+    /// needed only if cookies are sent.
     fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> NameList {
         const WITH_BODY: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
         let carries_body = served.iter().any(|method| WITH_BODY.contains(method));
@@ -117,7 +115,7 @@ impl Cors {
     }
 }
 
-/// The origin to answer to, `None` for `*`.
+/// The origin to return; `None` for `*`.
 fn check(
     cors: &Cors,
     origin: Single<'_>,

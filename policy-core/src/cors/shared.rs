@@ -17,8 +17,8 @@ use crate::{
     origin::{OriginPattern, OriginSet},
 };
 
-/// A list of origins behind a name, shared by all routes that use it. Cloning gives another
-/// handle to the same list.
+/// A named list of origins, shared by all routes that use it. A clone is another handle to the same
+/// list.
 ///
 /// [`replace`](Self::replace) is atomic: a request sees the old list or the new one. A list that
 /// breaks a rule of any route that uses it is refused whole, and the old one stays.
@@ -28,7 +28,7 @@ pub struct SharedOrigins(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     current: ArcSwap<OriginSet>,
-    /// What the routes that use the list demand of it; also held while a list is replaced.
+    /// The requirements of the routes that use the list. Locked while a list is replaced.
     uses: Mutex<Vec<Use>>,
 }
 
@@ -43,12 +43,12 @@ struct Use {
 }
 
 impl SharedOrigins {
-    /// An empty list, which grants nobody.
+    /// An empty list, which grants no origin.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts another list in place.
+    /// Replaces the list.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl fmt::Debug for SharedOrigins {
     }
 }
 
-/// The lists of origins that an app was given, by name.
+/// The named lists of origins of an app.
 #[derive(Clone, Debug, Default)]
 pub struct OriginLists(BTreeMap<String, SharedOrigins>);
 
@@ -142,7 +142,7 @@ impl OriginLists {
         Self::default()
     }
 
-    /// Gives a list its name; a later one of the same name replaces it.
+    /// Names a list; a later list with the same name replaces it.
     pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
         self.0.insert(name.into(), origins);
     }
@@ -152,7 +152,7 @@ impl OriginLists {
         self.0.iter().map(|(name, list)| (name.as_str(), list))
     }
 
-    /// The names that no policy asked for.
+    /// The names that no policy uses.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|(_, list)| !list.is_used()).map(|(name, _)| name.as_str())
     }

@@ -1,13 +1,13 @@
-//! What a CORS policy says, before anybody checked it.
+//! A CORS policy as written, before validation.
 
 use crate::validator::parts;
 
-/// Where the origins of a policy come from.
+/// Where the origins of a policy are defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origins<'a> {
     /// Named where the policy is written.
     Listed(&'a [&'a str]),
-    /// Given to the app at start under a name, and replaceable while it runs.
+    /// Supplied at start under a name, and replaceable at run time.
     AtRunTime {
         /// The name of the list.
         name: &'a str,
@@ -39,18 +39,18 @@ parts! {
 /// policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorsSpec<'a> {
-    /// Who may read the answers.
+    /// Which origins may read responses.
     pub origins: Origins<'a>,
-    /// Whether their cookies and TLS certificates may come along.
+    /// Whether requests may include cookies and TLS certificates.
     pub credentials: bool,
-    /// Methods that a preflight allows; `None` for those that the router serves.
+    /// Methods that a preflight allows; `None` for the methods that the router serves.
     pub methods: Option<&'a [&'a str]>,
     /// Request headers that a preflight allows beyond the derived ones.
     pub headers: &'a [&'a str],
     /// Response headers that a page may read beyond the safelisted ones.
     pub expose: &'a [&'a str],
-    /// Seconds for which a browser may keep a preflight; `None` for its default (5), 0 and -1
-    /// for not at all.
+    /// Seconds for which a browser may cache a preflight response; `None` for the browser's default
+    /// (5), 0 and -1 disable caching.
     pub max_age: Option<i64>,
     /// Allows credentials for origins that are not `https`.
     pub dangerous_insecure_origins: bool,

@@ -1,4 +1,4 @@
-//! Cross-site request forgery: whether a request came from a page of ours.
+//! Cross-site request forgery: whether a request came from a page of this service.
 
 #[cfg(feature = "engine")]
 mod token;
@@ -13,7 +13,7 @@ pub use verdict::{OriginFacts, OriginVerdict, Provenance, origin_verdict};
 /// The request header that carries the CSRF token, lower case.
 pub const HEADER: &str = "x-csrf-token";
 
-/// What a route asks of a request that changes something by an ambient credential.
+/// The CSRF protection of a route for state-changing requests with an ambient credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {
     /// Its origin is one of ours, and it carries the session's token.

@@ -11,9 +11,9 @@ use crate::secret::SecretKey;
 /// Makes and checks CSRF tokens:
 /// `base64url(nonce ‖ HMAC-SHA-256(key, "csrf" ‖ 01 ‖ binding ‖ nonce))`.
 ///
-/// A token holds for what it is bound to: the session's id at its last change of rights. It has
-/// no end of its own, and each one is another text, so that compression tells nothing about it
-/// (BREACH).
+/// A token is valid for the value that it is bound to: the session's id at its last change of
+/// rights. It does not expire by itself. Each token is a different text, so that compression
+/// reveals nothing about it (BREACH).
 ///
 /// ```
 /// use policy_core::{csrf::{CsrfKey, TokenVerdict}, secret::SecretKey};
@@ -28,7 +28,7 @@ use crate::secret::SecretKey;
 #[derive(Clone)]
 pub struct CsrfKey(Hmac<Sha256>);
 
-/// What a presented token is.
+/// The verdict on a presented token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenVerdict {
     /// Made with this key for this binding.
@@ -43,7 +43,7 @@ impl CsrfKey {
     /// The characters of a token.
     pub const TOKEN_LEN: usize = 64;
 
-    /// Takes a key that serves nothing else.
+    /// Takes a key that is used for nothing else.
     pub fn new(key: &SecretKey) -> Self {
         Self(key.hmac())
     }

@@ -1,4 +1,4 @@
-//! The verdict on where a request comes from, and what else it has to show.
+//! The verdict on the origin of a request, and whether it also needs a token.
 
 use http::{HeaderMap, HeaderName, Method, header::REFERER};
 
@@ -9,7 +9,7 @@ use crate::{
     method,
 };
 
-/// What a request says about the page that it comes from.
+/// The request headers that state which page a request comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct OriginFacts<'a> {
     /// The method as it is: no field and no parameter overrides it.
@@ -25,7 +25,7 @@ pub struct OriginFacts<'a> {
 }
 
 impl<'a> OriginFacts<'a> {
-    /// Reads what is asked for of a request; of a safe one nothing is.
+    /// Reads the headers of a request; nothing is read from a request with a safe method.
     pub fn read(head: &Head<'a>, headers: &'a HeaderMap) -> Self {
         let mut facts = Self {
             method: head.method,
@@ -56,20 +56,20 @@ impl<'a> OriginFacts<'a> {
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Where a request comes from.
+/// The verdict on the origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OriginVerdict {
     /// From a trusted page, from the user, or it changes nothing.
     Passed,
-    /// It does not say: no browser of today. A token may decide.
+    /// The headers do not state it; no current browser sends such a request. A token may decide.
     Undecided,
-    /// From another page, or it contradicts itself.
+    /// Another page, or contradictory headers.
     Refused,
 }
 
-/// Judges where a request comes from. `is_own` knows the server's own origin, from its
-/// configuration and never from `Host`; `is_trusted` knows the other origins that may act with
-/// the user's cookies. Both compare exact text, scheme and port included.
+/// Judges the origin of a request. `is_own` matches the server's own origin, from its configuration
+/// and never from `Host`; `is_trusted` matches other origins that may act with the user's cookies.
+/// Both compare exact text, including scheme and port.
 ///
 /// ```
 /// use http::{HeaderValue, Method};
@@ -119,11 +119,10 @@ fn passes(
         Single::One(origin) => Some(origin.as_bytes()),
         Single::Repeated => return false,
     };
-    // Own pages that send no referrer have the origin `null`, too; then the browser's word about
-    // the site decides.
+    // Own pages without a referrer also have the origin `null`; then `Sec-Fetch-Site` decides.
     let names_nobody = origin.is_none_or(|origin| origin == b"null");
     match (origin, site) {
-        // No browser calls the own origin another site.
+        // No browser reports `cross-site` for the own origin.
         (Some(origin), _) if is_own(origin) => site != Some(b"cross-site"),
         (Some(origin), _) if !names_nobody && is_trusted(origin) => true,
         (_, Some(b"same-origin" | b"none")) => names_nobody,
@@ -144,19 +143,19 @@ fn origin_of_url(url: &[u8]) -> Option<&[u8]> {
     url.get(..scheme_len + host_len.unwrap_or(behind.len()))
 }
 
-/// Where a request comes from, and what it could do there: the head of it is not needed any more.
+/// The origin and the possible effect of a request. Afterwards the head is not needed any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Provenance {
     verdict: OriginVerdict,
     reach: Reach,
 }
 
-/// What a request could do.
+/// The possible effect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Reach {
     /// Nothing lasts of it.
     Nothing,
-    /// It opens a WebSocket. No page can give it a token.
+    /// It opens a WebSocket. No page can add a token to it.
     Upgrade,
     /// It may change anything.
     Change,
@@ -179,17 +178,17 @@ impl Provenance {
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 
-    /// Whether the request may change something, and a token of a page could let it.
+    /// Whether the request may change state and a CSRF token could admit it.
     pub fn may_carry_token(self) -> bool {
         self.reach == Reach::Change && self.verdict != OriginVerdict::Refused
     }
 
-    /// Decides whether a request may act with an ambient credential, or get one. `token` is asked
-    /// only where a token is needed, and answers `None` where there is no session that one could
-    /// be bound to: then the origin alone decides, as it does where a WebSocket is opened.
+    /// Decides whether a request may act with an ambient credential, or obtain one. `token` is
+    /// called only if a token is needed, and returns `None` if there is no session that a token
+    /// could be bound to: then the origin alone decides, as it does for a WebSocket.
     ///
-    /// Not to be asked where `Authorization` authenticated the request: no page can make a
-    /// browser send that to a service that does not trust the page.
+    /// Do not call this if `Authorization` authenticated the request: no page can make a browser
+    /// send that header to a service that does not trust the page.
     ///
     /// # Errors
     ///
@@ -251,7 +250,7 @@ mod tests {
         OriginFacts { method, is_upgrade, origin, sec_fetch_site, referer }
     }
 
-    /// What becomes of a request with these facts, had its origin been judged so.
+    /// The decision for a request with these facts and this verdict on its origin.
     fn admit(
         policy: CsrfPolicy,
         facts: &OriginFacts<'_>,
@@ -287,8 +286,8 @@ mod tests {
         }
     }
 
-    /// Only what a browser sends to open a WebSocket goes without: a POST that asks for an
-    /// upgrade changes something all the same.
+    /// Only the request that opens a WebSocket is exempt: a POST that asks for an upgrade still
+    /// changes state.
     #[test]
     fn an_upgrade_needs_its_origin_and_no_token() {
         let none = || Some(TokenVerdict::Malformed);

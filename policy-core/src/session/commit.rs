@@ -1,4 +1,4 @@
-//! What becomes of a session at the end of a request.
+//! What a request changes about its session, decided when the request ends.
 
 use http::StatusCode;
 
@@ -8,14 +8,14 @@ use crate::time::Timestamp;
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its handler answered with this status.
+    /// The handler responded with this status.
     Answered(StatusCode),
-    /// Its handler panicked, took too long, or nobody waits for the answer any more.
+    /// The handler panicked or timed out, or the client is gone.
     Aborted,
 }
 
 impl Outcome {
-    /// Whether effects that give rights are committed.
+    /// Whether changes that grant rights are committed.
     fn commits_grants(self) -> bool {
         matches!(self, Self::Answered(status) if status.as_u16() < 400)
     }
@@ -26,42 +26,42 @@ impl Outcome {
     }
 }
 
-/// Rights that a request gives to its session.
+/// A change of the session that grants rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrivilegeChange {
     /// A user logged in.
     Login {
-        /// Who.
+        /// The user.
         identity: Identity,
         /// Whether the cookie outlives the browser.
         is_remembered: bool,
     },
-    /// The user of the session proved again who they are.
+    /// The user of the session authenticated again.
     Elevate {
-        /// The same user, with what they may do from now on.
+        /// The same user, with the rights from now on.
         identity: Identity,
     },
 }
 
-/// What a request does to its session, as it was told so far.
+/// What a request does to its session, as recorded so far.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     ends: bool,
     grant: Option<PrivilegeChange>,
-    /// How many of the changes came before the grant.
+    /// The number of changes that came before the grant.
     before_grant: usize,
     changes: Vec<Change>,
 }
 
 impl Effects {
-    /// Ends the session. Of its values, those of these keys go on in a new one without a user.
+    /// Ends the session. The values of the keys in `keep` move to a new session without a user.
     pub fn end(&mut self, keep: impl IntoIterator<Item = Box<str>>) {
         self.ends = true;
         self.grant = None;
         self.changes.push(Change::Keep(keep.into_iter().collect()));
     }
 
-    /// Gives rights; what was given before in this request is replaced.
+    /// Grants rights; replaces what was granted before in this request.
     pub fn grant(&mut self, grant: PrivilegeChange) {
         self.grant = Some(grant);
         self.before_grant = self.changes.len();
@@ -82,18 +82,18 @@ impl Effects {
         self.ends
     }
 
-    /// The rights that are given.
+    /// The rights that are granted, if any.
     pub fn granted(&self) -> Option<&PrivilegeChange> {
         self.grant.as_ref()
     }
 
-    /// What is done to the values.
+    /// The changes of the values.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// The changes that are committed. Those behind a grant that is not were meant for a session
-    /// with those rights, so they go with it.
+    /// The changes that are committed. Changes made after a grant were meant for a session with the
+    /// new rights, so they are dropped together with a grant that is not committed.
     fn committed(&self, outcome: Outcome) -> &[Change] {
         let len = match self.grant {
             _ if !outcome.commits_writes() => 0,
@@ -104,18 +104,18 @@ impl Effects {
     }
 }
 
-/// What is stored of the session of a request.
+/// The stored row of the request's session.
 #[derive(Clone, Copy, Debug)]
 pub enum Row<'a> {
-    /// Nothing: the request came without a session.
+    /// None: the request came without a session.
     Absent,
     /// A living session.
     Live(&'a Record),
-    /// Nothing any more: the session died while the request ran.
+    /// Deleted or expired while the request ran.
     Dead,
 }
 
-/// The one thing that a store is asked to do.
+/// The one operation that the store has to perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitPlan {
     /// Nothing.
@@ -137,31 +137,31 @@ pub enum CommitPlan {
     Replace {
         /// The version that was replaced.
         expected: u64,
-        /// What is stored from now on.
+        /// The record to store.
         draft: Draft,
-        /// For how long the old id is still good: a renewal, whose new id is derived.
+        /// Set for a renewal, whose new id is derived: how long the old id is still accepted.
         grace: Option<Timestamp>,
     },
     /// The session ends.
     Delete,
-    /// The session died, so nothing can be given to it.
+    /// The session is dead, so no rights can be granted to it.
     Refuse,
 }
 
-/// A record for a session whose id is not known yet.
+/// A record for a session that has no id yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     record: Record,
     /// Whether its life begins now.
     begins: bool,
-    /// Whether it has the public name of a session that goes on.
+    /// Whether it keeps the handle of the session that it continues.
     is_named: bool,
-    /// Whether CSRF tokens of before hold no longer.
+    /// Whether older CSRF tokens become invalid.
     is_bound_anew: bool,
 }
 
 impl Draft {
-    /// The record of this id. `fresh` is its public name unless an older session goes on.
+    /// The record for this id. `fresh` becomes its handle, unless it continues an older session.
     pub fn record(&self, id: &SessionId, fresh: Handle) -> Record {
         let mut record = self.record.clone();
         if !self.is_named {
@@ -173,7 +173,7 @@ impl Draft {
         record
     }
 
-    /// Whether somebody logs in with it.
+    /// Whether this is a login.
     pub fn is_login(&self) -> bool {
         self.begins && self.record.identity.is_some()
     }
@@ -201,7 +201,7 @@ impl Draft {
         Self { record, begins: true, is_named: false, is_bound_anew: true }
     }
 
-    /// A session that goes on under another id.
+    /// Continues a session under another id.
     fn go_on(record: &Record, now: Timestamp) -> Self {
         let mut record = record.clone();
         record.rotated = now;
@@ -213,9 +213,9 @@ impl Draft {
 
 /// Decides what is stored at the end of a request.
 ///
-/// Effects that take rights away are committed whatever became of the request, those that give
-/// some only where its status is below 400, and plain writes only below 500. A dead session never
-/// lives again: a login begins another one, and everything else is dropped.
+/// Changes that take rights away are always committed. Changes that grant rights are committed only
+/// if the status is below 400, and plain writes only if it is below 500. A dead session is never
+/// revived: a login begins another one, and every other change is dropped.
 ///
 /// # Errors
 ///
@@ -236,9 +236,9 @@ pub fn plan(
             let (mut data, mut expected) = (Data::default(), None);
             if let Row::Live(record) = row {
                 expected = Some(record.version);
-                // What one user left is nothing for the next.
+                // The values of one user are not passed on to another.
                 if record.user().is_none_or(|user| user == &*identity.subject) {
-                    // Nobody is kept out because of values that cannot be read.
+                    // Unreadable values do not prevent a login.
                     data = Data::read(&record.data).unwrap_or_default();
                     if !effects.ends {
                         draft.record.handle = record.handle;
@@ -262,7 +262,7 @@ pub fn plan(
             draft.is_bound_anew = true;
             Ok(CommitPlan::Replace { expected: record.version, draft, grace: None })
         }
-        // Without a session there is nothing to end, and what is written begins one.
+        // Without a session there is nothing to end, and a write begins a new one.
         _ if effects.ends && !matches!(row, Row::Absent) => {
             let (Row::Live(record), true) = (row, outcome.commits_writes()) else {
                 return Ok(CommitPlan::Delete);
@@ -299,7 +299,7 @@ fn plain(
             draft.record.data = data.write()?;
             Ok(CommitPlan::Create(draft))
         }
-        // Nobody would learn of a new id, and nobody used the session to the end.
+        // The client would not receive a new id.
         Row::Live(_) if outcome == Outcome::Aborted => Ok(CommitPlan::Nothing),
         Row::Live(record) => {
             let data = if changes.is_empty() { None } else { Some(replay(record, changes)?) };

@@ -1,4 +1,4 @@
-//! The values of a session, and the log of what a request does to them.
+//! The values of a session, and the log of changes that a request makes to them.
 
 use std::{fmt, sync::Arc};
 
@@ -12,9 +12,9 @@ use super::Record;
 pub enum DataError {
     /// They are over [`Record::MAX_DATA`].
     TooLarge,
-    /// Lists and objects lie deeper in each other than [`Data::MAX_DEPTH`].
+    /// Lists and objects are nested deeper than [`Data::MAX_DEPTH`].
     TooDeep,
-    /// What is stored is no JSON object.
+    /// The stored bytes are not a JSON object.
     Malformed,
 }
 
@@ -30,13 +30,13 @@ impl fmt::Display for DataError {
 
 impl std::error::Error for DataError {}
 
-/// What a function does to the values.
+/// A function that edits the values.
 type Edit = dyn Fn(&mut Map<String, Value>) + Send + Sync;
 
 /// One change of the values of a session.
 ///
-/// Changes are kept as what was meant and not as what came out, so that they can be done again on
-/// values which another request changed meanwhile. Each of them is defined on all values.
+/// A change records the intention and not the result, so that it can be replayed on values that
+/// another request has changed meanwhile. Every change is defined for all values.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Change {
@@ -44,10 +44,10 @@ pub enum Change {
     Set(Box<str>, Value),
     /// A key is gone.
     Remove(Box<str>),
-    /// A number is this much more. What is no integer counts as 0; at its limits it stays.
+    /// Adds to an integer. Anything that is not an integer counts as 0; the sum saturates.
     Incr(Box<str>, i64),
-    /// A value stands at the end of a list, of which the last so many are kept. What is no list
-    /// counts as an empty one.
+    /// Appends a value to a list and keeps the given number of last entries. Anything that is not a
+    /// list counts as an empty one.
     Push(Box<str>, Value, usize),
     /// Only these keys are left.
     Keep(Arc<[Box<str>]>),
@@ -113,11 +113,11 @@ impl fmt::Debug for Change {
 pub struct Data(Map<String, Value>);
 
 impl Data {
-    /// The most levels of lists and objects, the whole being none: what is stored can be read
-    /// again, since serde_json reads 127.
+    /// The deepest nesting of lists and objects, where the outermost object is level 0. serde_json
+    /// reads 127 levels, so whatever is stored can be read again.
     pub const MAX_DEPTH: usize = 100;
 
-    /// Reads what a store keeps.
+    /// Reads stored values.
     ///
     /// # Errors
     ///
@@ -126,11 +126,11 @@ impl Data {
         if stored.is_empty() {
             return Ok(Self::default());
         }
-        // Only this engine writes it, so where it is wrong does not matter to anybody.
+        // Only this engine writes the stored bytes, so the position of an error is of no use.
         serde_json::from_slice(stored).map(Self).or(Err(DataError::Malformed))
     }
 
-    /// What a store keeps: nothing where there is nothing.
+    /// The bytes to store; empty if there are no values.
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ mod tests {
     }
 
     proptest! {
-        /// Logs about different keys give the same values in either order: the reason why
-        /// concurrent writes merge.
+        /// Logs about different keys give the same values in either order. This is why concurrent
+        /// writes merge.
         #[test]
         fn logs_about_different_keys_commute(one in changes("a b"), two in changes("c d")) {
             let (mut first, mut second) = (Data::default(), Data::default());

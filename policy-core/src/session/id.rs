@@ -33,7 +33,7 @@ impl SessionId {
         Self(bytes)
     }
 
-    /// Reads the one canonical text of an id; `None` for everything else.
+    /// Reads the canonical text of an id; `None` for any other text.
     pub fn parse(text: &[u8]) -> Option<Self> {
         base64url::decode_exact(text).map(Self)
     }
@@ -48,7 +48,7 @@ impl SessionId {
         &self.0
     }
 
-    /// What a store knows the session by.
+    /// The key under which a store keeps the session.
     pub fn key(&self) -> SessionKey {
         SessionKey(Sha256::digest(self.0).into())
     }
@@ -66,13 +66,13 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// The SHA-256 of a [`SessionId`]: what is stored, so that who reads a store cannot take over
-/// the sessions in it.
+/// The SHA-256 of a [`SessionId`]. Stores keep only this, so that somebody who reads a store cannot
+/// take over its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey(pub [u8; 32]);
 
-/// The public name of a session, by which its user sees and ends it. It stays the same while the
-/// session's id changes, and gives access to nothing.
+/// The public name of a session, by which its user lists and ends it. It stays the same when the
+/// session id changes, and gives no access.
 ///
 /// ```
 /// use policy_core::session::Handle;
@@ -92,7 +92,7 @@ impl Handle {
     }
 }
 
-/// So that a handler can take one from its path.
+/// Lets a handler take a handle from its path.
 impl FromStr for Handle {
     type Err = HandleError;
 

@@ -1,4 +1,4 @@
-//! Sessions: what they are, when they end, and what may become of them.
+//! Sessions: ids, records, lifetimes, and what a request may change.
 
 mod commit;
 mod data;

@@ -1,11 +1,11 @@
-//! What is stored of a session.
+//! The stored form of a session.
 
 use std::time::Duration;
 
 use super::Handle;
 use crate::time::Timestamp;
 
-/// Who somebody is and what they may do, as a login or a scheme says it.
+/// A user with roles and scopes, as a login or an authentication scheme states them.
 ///
 /// ```
 /// use policy_core::session::Identity;
@@ -59,14 +59,14 @@ impl<T: ToString> From<T> for Identity {
     }
 }
 
-/// What a store keeps of one session.
+/// The row that a store keeps for one session.
 ///
-/// A store stamps `epoch` and `version` itself; all else is the engine's.
+/// The store sets `epoch` and `version`; the engine sets everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The public name; it survives a change of the id.
     pub handle: Handle,
-    /// Who is logged in; nobody in an anonymous session.
+    /// The user who is logged in; `None` for an anonymous session.
     pub identity: Option<Identity>,
     /// The user's epoch when the row was written; a row of an older one is dead.
     pub epoch: u64,
@@ -74,7 +74,7 @@ pub struct Record {
     pub version: u64,
     /// When the session began.
     pub created: Timestamp,
-    /// When the user last proved who they are.
+    /// When the user last authenticated.
     pub authenticated: Option<Timestamp>,
     /// When the id was last changed.
     pub rotated: Timestamp,
@@ -84,11 +84,11 @@ pub struct Record {
     pub idle_deadline: Timestamp,
     /// It is dead from then on.
     pub absolute_deadline: Timestamp,
-    /// How long it may lie unused.
+    /// The idle timeout.
     pub idle: Duration,
     /// Whether its cookie outlives the browser.
     pub is_remembered: bool,
-    /// What CSRF tokens are bound to: the SHA-256 of the id at the last change of rights.
+    /// The value that CSRF tokens are bound to: the SHA-256 of the id at the last change of rights.
     pub binding: [u8; 32],
     /// The values of the application: a JSON object, or nothing.
     pub data: Box<[u8]>,

@@ -1,4 +1,4 @@
-//! The id that follows another without anybody storing it.
+//! Deriving the next id of a session, so that no store keeps it.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use sha2::Sha256;
 use super::SessionId;
 use crate::secret::SecretKey;
 
-/// Derives the id that a periodic renewal gives, so that every request which presents the old id
-/// during its grace is told the same new one, while no store has either of them in clear.
+/// Derives the id that a periodic renewal sets. Every request that presents the old id during its
+/// grace period gets the same new id, although no store has either of them in clear.
 ///
-/// A change of rights never uses it: its ids are drawn, so who gets this key later cannot follow
-/// an id of before a login to one of after it.
+/// Changes of rights use random ids instead. Whoever obtains this key later cannot compute the id
+/// after a login from the id before it.
 #[derive(Clone)]
 pub struct SuccessorKey(Hmac<Sha256>);
 
@@ -22,7 +22,7 @@ impl SuccessorKey {
         Self(secret.derive("session successor").hmac())
     }
 
-    /// The id that follows this one. Its first two bytes stay, since clusters place keys by them.
+    /// The next id. Its first two bytes stay the same, because clusters choose the node by them.
     #[must_use]
     pub fn successor(&self, id: &SessionId) -> SessionId {
         let mut mac = self.0.clone();

@@ -9,7 +9,7 @@ use crate::{catalogue::Rule, time::Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lifetime {
-    /// How long it may lie unused.
+    /// The idle timeout.
     pub idle: Duration,
     /// How long it lasts at the most, counted from the login.
     pub absolute: Duration,
@@ -22,7 +22,7 @@ impl Lifetime {
     }
 }
 
-/// Changes of the id while a session goes on.
+/// Periodic renewal of the session id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Renewal {
@@ -56,12 +56,11 @@ impl Renewal {
 pub struct Timings {
     /// An ordinary session. 15 minutes and 8 hours by default (OWASP Session Management).
     pub lifetime: Lifetime,
-    /// A session whose cookie outlives the browser. 14 and 30 days by default.
+    /// The lifetime of a session whose cookie outlives the browser. 14 and 30 days by default.
     pub remembered: Lifetime,
-    /// How exactly the last use is known: a store is told of it no more often than this. One
-    /// minute by default.
+    /// The store records the last use at most once per interval. One minute by default.
     pub touch_interval: Duration,
-    /// Changes of the id; none by default, since logins change it anyway.
+    /// Periodic renewal of the id. None by default, because a login changes the id anyway.
     pub renewal: Option<Renewal>,
 }
 
@@ -81,7 +80,7 @@ impl Timings {
     /// The longest that browsers keep a cookie (RFC 6265bis 5.5): 400 days.
     pub const MAX_REMEMBERED: Duration = Duration::from_secs(400 * 24 * 3600);
 
-    /// Every rule that is broken, and by what.
+    /// Every violated rule, with the offending value.
     pub fn violations(&self) -> Vec<(Rule, String)> {
         let mut found = Vec::new();
         let named = [
@@ -124,8 +123,7 @@ impl Timings {
         found
     }
 
-    /// The idle deadline that a living session gets for being used now, if the store has to be
-    /// told.
+    /// The new idle deadline of a live session that is used now, if it has to be stored.
     pub fn touch(&self, record: &Record, now: Timestamp) -> Option<Timestamp> {
         // A session may be older than the settings, and shorter than they allow for.
         let interval = self.touch_interval.min(record.idle / 4);

@@ -29,7 +29,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// Where it is none, or the id is none.
+    /// If the key or the id is invalid.
     pub fn es256(id: &str, private: &[u8]) -> Result<Self, KeyError> {
         let key: ecdsa::SigningKey = private_key(private)?;
         AsymmetricKey::Es256(*key.verifying_key(), Some(key)).named(id)
@@ -39,7 +39,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// Where it is none, or the id is none.
+    /// If the key or the id is invalid.
     pub fn es256_public(id: &str, public: &[u8]) -> Result<Self, KeyError> {
         AsymmetricKey::Es256(public_key(public)?, None).named(id)
     }
@@ -48,7 +48,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// Where it is none, or the id is none.
+    /// If the key or the id is invalid.
     pub fn ed25519(id: &str, private: &[u8]) -> Result<Self, KeyError> {
         let key: ed25519_dalek::SigningKey = private_key(private)?;
         AsymmetricKey::Ed25519(key.verifying_key(), Some(key)).named(id)
@@ -58,17 +58,17 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// Where it is none, or the id is none.
+    /// If the key or the id is invalid.
     pub fn ed25519_public(id: &str, public: &[u8]) -> Result<Self, KeyError> {
         AsymmetricKey::Ed25519(public_key(public)?, None).named(id)
     }
 
-    /// A key of RS256, of 2048 to 8192 bits: for tokens of a foreign issuer, ours are never
-    /// signed so.
+    /// A public key for RS256, of 2048 to 8192 bits. Only external issuers use it; this service
+    /// never signs with RS256.
     ///
     /// # Errors
     ///
-    /// Where it is none, or the id is none.
+    /// If the key or the id is invalid.
     pub fn rs256_public(id: &str, public: &[u8]) -> Result<Self, KeyError> {
         let document = match pem(public) {
             Some(pem) => match Document::from_pem(pem).map_err(|_pem| KeyError::Encoding)? {

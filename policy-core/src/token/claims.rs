@@ -1,4 +1,4 @@
-//! What a verified token says.
+//! The claims of a verified token.
 
 use std::{borrow::Cow, fmt};
 
@@ -20,7 +20,7 @@ pub(super) struct Fields {
     wrong: u16,
     is_own_issuer: bool,
     is_own_audience: bool,
-    /// Where the JSON ends; behind it are the texts of claims that are written with escapes.
+    /// Where the JSON ends. The unescaped texts of claims with escapes follow it.
     json_end: u16,
     iss: Span,
     sub: Span,
@@ -137,7 +137,7 @@ impl Fields {
         Ok(are_strings)
     }
 
-    /// Steps 13 to 20: what has to be there, of its type, in its time, from whom, for whom.
+    /// Steps 13 to 20: required claims, their types, times, issuer and audience.
     #[inline]
     pub(super) fn check(&self, profile: &Profile, now: Timestamp) -> Result<(), TokenError> {
         const REQUIRED: u16 = (1 << 6) - 1;
@@ -198,7 +198,8 @@ fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malfor
     }
 }
 
-/// The next value, where it is a string; notes where it is, or will be behind the JSON.
+/// The next value, if it is a string. Records its span, which lies after the JSON for a string with
+/// escapes.
 #[inline]
 fn placed<'t>(
     scanner: &mut Scanner<'t>,
@@ -244,7 +245,7 @@ fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<
 #[cold]
 fn whole_seconds(number: &[u8]) -> Option<u64> {
     let value: f64 = str::from_utf8(number).ok()?.parse().ok()?;
-    // 2^53 is exact, and what is not above it has an exact whole part.
+    // 2^53 is exact, and every smaller value has an exact integer part.
     (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
 }
 
@@ -262,12 +263,12 @@ impl<'p> Claims<'p> {
         Self { text, fields }
     }
 
-    /// Who issued the token (`iss`): the issuer of the profile that it was held against.
+    /// The issuer (`iss`): that of the profile that the token was verified against.
     pub fn issuer(&self) -> &'p str {
         self.fields.iss.of(self.text)
     }
 
-    /// Whom the token is about (`sub`).
+    /// The subject of the token (`sub`).
     pub fn subject(&self) -> &'p str {
         self.fields.sub.of(self.text)
     }
@@ -292,7 +293,7 @@ impl<'p> Claims<'p> {
         self.fields.has(Claim::Nbf).then(|| Timestamp::from_seconds(self.fields.nbf))
     }
 
-    /// What it permits (`scope`), one by one.
+    /// The scopes (`scope`), one by one.
     pub fn scopes(&self) -> impl Iterator<Item = &'p str> + use<'p> {
         self.fields.scope.of(self.text).split(' ').filter(|scope| !scope.is_empty())
     }
@@ -339,17 +340,17 @@ impl<'p> Claims<'p> {
         self.text.get(..usize::from(self.fields.json_end)).unwrap_or_default()
     }
 
-    /// The claims as a type of your own.
+    /// Decodes the claims as the given type.
     ///
     /// # Errors
     ///
-    /// Where they are not what the type asks for.
+    /// If the claims do not match the type.
     pub fn custom<T: Deserialize<'p>>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.payload())
     }
 }
 
-/// Only the names of what is there: claims are personal data.
+/// Prints no claims: they are personal data.
 impl fmt::Debug for Claims<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claims").field("expires", &self.expires()).finish_non_exhaustive()
@@ -368,7 +369,7 @@ impl Token {
         Self { text, fields }
     }
 
-    /// What it says.
+    /// The claims.
     pub fn claims(&self) -> Claims<'_> {
         Claims::new(&self.text, self.fields)
     }

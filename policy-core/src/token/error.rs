@@ -1,4 +1,4 @@
-//! What can be wrong with a token, a key, a profile or the claims to be signed.
+//! Errors of tokens, keys, profiles and claims to be signed.
 
 use std::fmt;
 
@@ -32,21 +32,21 @@ macro_rules! claims {
 }
 
 claims! {
-    /// Who issued the token.
+    /// The issuer.
     Iss "iss",
-    /// Whom it is for.
+    /// The audience.
     Aud "aud",
-    /// Whom it is about.
+    /// The subject.
     Sub "sub",
     /// When it was issued.
     Iat "iat",
     /// From when on it is no longer valid.
     Exp "exp",
-    /// Its own id.
+    /// The id of the token.
     Jti "jti",
     /// From when on it is valid.
     Nbf "nbf",
-    /// What it permits (RFC 8693 4.2).
+    /// The scopes (RFC 8693 4.2).
     Scope "scope",
     /// The session it belongs to.
     Sid "sid",
@@ -58,7 +58,7 @@ claims! {
 
 /// Why a token is refused.
 ///
-/// The detail is for logs and metrics, beside the code of the refusal. A client learns only
+/// The detail is for logs and metrics, in addition to the code of the refusal. A client learns only
 /// whether its token is invalid or expired.
 ///
 /// ```
@@ -73,15 +73,15 @@ pub enum TokenError {
     TooLarge,
     /// Not three segments of base64url with the JSON objects of a token.
     Malformed,
-    /// The header asks for something that has to be understood (RFC 7515 4.1.11).
+    /// The header has a critical extension that is not supported (RFC 7515 4.1.11).
     UnsupportedCritical,
-    /// The algorithm is none of those allowed, or not that of the key.
+    /// The algorithm is not allowed, or does not match the key.
     AlgNotAllowed,
     /// Signed for another purpose (RFC 8725 3.11).
     WrongType,
     /// No key of this id, or a retired one.
     UnknownKey,
-    /// The signature is not that of the key.
+    /// The signature does not match.
     BadSignature,
     /// A required claim is not there.
     ClaimMissing(Claim),
@@ -91,17 +91,17 @@ pub enum TokenError {
     Expired,
     /// It has not begun.
     NotYetValid,
-    /// It says that it was issued later than now.
+    /// The issue time is in the future.
     IssuedInFuture,
     /// It is valid for longer than any token should be.
     LifetimeTooLong,
-    /// Issued by somebody else.
+    /// The issuer does not match.
     BadIssuer,
-    /// Meant for somebody else.
+    /// The audience does not match.
     BadAudience,
     /// Ended before its time.
     Revoked,
-    /// Nobody can say whether it was revoked.
+    /// The revocation state is unknown, because the store is unavailable.
     StoreUnavailable,
     /// The keys of its issuer cannot be had at the moment.
     KeysUnavailable,
@@ -171,19 +171,19 @@ macro_rules! broken_rules {
 broken_rules! {
     /// Why something is no key, or keys are no ring.
     KeyError {
-        /// An id that is none.
+        /// An invalid key id.
         Id KeyId,
         /// Two keys of one id.
         DuplicateId KeyRepeated,
         /// A ring without keys.
         Empty KeysMissing,
-        /// Bytes or text that hold no key of this algorithm.
+        /// Bytes or text that do not encode a key of this algorithm.
         Encoding KeyEncoding,
     }
 }
 
 broken_rules! {
-    /// Why a profile is none.
+    /// Why a profile is invalid.
     ProfileError {
         /// An empty issuer.
         Issuer TokenIssuer,
@@ -212,7 +212,7 @@ pub enum SignError {
     Claims,
     /// A custom member has a registered name.
     Reserved,
-    /// A custom value that JSON cannot hold, or that is nested too deeply.
+    /// A custom value that JSON cannot represent, or that is nested too deeply.
     Custom,
 }
 

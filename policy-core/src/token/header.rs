@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{base64url, time::Timestamp};
 
-/// What counts of a header. Keys and addresses of keys that it carries (`jwk`, `jku`, `x5c`,
-/// `x5u`) are never looked at.
+/// The header members that are used. Embedded keys and key addresses (`jwk`, `jku`, `x5c`, `x5u`)
+/// are ignored.
 #[derive(Default)]
 pub(super) struct Header {
     alg: String,
@@ -48,7 +48,7 @@ impl Header {
         self.kid.flatten()
     }
 
-    /// The key that this header asks for, where it may.
+    /// The key that this header names, if it may be used.
     pub(super) fn key<'k>(
         &self,
         keys: &'k KeyRing,
@@ -66,7 +66,7 @@ impl Header {
         }
         let key = match &self.kid {
             None => keys.by_id(None, now),
-            // An id that no key can have is the id of none: those of a ring are checked.
+            // An id that no key can have is not looked up: ids of a ring are validated.
             Some(id) => id.as_deref().and_then(|id| keys.by_id(Some(id), now)),
         };
         let key = key.ok_or(TokenError::UnknownKey)?;

@@ -1,4 +1,4 @@
-//! Tokens of our own.
+//! Signing our own tokens.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,19 +12,19 @@ use crate::time::Timestamp;
 /// The claims of a token to be signed.
 #[derive(Clone, Copy, Debug)]
 pub struct NewClaims<'a> {
-    /// Who issues it (`iss`).
+    /// The issuer (`iss`).
     pub issuer: &'a str,
-    /// Whom it is for (`aud`).
+    /// The audience (`aud`).
     pub audience: &'a str,
-    /// Whom it is about (`sub`).
+    /// The subject (`sub`).
     pub subject: &'a str,
-    /// Its own id (`jti`), drawn at random.
+    /// The id of the token (`jti`), drawn at random.
     pub id: &'a str,
     /// When it is issued (`iat`).
     pub issued: Timestamp,
     /// From when on it is no longer valid (`exp`).
     pub expires: Timestamp,
-    /// What it permits, separated by single spaces (`scope`).
+    /// The scopes, separated by single spaces (`scope`).
     pub scope: Option<&'a str>,
     /// The session it belongs to (`sid`).
     pub session: Option<&'a str>,
@@ -103,7 +103,7 @@ impl KeyRing {
     ///
     /// # Errors
     ///
-    /// Where no key can, or the token would be refused as malformed when it comes back.
+    /// If no key can sign, or the verifier would refuse the token as malformed.
     pub fn sign(&self, claims: &NewClaims<'_>, now: Timestamp) -> Result<String, SignError> {
         claims.check()?;
         let key = self.signer(now).ok_or(SignError::NoKey)?;

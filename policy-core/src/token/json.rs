@@ -24,7 +24,7 @@ pub(super) const DEPTH: u8 = 8;
 /// How many members an object has.
 pub(super) const MEMBERS: usize = 64;
 
-/// A place in the text.
+/// A range of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u16,
@@ -46,7 +46,7 @@ pub(super) struct Literal<'t> {
 }
 
 impl<'t> Literal<'t> {
-    /// What the string stands for. Refuses unknown escapes and lone surrogates.
+    /// The unescaped text. Refuses unknown escapes and lone surrogates.
     #[inline]
     pub(super) fn text(&self) -> Result<Cow<'t, [u8]>, Malformed> {
         if self.has_escapes {
@@ -57,7 +57,7 @@ impl<'t> Literal<'t> {
     }
 }
 
-/// What a string with escapes stands for.
+/// The unescaped text of a string with escapes.
 #[cold]
 fn unescaped(raw: &[u8]) -> Result<Vec<u8>, Malformed> {
     let quoted = [b"\"", raw, b"\""].concat();
@@ -84,7 +84,7 @@ impl<'t> Scanner<'t> {
         Self { bytes: text.as_bytes(), at: 0, depth: 0 }
     }
 
-    /// Reads the whole text as one object; `member` takes the value of each name.
+    /// Reads the whole text as one object; `member` reads the value of each name.
     #[inline]
     pub(super) fn document(
         &mut self,
@@ -133,7 +133,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Reads an array; `element` takes each of its values.
+    /// Reads an array; `element` reads each value.
     pub(super) fn array(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), Malformed>,
@@ -195,7 +195,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Reads any value; what it stands for, where it is a string.
+    /// Reads any value; gives its text if it is a string.
     pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
         if self.is_next(b'"') {
             let text = self.literal()?.text()?.into_owned();
@@ -251,7 +251,7 @@ impl<'t> Scanner<'t> {
         if count == 0 || has_leading_zero {
             return Err(Malformed);
         }
-        // 19 digits fit; more are no integer that anything here takes.
+        // 19 digits fit; a longer number is no integer that is used here.
         let mut integer = (count <= 19).then_some(value);
         if is_negative && integer != Some(0) {
             integer = None;
@@ -308,8 +308,8 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// The place, from `at` on, of the next byte that does not stand for itself in a string: quote,
-/// backslash or control character; or the end.
+/// The position, from `at` on, of the next byte that needs attention in a string: quote, backslash
+/// or control character; or the end.
 #[inline]
 fn special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -398,8 +398,8 @@ mod tests {
         static LEVEL: Cell<u8> = const { Cell::new(0) };
     }
 
-    /// Any value whose objects have each name once and at most so many, at most so deep: what the
-    /// scanner takes, said with `serde_json`.
+    /// Any value whose objects have unique names, not too many of them, and limited nesting: the
+    /// language that the scanner accepts, written with `serde_json`.
     struct Strict;
 
     impl<'de> Deserialize<'de> for Strict {
@@ -461,8 +461,8 @@ mod tests {
         }
     }
 
-    /// What `serde_json` says of a text that is an object; nothing where it only finds a number
-    /// too large for it, which JSON does not forbid.
+    /// The verdict of `serde_json` on a text that is an object; `None` if it only rejects a number
+    /// that is too large, which JSON does not forbid.
     fn expected(text: &str) -> Option<bool> {
         LEVEL.set(0);
         match serde_json::from_str::<Strict>(text) {
@@ -492,8 +492,8 @@ mod tests {
         })
     }
 
-    /// The scanner takes the objects that `serde_json` takes, but for the rules above; also with
-    /// one byte changed. Both verdicts occur, or the law says nothing.
+    /// Except for the rules above, the scanner accepts the objects that `serde_json` accepts, also
+    /// after one byte was changed. Both verdicts must occur, or the test would prove nothing.
     #[test]
     fn the_scanner_agrees_with_serde_json() {
         let (mut taken, mut refused) = (0, 0);
@@ -517,7 +517,7 @@ mod tests {
         assert!(taken > 200 && refused > 200, "{taken} taken, {refused} refused");
     }
 
-    /// Every byte at every place of a string of two words of eight.
+    /// Every byte at every position of a string of two eight-byte words.
     #[test]
     fn special_bytes_are_found_at_every_place() {
         for at in 0..19 {

@@ -10,8 +10,8 @@ use crate::base64url;
 
 /// The public keys of an issuer.
 ///
-/// An entry is used only with the algorithm that its type, curve and `alg` say, and only where
-/// its `use` and `key_ops` let it verify. Others are left out and named.
+/// An entry is used only with the algorithm that its type, curve and `alg` name, and only if its
+/// `use` and `key_ops` allow verification. Other entries are skipped and reported.
 ///
 /// ```
 /// use policy_core::token::{Algorithm, JwkFault, Jwks};
@@ -37,7 +37,7 @@ pub struct Jwks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedJwk {
-    /// What it calls itself: anything up to 64 characters. Escape it where you write it.
+    /// The id that the entry states: any text up to 64 characters. Escape it in output.
     pub id: Box<str>,
     /// Why it is not used.
     pub fault: JwkFault,
@@ -49,7 +49,7 @@ pub struct SkippedJwk {
 pub enum JwkFault {
     /// A member is of a type that it cannot have.
     Malformed,
-    /// A secret or the private half of a key: whoever reads the document can sign with it.
+    /// A symmetric or private key: anybody who reads the document can sign with it.
     Secret,
     /// For something else than verifying signatures (`use`, `key_ops`).
     Use,
@@ -57,7 +57,7 @@ pub enum JwkFault {
     Algorithm,
     /// Without an id, or with one that tokens cannot name here.
     Id,
-    /// An entry before it has the same id.
+    /// An earlier entry has the same id.
     Duplicate,
     /// Its numbers are no key.
     Value,
@@ -97,7 +97,7 @@ impl Jwks {
     ///
     /// [`KeyError::Encoding`] where it is no set of keys, or a larger one than is read.
     pub fn parse(document: &[u8]) -> Result<Self, KeyError> {
-        // serde takes the members of a struct from an array too, by their places.
+        // serde also reads the members of a struct from an array, by position.
         let is_object = document.trim_ascii_start().starts_with(b"{");
         if document.len() > Self::MAX_LEN || !is_object {
             return Err(KeyError::Encoding);

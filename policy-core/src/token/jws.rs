@@ -1,16 +1,16 @@
-//! The signature layer: three segments, a header, a key (RFC 7515). What the payload means is
-//! the business of the claims.
+//! The signature layer: three segments, a header, a key (RFC 7515). It does not interpret the
+//! payload.
 
 use super::{Algorithm, KeyRing, TokenError, header::Header, key::SignatureFault};
 use crate::base64url;
 use crate::time::Timestamp;
 
-/// What a signature is about.
+/// The parts of a compact JWS.
 #[derive(Clone, Copy)]
 pub(super) struct Segments<'t> {
     pub(super) payload: &'t [u8],
     pub(super) signature: &'t [u8],
-    /// What is signed: header, dot and payload.
+    /// The signed bytes: header, dot and payload.
     pub(super) message: &'t [u8],
 }
 
@@ -61,8 +61,8 @@ impl From<SignatureFault> for TokenError {
     }
 }
 
-/// Verifies only the signature of a compact JWS and gives its payload, whatever that is: no
-/// claim, no type and no expiry is looked at. For tokens use a [`Verifier`](super::Verifier).
+/// Verifies only the signature of a compact JWS and returns its payload: no claim, type or expiry
+/// is checked. For tokens use a [`Verifier`](super::Verifier).
 ///
 /// # Errors
 ///
@@ -95,8 +95,8 @@ pub fn verify_jws(
     Ok(payload)
 }
 
-/// The id of the key that a token names in its header (`kid`). Nothing of it is verified: this
-/// chooses whose keys are asked.
+/// The key id that a token names in its header (`kid`). It is not verified: it only selects the
+/// issuer whose keys are tried.
 ///
 /// ```
 /// use policy_core::token::key_id;

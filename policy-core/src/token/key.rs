@@ -9,7 +9,7 @@ use super::{KeyError, profile::ACCESS_TOKEN};
 use crate::base64url;
 use crate::secret::SecretKey;
 
-/// How a token is signed. There is no `none`.
+/// A signature algorithm. `none` does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -38,7 +38,7 @@ impl Algorithm {
         Self::Rs256,
     ];
 
-    /// Those whose keys have a public half: what foreign issuers may sign with.
+    /// The asymmetric algorithms: those that external issuers may sign with.
     #[cfg(feature = "asym")]
     pub const ASYMMETRIC: &[Self] = &[Self::Es256, Self::Ed25519, Self::Rs256];
 
@@ -71,7 +71,7 @@ impl Algorithm {
     }
 }
 
-/// What is wrong with a signature.
+/// Why a signature is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignatureFault {
     /// The text is no base64url.
@@ -80,7 +80,7 @@ pub(super) enum SignatureFault {
     Bad,
 }
 
-/// A key: an id, exactly one algorithm, and what it computes with, prepared once.
+/// A key: an id, exactly one algorithm, and the prepared key material.
 ///
 /// Nothing prints its secret, which is wiped when the key is dropped.
 ///
@@ -95,7 +95,7 @@ pub(super) enum SignatureFault {
 #[derive(Clone)]
 pub struct Key {
     id: Box<str>,
-    /// What every token of ours with this key begins with, up to and including the first dot.
+    /// The first part of every token signed with this key, up to and including the first dot.
     header: Box<str>,
     material: Material,
 }
@@ -113,7 +113,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// Where the id is none.
+    /// If the id is invalid.
     pub fn hs256(id: &str, secret: &SecretKey) -> Result<Self, KeyError> {
         Self::new(id, Material::Hs256(secret.hmac()))
     }
@@ -140,7 +140,7 @@ impl Key {
         self.material.algorithm()
     }
 
-    /// Whether it has what signing takes.
+    /// Whether the key can sign.
     pub fn can_sign(&self) -> bool {
         match &self.material {
             Material::Hs256(_) => true,
@@ -215,7 +215,7 @@ pub(super) fn is_key_id(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
-/// The bytes of a signature text that has to stand for exactly `N`.
+/// The bytes of a signature text that has to encode exactly `N` bytes.
 pub(super) fn exact<const N: usize>(text: &[u8]) -> Result<[u8; N], SignatureFault> {
     base64url::decode_exact(text).ok_or_else(|| {
         let is_base64url = base64url::decode(text, &mut Vec::new()).is_some();

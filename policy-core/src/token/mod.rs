@@ -1,9 +1,9 @@
 //! Signed tokens: JSON Web Tokens in the compact form (RFC 7515, RFC 7519).
 //!
-//! A [`Key`] has an id and exactly one algorithm; a [`KeyRing`] holds the keys of today, those
-//! that are being rotated in and those that are on their way out. A [`Profile`] says what a token
-//! has to look like, and a [`Verifier`] holds tokens against it: cheap shape first, then the
-//! signature, then the claims, so that nothing unauthenticated is ever parsed as claims.
+//! A [`Key`] has an id and exactly one algorithm; a [`KeyRing`] holds the current keys, upcoming
+//! keys and keys that are being retired. A [`Profile`] states what a token must look like, and a
+//! [`Verifier`] checks tokens against it: first the cheap form checks, then the signature, then the
+//! claims, so that nothing unauthenticated is ever parsed as claims.
 //!
 //! ```
 //! use policy_core::{

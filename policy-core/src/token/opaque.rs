@@ -1,4 +1,4 @@
-//! Tokens that mean nothing to anybody but the store that knows their hash.
+//! Opaque tokens, of which a store keeps only the hash.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
-/// What an opaque token is for; its text begins with it, so that none is taken for another, and
-/// scanners of leaked secrets find it.
+/// The purpose of an opaque token. Its text begins with a prefix for the purpose, so that one kind
+/// is not accepted as another and secret scanners find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OpaqueKind {
@@ -52,14 +52,14 @@ impl OpaqueToken {
         Self { kind, bytes }
     }
 
-    /// Reads the one canonical text of a token of this kind; `None` for everything else.
+    /// Reads the canonical text of a token of this kind; `None` for any other text.
     pub fn parse(kind: OpaqueKind, text: &str) -> Option<Self> {
         let encoded = text.strip_prefix(kind.prefix())?;
         if encoded.len() != 43 {
             return None;
         }
         let mut bytes = [0; 32];
-        // Strict: no padding, and no set bits behind the last byte.
+        // Strict: no padding, and no trailing bits after the last byte.
         BASE64URL_NOPAD.decode_mut(encoded.as_bytes(), &mut bytes).ok()?;
         Some(Self { kind, bytes })
     }
@@ -77,7 +77,8 @@ impl OpaqueToken {
         &self.bytes
     }
 
-    /// The SHA-256 of the bytes: what is stored, so that who reads a store has no token.
+    /// The SHA-256 of the bytes. Stores keep only this, so that somebody who reads a store gets no
+    /// token.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.bytes).into()
     }

@@ -1,11 +1,11 @@
-//! What a token has to look like to be accepted.
+//! The requirements that a token must meet.
 
 use std::time::Duration;
 
 use super::{Algorithm, ProfileError};
 
-/// What a token has to look like: who issued it for whom, of which type it is, how long it may
-/// be valid.
+/// The requirements that a token must meet: its issuer, audience and type, and how long it may be
+/// valid.
 ///
 /// The defaults are those of an access token (RFC 9068) of this service: type `at+jwt`, 30
 /// seconds of leeway between clocks, at most an hour of lifetime, at most 4096 bytes, HS256.
@@ -75,9 +75,9 @@ impl Profile {
         Ok(Self { typ: Some(typ.into()), ..self })
     }
 
-    /// Tokens whose type says nothing: `JWT` or none. Other tokens of the same issuer, such as an
-    /// ID token, may then pass for these: prefer a type where the issuer can set one (RFC 8725
-    /// 3.11).
+    /// Also accepts tokens without an explicit type: `JWT` or none. Other tokens of the same
+    /// issuer, such as an ID token, may then be accepted as access tokens: prefer a type if the
+    /// issuer can set one (RFC 8725 3.11).
     #[must_use]
     pub fn generic_type(self) -> Self {
         Self { typ: None, ..self }
@@ -107,7 +107,8 @@ impl Profile {
         Ok(Self { max_lifetime: lifetime.as_secs(), ..self })
     }
 
-    /// How many bytes a token may have: what an attacker without a key can make this server hash.
+    /// The longest accepted token in bytes. It bounds the work that an attacker without a key can
+    /// cause.
     ///
     /// # Errors
     ///
@@ -126,11 +127,11 @@ impl Profile {
         Self { has_fractional_dates: true, ..self }
     }
 
-    /// The algorithms that tokens may name. Each key has one of its own besides.
+    /// The algorithms that tokens may name. In addition, each key accepts only its own.
     ///
     /// # Errors
     ///
-    /// Where there is none.
+    /// If the list is empty.
     pub fn algorithms(self, algorithms: &[Algorithm]) -> Result<Self, ProfileError> {
         if algorithms.is_empty() {
             return Err(ProfileError::Algorithms);

@@ -9,7 +9,7 @@ use std::{
 
 use crate::time::Timestamp;
 
-/// What is revoked, as one process knows it: asked for every token, without a store.
+/// The revocations that one process knows. It is checked for every token, without a store.
 ///
 /// A token is revoked by its `jti`, by its `sid` (with all others that followed from the same
 /// login), by a cut-off of its user, or by the cut-off of all users. A
@@ -36,7 +36,7 @@ pub struct RevocationSet {
     users: HashMap<Arc<str>, u64>,
     /// The cut-off of all users.
     all: u64,
-    /// What can be forgotten, and when.
+    /// When each entry can be dropped.
     ends: BinaryHeap<Reverse<(Timestamp, Entry)>>,
     /// How long a token can be accepted after its `iat`: its longest life and the leeway.
     longest: Duration,
@@ -51,7 +51,7 @@ enum Entry {
     User(Arc<str>),
 }
 
-/// What a token can be revoked by.
+/// The ids by which a token can be revoked.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenNames<'a> {
     /// Its `jti`.
@@ -62,14 +62,14 @@ pub struct TokenNames<'a> {
     pub user: &'a str,
 }
 
-/// Whether a token still holds.
+/// Whether a token is revoked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RevocationStatus {
-    /// It does.
+    /// It is not revoked.
     Good,
     /// It is revoked.
     Revoked,
-    /// It is not known to be revoked, and what is known is too old to rely on.
+    /// It is not known to be revoked, but the set is too old to rely on.
     Stale,
 }
 
@@ -88,8 +88,8 @@ impl RevocationSet {
         }
     }
 
-    /// Whether a token that is otherwise valid still holds. Where nothing is revoked this is a
-    /// handful of comparisons, and its names are not asked for; nothing is ever allocated.
+    /// The revocation status of a token that is otherwise valid. If nothing is revoked, this takes
+    /// a few comparisons and `names` is not called. It never allocates.
     #[inline]
     pub fn status<'a>(
         &self,
@@ -123,8 +123,8 @@ impl RevocationSet {
         self.caught_up = self.caught_up.max(Some(when));
     }
 
-    /// Revokes the token of this `jti`, or the tokens of this `sid`; `until` is the end of their
-    /// lives and the leeway. Says whether that is news.
+    /// Revokes the token with this `jti`, or the tokens with this `sid`; `until` is when the last
+    /// of them expires, plus the leeway. Returns whether this changed the set.
     pub fn revoke_token(&mut self, id: &str, until: Timestamp) -> bool {
         if self.tokens.get(id).is_some_and(|known| *known >= until) {
             return false;
@@ -134,8 +134,8 @@ impl RevocationSet {
         self.tokens.insert(id, until).is_none()
     }
 
-    /// Revokes the tokens of a user whose `iat` is before this second; a cut-off never moves
-    /// back. Says whether that is news.
+    /// Revokes the tokens of a user whose `iat` is before this second; a cut-off never moves back.
+    /// Returns whether this changed the set.
     pub fn revoke_user(&mut self, user: &str, before: u64) -> bool {
         if self.users.get(user).is_some_and(|known| *known >= before) {
             return false;
@@ -146,8 +146,8 @@ impl RevocationSet {
         true
     }
 
-    /// Revokes all tokens whose `iat` is before this second; the cut-off never moves back. Says
-    /// whether that is news.
+    /// Revokes all tokens whose `iat` is before this second; the cut-off never moves back. Returns
+    /// whether this changed the set.
     pub fn revoke_all(&mut self, before: u64) -> bool {
         let is_news = before > self.all;
         self.all = self.all.max(before);
@@ -165,20 +165,20 @@ impl RevocationSet {
         latest.max(now.seconds()).saturating_add(1)
     }
 
-    /// The `iat` of a token that is issued now: a second ahead where a cut-off of this second
-    /// would cover it otherwise, and one more for each cut-off more in the same second.
+    /// The `iat` of a token that is issued now. If a cut-off of this second would cover it, the
+    /// `iat` is one second later, plus one for each further cut-off in the same second.
     pub fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
         let cut = self.users.get(user).copied().unwrap_or_default().max(self.all);
         now.max(Timestamp::from_seconds(cut))
     }
 
-    /// Forgets up to `limit` entries that cover no living token any more.
+    /// Drops up to `limit` entries that cover no live token any more.
     pub fn expire(&mut self, now: Timestamp, limit: usize) {
         for _ in 0..limit {
             if self.ends.peek().is_none_or(|Reverse((end, _))| *end > now) {
                 return;
             }
-            // An entry whose end was put off has a later place in the heap as well.
+            // An entry whose end was extended is in the heap a second time, with the later end.
             match self.ends.pop() {
                 Some(Reverse((end, Entry::Token(id)))) => {
                     if self.tokens.get(&id).is_some_and(|until| *until <= end) {
@@ -196,12 +196,12 @@ impl RevocationSet {
         }
     }
 
-    /// How many tokens and users it knows of.
+    /// The number of revoked tokens and users.
     pub fn len(&self) -> usize {
         self.tokens.len() + self.users.len()
     }
 
-    /// Whether it knows of no token and no user.
+    /// Whether no token and no user is revoked.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -233,7 +233,7 @@ mod tests {
         set
     }
 
-    /// How the token `j` of the user `u` stands, which was issued at 0.
+    /// The status of the token `j` of user `u`, issued at 0.
     fn status(set: &RevocationSet, session: Option<&str>, now: Timestamp) -> RevocationStatus {
         set.status(at(0), now, || TokenNames { id: "j", session, user: "u" })
     }
@@ -308,9 +308,9 @@ mod tests {
         prop::collection::vec(step, 1..60)
     }
 
-    /// A token that is revoked, by its id or by a cut-off, is refused at every later time until
-    /// its life and the leeway are over, whatever else is revoked or forgotten meanwhile; and
-    /// nothing else is refused.
+    /// A revoked token, by its id or by a cut-off, is refused at every later time until its
+    /// lifetime and the leeway are over, whatever else is revoked or dropped meanwhile; and nothing
+    /// else is refused.
     #[test]
     fn revoked_is_revoked_until_the_end() {
         struct Issued {

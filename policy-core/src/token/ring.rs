@@ -8,8 +8,8 @@ use crate::time::Timestamp;
 pub struct RingKey {
     /// The key.
     pub key: Key,
-    /// From when on it signs. Give every server the key some minutes before: all of them have to
-    /// verify what the first of them signs.
+    /// When it begins to sign. Deploy the key to every server some minutes earlier: all of them
+    /// must be able to verify what the first one signs.
     pub signs_from: Timestamp,
     /// From when on it does not even verify: at the earliest when the last token that it signed
     /// has expired.
@@ -61,14 +61,14 @@ impl KeyRing {
         self.keys().any(|entry| entry.key.id() == id)
     }
 
-    /// The live key whose own header these bytes begin with.
+    /// The live key whose prepared header these bytes begin with.
     #[inline]
     pub(super) fn by_header(&self, token: &[u8], now: Timestamp) -> Option<&Key> {
         let has_header = |entry: &&RingKey| token.starts_with(entry.key.header());
         self.0.iter().find(has_header).filter(|entry| entry.is_live(now)).map(|entry| &entry.key)
     }
 
-    /// The live key of this id; without an id that of a ring of one key.
+    /// The live key with this id; without an id, the only key of a ring of one.
     pub(super) fn by_id(&self, id: Option<&str>, now: Timestamp) -> Option<&Key> {
         let entry = match (id, &*self.0) {
             (Some(id), keys) => keys.iter().find(|entry| entry.key.id() == id),

@@ -1,4 +1,4 @@
-//! Holds tokens against a profile.
+//! Verifying tokens against a profile.
 
 use super::{
     Algorithm, Claims, KeyRing, Profile, Token, TokenError, claims::Fields, header::Header,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{base64url, time::Timestamp};
 
-/// Holds tokens against a [`Profile`].
+/// Verifies tokens against a [`Profile`].
 #[derive(Debug)]
 pub struct Verifier {
     profile: Profile,
-    /// Whether headers as our keys write them are what the profile asks for.
+    /// Whether the profile accepts the headers that our own keys write.
     takes_own_headers: bool,
 }
 
@@ -21,11 +21,10 @@ impl Verifier {
         Self { profile, takes_own_headers }
     }
 
-    /// Verifies a token: the bytes behind `Bearer `. Its claims are decoded into `payload`, whose
-    /// memory is used again; nothing else is allocated for tokens as [`KeyRing::sign`] writes
-    /// them.
+    /// Verifies a token: the bytes after `Bearer `. Its claims are decoded into `payload`, whose
+    /// memory is reused; for tokens made by [`KeyRing::sign`] nothing else is allocated.
     ///
-    /// Revocation, scopes and roles are asked afterwards.
+    /// Revocation, scopes and roles are checked separately.
     ///
     /// # Errors
     ///
@@ -58,8 +57,8 @@ impl Verifier {
         Ok(Token::new(payload, fields))
     }
 
-    /// Whether a token *says* that the issuer of the profile issued it. Nothing of it is
-    /// verified: this words a refusal, or decides what to ask next, and never lets anybody in.
+    /// Whether a token *claims* to be issued by the issuer of the profile. Nothing is verified: use
+    /// this only to word a refusal or to select a verifier, never to admit anybody.
     #[cfg(feature = "asym")]
     pub fn is_claimed_by(&self, token: &[u8]) -> bool {
         let payload = || {
