@@ -9,11 +9,11 @@ mod seen;
 use notes::{Note, Notes};
 use policy_server::prelude::*;
 
-/// Whose pages may read this API. To a browser `http://127.0.0.1:8082` is another origin than
-/// `http://localhost:8081`, though both are this machine.
+/// The origins whose pages may read this API. To a browser `http://127.0.0.1:8082` is another
+/// origin than `http://localhost:8081`, although both are this machine.
 const PAGES: &[&str] = &["http://localhost:*"];
 
-/// For answers that no route gives, such as 404 for an unknown path.
+/// For responses without a route, such as 404 for an unknown path.
 const DEFAULT: CorsPolicy = CorsPolicy::origins(PAGES).build();
 
 /// A page may read the header `etag`. It cannot see `x-served-by`, which is not exposed.
@@ -25,7 +25,7 @@ async fn note(id: u64, State(notes): State<Notes>) -> Result<impl IntoResponse, 
     Ok(([("etag", note.tag()), ("x-served-by", "quickstart".to_owned())], Json(note)))
 }
 
-/// A browser asks before it sends this: the preflight is answered from the attributes.
+/// Browsers send a preflight first; the response to it is derived from the attributes.
 #[put("/notes/{id}")]
 #[cors(origins = PAGES, headers = ["x-editor"], max_age = 600)]
 #[auth(public)]
@@ -33,7 +33,7 @@ async fn write(id: u64, State(notes): State<Notes>, Json(note): Json<Note>) -> J
     Json(notes.store(id, note))
 }
 
-/// For the pages of one shop: ours get nothing to read.
+/// For the pages of one shop only; ours cannot read it.
 #[get("/report")]
 #[cors(origins = ["https://app.shop.example"])]
 #[auth(public)]
@@ -52,7 +52,7 @@ fn api(seen: &seen::Seen) -> App<Notes> {
 async fn main() -> Result<(), Report> {
     let seen = seen::Seen::default();
     let api = api(&seen);
-    // For the API alone: `api.serve("127.0.0.1:8080").await`.
+    // Without the pages: `api.serve("127.0.0.1:8080").await`.
     pages::serve_beside(api, seen).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the API keeps: notes, in memory.
+//! The data of the API: notes, in memory.
 
 use std::{
     collections::BTreeMap,
@@ -8,17 +8,17 @@ use std::{
 use policy_server::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A note as it travels.
+/// A note as it is transferred.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Note {
     text: String,
-    /// Counts the changes; the server sets it.
+    /// Incremented by each change; set by the server.
     #[serde(default)]
     revision: u64,
 }
 
 impl Note {
-    /// An entity tag (RFC 9110 8.8.3): equal as long as the note is.
+    /// An entity tag (RFC 9110 8.8.3), which changes with the note.
     pub(crate) fn tag(&self) -> String {
         format!("\"{}\"", self.revision)
     }
@@ -43,7 +43,7 @@ impl Notes {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Note>> {
-        // Every change is one insertion: a panic elsewhere leaves nothing half done.
+        // Every change is a single insertion, so a panic elsewhere leaves no partial change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

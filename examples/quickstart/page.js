@@ -1,39 +1,39 @@
-// Calls the API as any page would, and shows what the browser let this page see.
+// Calls the API as any page would, and shows what the browser lets this page read.
 "use strict";
 
 const api = document.querySelector("meta[name=api]").content;
 const json = { "content-type": "application/json" };
 const body = JSON.stringify({ text: "feed the cat" });
 
-// `read`: why the page could read the answer. `kept`: why it could not, on the page that the API
-// grants. `foreign`: why it could not, on the other. `watched`: response headers that the page asks
-// for. Calls with the same `url` share one URL.
+// `read`: why the page could read the response. `kept`: why it could not, on the page that the API
+// grants. `foreign`: why it could not, on the other. `watched`: response headers that the page reads.
+// Calls with the same `url` share one URL.
 const calls = [
   {
     name: "simple", what: "A simple request", method: "GET", path: "/notes/1", watched: ["etag", "x-served-by"],
-    read: "A plain GET needs no permission to be sent. The answer names this origin, so the page may read it: `etag`, " +
+    read: "A plain GET is sent without a preflight. The response names this origin, so the page may read it: `etag`, " +
       "which the route exposes, but not `x-served-by`, which it does not.",
-    foreign: "A plain GET needs no permission to be sent, so it arrived and was handled. The answer does not name this " +
-      "origin: the browser keeps all of it, even the status.",
+    foreign: "A plain GET is sent without a preflight, so it arrived and was handled. The response does not name this " +
+      "origin: the browser hides all of it, even the status.",
   },
   {
     name: "preflighted", what: "A preflighted request", method: "PUT", path: "/notes/1", url: "put",
     init: { headers: { ...json, "x-editor": "ada" }, body },
-    read: "PUT, JSON and `x-editor` need permission. The browser asked first, with OPTIONS; the answer lists this origin, " +
+    read: "PUT, JSON and `x-editor` need a preflight. The browser sent OPTIONS first; the response lists this origin, " +
       "the method and the headers, so it sent the PUT.",
-    foreign: "PUT, JSON and `x-editor` need permission. The browser asked first, with OPTIONS, and was refused: the PUT " +
+    foreign: "PUT, JSON and `x-editor` need a preflight. The browser sent OPTIONS first, and was refused: the PUT " +
       "was never sent.",
   },
   {
     name: "again", what: "The same once more", method: "PUT", path: "/notes/1", url: "put",
     init: { headers: { ...json, "x-editor": "ada" }, body },
-    read: "The route says `max_age = 600`: for ten minutes the browser remembers the permission for this URL and asks no more.",
-    foreign: "A refusal is not remembered: the browser asked again.",
+    read: "The route has `max_age = 600`: for ten minutes the browser caches the preflight for this URL and sends no other.",
+    foreign: "A refusal is not cached: the browser sent another preflight.",
   },
   {
     name: "header", what: "A header nobody granted", method: "PUT", path: "/notes/1",
     init: { headers: { ...json, "x-forged": "1" }, body },
-    kept: "The answer to the preflight lists `x-editor` and not `x-forged`, so the browser did not send the PUT.",
+    kept: "The response to the preflight lists `x-editor` and not `x-forged`, so the browser did not send the PUT.",
     foreign: "The preflight is refused for its origin, whatever the headers.",
   },
   {
@@ -43,7 +43,7 @@ const calls = [
   },
   {
     name: "unknown", what: "A path that does not exist", method: "GET", path: "/nowhere",
-    read: "Answers that belong to no route carry the app's default policy, so the page can tell a wrong path from a " +
+    read: "Responses without a route carry the app's default policy, so the page can tell a wrong path from a " +
       "broken network.",
     foreign: "Without a grant a wrong path looks like a broken network.",
   },
@@ -73,26 +73,26 @@ async function run() {
   const rows = [];
   for (const one of calls) {
     const query = `call=${id}-${one.url ?? one.name}`;
-    const answer = await call(one, query);
+    const result = await call(one, query);
     const all = await received(query);
     const arrived = all.slice(seen[query] ?? 0);
     seen[query] = all.length;
-    rows.push({ name: one.name, ...answer, arrived });
+    rows.push({ name: one.name, ...result, arrived });
     const granted = rows[0].outcome === "read";
-    const why = answer.outcome === "read" ? one.read : granted ? one.kept : one.foreign;
-    show(one, answer, arrived, why ?? "This is not what the attributes say.");
+    const why = result.outcome === "read" ? one.read : granted ? one.kept : one.foreign;
+    show(one, result, arrived, why ?? "This is not what the attributes say.");
   }
   window.__results = { origin: location.origin, api, rows };
 }
 
-function show({ what, method, path, init }, answer, arrived, why) {
+function show({ what, method, path, init }, result, arrived, why) {
   const row = document.createElement("tr");
-  row.className = answer.outcome;
+  row.className = result.outcome;
   const headers = Object.entries(init?.headers ?? {});
   row.append(
     cell([element("strong", what), code(`${method} ${path}`), ...headers.map(([name, value]) => code(`${name}: ${value}`))]),
     cell(arrived.map(({ method, preflight }) => code(preflight ? `${method} (preflight)` : method))),
-    cell(answer.outcome === "read" ? shown(answer) : nothing(answer)),
+    cell(result.outcome === "read" ? shown(result) : nothing(result)),
     cell([words(why)]),
   );
   document.getElementById("rows").append(row);

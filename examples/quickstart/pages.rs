@@ -1,4 +1,4 @@
-//! The pages that try the API: one service at two origins, of which the API grants one.
+//! The pages that call the API: one service at two origins, of which the API grants one.
 
 use std::{
     env, io,
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::seen::{Arrival, Seen};
 
-/// Where the three services listen. On the same machine, but at three origins.
+/// The addresses of the three services: on one machine, but with three origins.
 #[derive(Clone, Debug)]
 struct Addresses {
     api: String,
@@ -19,11 +19,11 @@ struct Addresses {
     refused: String,
 }
 
-/// What the handlers below share.
+/// The state of the handlers below.
 #[derive(Clone)]
 struct Site {
     seen: Seen,
-    /// Known once all three listen.
+    /// Set once all three listen.
     addresses: Arc<OnceLock<Addresses>>,
 }
 
@@ -48,14 +48,14 @@ where
     Ok(())
 }
 
-/// 8080 to 8082, or those of `POLICY_QUICKSTART_PORTS`: three, with commas between.
+/// 8080 to 8082, or the three ports in `POLICY_QUICKSTART_PORTS`, separated by commas.
 fn ports() -> [u16; 3] {
     let wanted = env::var("POLICY_QUICKSTART_PORTS").unwrap_or_default();
     let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
     [8080, 8081, 8082].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
-/// The address with this port, or with any free one where it is taken.
+/// The address with this port, or with any free one if it is taken.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 fn free(port: u16) -> io::Result<String> {
     let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -69,7 +69,7 @@ fn free(port: u16) -> io::Result<String> {
     Ok(address.to_string())
 }
 
-/// Says where everything is and what to try.
+/// Prints the addresses and what to try.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 fn introduce(Addresses { api, granted, refused }: &Addresses) {
     println!(
@@ -114,8 +114,8 @@ struct Asked {
     query: String,
 }
 
-/// What arrived at the API with a query: a page asks this at its own origin, where no grant is
-/// needed.
+/// The requests that arrived at the API with a query: a page requests this from its own origin,
+/// where no grant is needed.
 #[get("/arrivals")]
 #[auth(public)]
 async fn arrivals(State(site): State<Site>, Query(asked): Query<Asked>) -> Json<Vec<Arrival>> {

@@ -1,5 +1,5 @@
-//! What arrived at the API. Preflights never reach a handler, so a layer around the app notes
-//! them, and the pages can show what the browser really sent.
+//! The requests that arrived at the API. Preflights never reach a handler, so a layer around the
+//! app records them, and the pages can show what the browser really sent.
 
 use std::{
     collections::VecDeque,
@@ -17,18 +17,18 @@ const CAPACITY: usize = 1000;
 #[derive(Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<VecDeque<Arrival>>>);
 
-/// One request, as far as the pages show it.
+/// The parts of a request that the pages show.
 #[derive(Clone, Serialize)]
 pub(crate) struct Arrival {
     method: String,
     preflight: bool,
-    /// The query, by which a page finds its own requests again.
+    /// The query, by which a page finds its own requests.
     #[serde(skip)]
     query: String,
 }
 
 impl Seen {
-    /// A layer that notes every request and lets it pass.
+    /// A layer that records every request and passes it on.
     pub(crate) fn layer(
         &self,
     ) -> MapRequestLayer<impl Fn(Request) -> Request + Clone + Send + Sync + 'static> {

@@ -1,4 +1,4 @@
-//! The key that signs tokens, in a file.
+//! The keys that sign tokens, in a file.
 
 use std::{
     fs::OpenOptions,
@@ -8,8 +8,8 @@ use std::{
 
 use policy_server::{Error, Random, tokens::TokenKeys};
 
-/// The keys in a file. The first start makes one, which is good for one machine; elsewhere it
-/// comes from where secrets are kept, and `TokenKeys::reload` takes the next one.
+/// The keys in a file. The first start creates one, which suits a single machine; in production
+/// they come from a secret store, and `TokenKeys::reload` rotates them.
 pub(crate) fn kept_in(path: &Path) -> Result<TokenKeys, Error> {
     let mut new = OpenOptions::new();
     new.write(true).create_new(true);

@@ -1,5 +1,4 @@
-//! Accounts: sign-up, sessions and tokens, and a shop whose pages, on an origin of their own, use
-//! them.
+//! Accounts: sign-up, sessions and tokens, and a shop on another origin whose pages use them.
 //!
 //! Run `cargo run -p accounts` and open the address that it prints.
 
@@ -23,15 +22,15 @@ use serde::{Deserialize, Serialize};
 use tokens::{token, token_logout, token_refresh};
 use users::{Credentials, Users};
 
-/// The pages that may act with the cookies of their user. Every route has this policy; one with
-/// a `#[cors(..)]` of its own would not.
+/// The pages that may act with the cookies of their user. Every route has this policy, unless it
+/// has a `#[cors(..)]` of its own.
 const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
 #[derive(Serialize)]
 struct Profile {
     name: String,
-    /// What proved who asks.
+    /// The kind of credential that was used.
     by: &'static str,
 }
 
@@ -50,8 +49,7 @@ async fn sign_up(
     Ok((StatusCode::CREATED, Json(Profile { name, by: "session" })))
 }
 
-/// The session gets a new id here, whatever the request came with; its cookie leaves with the
-/// answer.
+/// The session gets a new id, whatever the request came with; the response sets its cookie.
 #[post("/login")]
 #[auth(public)]
 async fn login(
@@ -81,8 +79,8 @@ struct Password {
     password: String,
 }
 
-/// Whoever knew the old password is out: all other sessions end, and all tokens. This session
-/// goes on under a new id.
+/// Ends all other sessions and all tokens, in case somebody knew the old password. This session
+/// continues under a new id.
 #[post("/password")]
 #[auth(session, fresh = "5m")]
 async fn change_password(
@@ -101,7 +99,7 @@ async fn change_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The password once more: after it the session is fresh.
+/// Asks for the password again, after which the session is fresh.
 #[post("/confirm")]
 #[auth(session)]
 async fn confirm(
@@ -144,7 +142,7 @@ struct Device {
     is_this: bool,
 }
 
-/// Where the user is logged in.
+/// The sessions of the user.
 #[get("/sessions")]
 #[auth(session)]
 async fn devices(me: Principal, sessions: Sessions) -> Result<Json<Vec<Device>>, Problem> {
@@ -160,7 +158,7 @@ async fn devices(me: Principal, sessions: Sessions) -> Result<Json<Vec<Device>>,
     Ok(Json(devices.collect::<Result<_, SessionError>>()?))
 }
 
-/// Ends one session: nobody can name one of another user.
+/// Ends one session; sessions of other users cannot be named.
 #[delete("/sessions/{handle}")]
 #[auth(session)]
 async fn end(handle: Handle, sessions: Sessions) -> Result<StatusCode, Problem> {
@@ -171,14 +169,14 @@ async fn end(handle: Handle, sessions: Sessions) -> Result<StatusCode, Problem> 
     }
 }
 
-/// What happens to the account, as it happens. The stream ends with its session.
+/// A stream of events of the account, which ends with its session.
 #[get("/news")]
 #[auth(session)]
 async fn account_news(me: Principal, State(news): State<News>) -> impl IntoResponse {
     news.stream(me.subject())
 }
 
-/// By what the user tells their devices apart.
+/// The name by which users recognise their devices.
 fn device(headers: &HeaderMap) -> String {
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
     agent.unwrap_or("unknown").chars().take(200).collect()
@@ -201,12 +199,12 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
 async fn main() -> Result<(), Report> {
     let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
     let service = accounts(Path::new(&folder))?;
-    // For the service alone: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
+    // Without the page: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
     shop::serve_beside(service).await?;
     Ok(())
 }
 
-/// What the handlers share.
+/// The state of the handlers.
 struct Accounts {
     users: Users,
     news: News,
@@ -224,7 +222,7 @@ impl FromRef<Accounts> for News {
     }
 }
 
-// `cargo test -p accounts` runs these. Nothing is kept in the folder but what is opened here.
+// `cargo test -p accounts` runs these. Only the stores opened here are used.
 #[cfg(test)]
 fn tested() -> App<Accounts> {
     let folder = env::temp_dir().join(format!("policy-accounts-proof-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What happens to an account, told to the pages of its user that are open.
+//! Events of an account, sent to the open pages of its user.
 
 use std::convert::Infallible;
 
@@ -6,18 +6,18 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// Tells everybody who listens. What nobody listens to is lost: this is no mailbox.
+/// Sends events to all subscribers. Events without a subscriber are dropped.
 #[derive(Clone)]
 pub(crate) struct News(broadcast::Sender<(String, String)>);
 
 impl News {
     pub(crate) fn tell(&self, user: &str, text: impl Into<String>) {
-        // Without a page nobody listens.
+        // Sending fails only without a subscriber.
         let _ = self.0.send((user.to_owned(), text.into()));
     }
 
-    /// The news of one user from now on. It has no end of its own: the server ends it with the
-    /// session that asked for it.
+    /// The events of one user from now on. The stream does not end by itself: the server ends it
+    /// with the session that requested it.
     pub(crate) fn stream(
         &self,
         user: &str,

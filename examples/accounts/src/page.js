@@ -1,17 +1,17 @@
-// A page of the shop: what it does with the service, any page of yours can do.
+// A page of the shop. Any page of a granted origin can use the service in the same way.
 "use strict";
 
 const service = document.querySelector("meta[name=service]").content;
 const byId = (id) => document.getElementById(id);
 
-// What the session wants to see with everything that changes something.
+// The CSRF token of the session, required for unsafe requests.
 let csrf = null;
-// The tokens of this page, and a copy that somebody else made of them.
+// The tokens of this page, and a stolen copy of them.
 let mine = null;
 let copy = null;
 let stream = null;
 
-// One call of the service: by the session, which the browser sends along, or by a token.
+// Calls the service, with the session cookie or a bearer token.
 async function call(method, path, { body, bearer, cookies = true } = {}) {
   const headers = {};
   if (body) headers["content-type"] = "application/json";
@@ -22,16 +22,16 @@ async function call(method, path, { body, bearer, cookies = true } = {}) {
     method, headers, body: body && JSON.stringify(body), credentials: cookies ? "include" : "omit",
   });
   const text = await response.text();
-  const answer = { ok: response.ok, status: response.status, ...(text && { body: JSON.parse(text) }) };
+  const result = { ok: response.ok, status: response.status, ...(text && { body: JSON.parse(text) }) };
   const credentials = bearer ? "a token" : proves ? "cookie, x-csrf-token" : cookies ? "cookie" : "nothing";
-  note(`${method} ${path}`, credentials, answer);
-  return answer;
+  note(`${method} ${path}`, credentials, result);
+  return result;
 }
 
-// The same for a change by the session. Its token changes at a login, also at one in another tab.
+// An unsafe call with the session. The CSRF token changes at a login, also at one in another tab.
 async function change(method, path, body) {
-  const answer = await call(method, path, { body });
-  if (answer.body?.code !== "csrf.token") return answer;
+  const response = await call(method, path, { body });
+  if (response.body?.code !== "csrf.token") return response;
   await renewCsrf();
   return call(method, path, { body });
 }
@@ -43,13 +43,13 @@ async function renewCsrf() {
 // Finds out who is logged in, and shows it.
 async function load() {
   await renewCsrf();
-  const answer = csrf ? await call("GET", "/profile") : null;
-  const user = answer?.ok ? answer.body.name : null;
+  const response = csrf ? await call("GET", "/profile") : null;
+  const user = response?.ok ? response.body.name : null;
   byId("signed-out").hidden = user !== null;
   byId("signed-in").hidden = user === null;
   byId("user").textContent = user ?? "";
   for (const field of document.querySelectorAll(".username")) field.value = user ?? "";
-  // The form that was in use is gone: whoever uses a keyboard goes on here.
+  // The form in use has disappeared, so the focus moves here for keyboard users.
   const before = document.body.dataset.user;
   document.body.dataset.user = user ?? "";
   if (before !== undefined && before !== document.body.dataset.user) byId(user ? "signed-in-title" : "name").focus();
@@ -70,8 +70,8 @@ async function showSessions() {
     row.dataset.this = is_this;
     const end = element("button", is_this ? "End (this one)" : "End");
     end.addEventListener("click", () => act(async () => {
-      const answer = await change("DELETE", `/sessions/${handle}`);
-      say(answer, "The session ended.");
+      const response = await change("DELETE", `/sessions/${handle}`);
+      say(response, "The session ended.");
       await load();
     }));
     row.append(cell(name), cell(new Date(last_seen).toLocaleTimeString()), cell(end));
@@ -79,7 +79,7 @@ async function showSessions() {
   }));
 }
 
-// News of the account. `EventSource` sends the cookie if it is told to.
+// Events of the account. `EventSource` sends the cookie only with `withCredentials`.
 function listen(on) {
   if (on && stream) return showStream();
   stream?.close();
@@ -88,7 +88,7 @@ function listen(on) {
   if (!on) return;
   stream.onopen = showStream;
   stream.onmessage = ({ data }) => byId("news").append(element("li", data));
-  // The browser tries again by itself. But perhaps the session ended, here or somewhere else.
+  // The browser reconnects by itself, but the session may have ended, here or elsewhere.
   stream.onerror = () => act(load);
 }
 
@@ -109,18 +109,18 @@ const useToken = async (tokens) =>
 
 async function refreshToken(tokens) {
   const body = { refresh_token: tokens.refresh_token };
-  const answer = await call("POST", "/token/refresh", { body, cookies: false });
-  say(answer, "A new pair of tokens; the refresh token of before is used up.");
-  return answer.ok ? answer.body : tokens;
+  const response = await call("POST", "/token/refresh", { body, cookies: false });
+  say(response, "A new pair of tokens; the previous refresh token is used.");
+  return response.ok ? response.body : tokens;
 }
 
 // Every button and form, by its id.
 const actions = {
   "login-form": async (event) => {
     const path = event.submitter?.value === "signup" ? "/signup" : "/login";
-    const answer = await change("POST", path, { name: byId("name").value, password: byId("password").value });
-    say(answer, "Welcome.");
-    if (!answer.ok) return;
+    const response = await change("POST", path, { name: byId("name").value, password: byId("password").value });
+    say(response, "Welcome.");
+    if (!response.ok) return;
     byId("token-name").value = byId("name").value;
     byId("login-form").reset();
     await load();
@@ -135,26 +135,26 @@ const actions = {
   },
   "reload-sessions": showSessions,
   "password-form": async () => {
-    const answer = await change("POST", "/password", { password: byId("new-password").value });
-    byId("confirm-form").hidden = answer.body?.code !== "auth.login-too-old";
-    say(answer, "The password was changed, and everybody else is out.");
-    if (!answer.ok) return;
+    const response = await change("POST", "/password", { password: byId("new-password").value });
+    byId("confirm-form").hidden = response.body?.code !== "auth.login-too-old";
+    say(response, "The password was changed; all other sessions ended.");
+    if (!response.ok) return;
     byId("password-form").reset();
     await load();
   },
   "confirm-form": async () => {
-    const answer = await change("POST", "/confirm", { password: byId("confirm-password").value });
-    say(answer, "Thank you. Now change the password.");
+    const response = await change("POST", "/confirm", { password: byId("confirm-password").value });
+    say(response, "Thank you. Now change the password.");
     byId("confirm-form").reset();
-    byId("confirm-form").hidden = answer.ok;
+    byId("confirm-form").hidden = response.ok;
   },
   "token-form": async () => {
     const body = { name: byId("token-name").value, password: byId("token-password").value };
-    const answer = await call("POST", "/token", { body, cookies: false });
-    say(answer, "Two tokens, and somebody made a copy of them.");
-    if (!answer.ok) return;
+    const response = await call("POST", "/token", { body, cookies: false });
+    say(response, "Two tokens, and somebody made a copy of them.");
+    if (!response.ok) return;
     byId("token-form").reset();
-    mine = copy = answer.body;
+    mine = copy = response.body;
   },
   "token-use": () => useToken(mine),
   "copy-use": () => useToken(copy),
@@ -166,13 +166,13 @@ const actions = {
   },
   "token-logout": async () => {
     const body = { refresh_token: mine.refresh_token };
-    const answer = await call("POST", "/token/logout", { body, cookies: false });
-    say(answer, "The service refuses these tokens from now on.");
-    if (answer.ok) mine = null;
+    const response = await call("POST", "/token/logout", { body, cookies: false });
+    say(response, "The service refuses these tokens from now on.");
+    if (response.ok) mine = null;
   },
 };
 
-// One action at a time; whoever waits for the page looks at `aria-busy`.
+// One action at a time; tests wait for `aria-busy`.
 let last = Promise.resolve();
 function act(action) {
   document.body.setAttribute("aria-busy", "true");
@@ -191,8 +191,8 @@ function say({ ok, body }, words) {
 
 function note(request, credentials, { ok, status, body }) {
   const row = document.createElement("tr");
-  const answer = element("span", body?.code ? `${status} ${body.code}` : String(status), ok ? "mono good" : "mono bad");
-  row.append(cell(element("span", request, "mono")), cell(credentials), cell(answer));
+  const response = element("span", body?.code ? `${status} ${body.code}` : String(status), ok ? "mono good" : "mono bad");
+  row.append(cell(element("span", request, "mono")), cell(credentials), cell(response));
   byId("calls").prepend(row);
 }
 

@@ -1,5 +1,5 @@
-//! Passwords: hashed by argon2, which takes time and memory on purpose, and so never on the
-//! threads that serve requests, and never more at once than there are cores.
+//! Passwords, hashed by argon2. It takes time and memory on purpose, so it runs on blocking
+//! threads, and at most once per core at a time.
 
 use std::{error::Error, io, sync::Arc, thread};
 
@@ -10,11 +10,11 @@ use argon2::{
 use policy_server::Problem;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-/// Hashes and verifies.
+/// Hashes and verifies passwords.
 #[derive(Clone)]
 pub(crate) struct Passwords {
     argon2: Argon2<'static>,
-    /// What is verified where there is no such user: the answer takes as long.
+    /// Verified for unknown users, so that the response takes equally long.
     nobody: Arc<str>,
     permits: Arc<Semaphore>,
 }
@@ -33,7 +33,7 @@ impl Passwords {
         })
     }
 
-    /// Runs a job on a thread that may be blocked, once there is one for it.
+    /// Runs a job on a blocking thread once a permit is free.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Self) -> Result<T, Box<dyn Error + Send + Sync>> + Send + 'static,
@@ -41,7 +41,7 @@ impl Passwords {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(Problem::internal)?;
         let passwords = self.clone();
         let done = spawn_blocking(move || {
-            // The job goes on when its request does not; the permit goes with it.
+            // The job continues if its request is dropped, so it owns the permit.
             let _permit = permit;
             job(&passwords)
         });
@@ -52,7 +52,7 @@ impl Passwords {
         Ok(self.argon2.hash_password(password.as_bytes())?.to_string())
     }
 
-    /// Whether the password is that of `hash`; there is none of a user that does not exist.
+    /// Whether the password matches `hash`, which is `None` for an unknown user.
     pub(crate) fn verify(&self, password: &str, hash: Option<&str>) -> bool {
         let known = hash.is_some();
         let hash = hash.unwrap_or(&self.nobody);

@@ -1,6 +1,6 @@
-//! The shop: a page at an origin of its own, `http://localhost:8081`, which calls the service at
-//! `http://localhost:8080`. To a browser that is the same site, so the cookie travels, and another
-//! origin, so the service has to grant it.
+//! The shop: a page on its own origin, `http://localhost:8081`, which calls the service at
+//! `http://localhost:8080`. They are the same site, so the cookie is sent, but different origins,
+//! so the service has to grant access.
 
 use std::{
     env,
@@ -27,7 +27,7 @@ where
     let page_origin = format!("http://localhost:{}", page.local_addr().port());
     let service = service
         .origins("shop", [&page_origin])
-        // Open streams of news are cut off after it.
+        // Open event streams are cut off after this.
         .settings(ServerSettings::default().shutdown_timeout(Duration::from_secs(1)))
         .bind(at(service_port))
         .await?;
@@ -37,14 +37,14 @@ where
     Ok(())
 }
 
-/// 8080 and 8081, or those of `POLICY_ACCOUNTS_PORTS`: two, with a comma between.
+/// 8080 and 8081, or the two ports in `POLICY_ACCOUNTS_PORTS`, separated by a comma.
 fn ports() -> [u16; 2] {
     let wanted = env::var("POLICY_ACCOUNTS_PORTS").unwrap_or_default();
     let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
     [8080, 8081].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
-/// Says where everything is and what to try.
+/// Prints the addresses and what to try.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 fn introduce(service: &str, page: &str) {
     println!(
@@ -68,7 +68,7 @@ POLICY_ACCOUNTS_FOLDER says. Ctrl-C ends it; start again, and whoever was logged
 #[auth(public)]
 async fn page(State(service): State<Service>) -> impl IntoResponse {
     let service = service.get().map_or("", String::as_str);
-    // Only scripts and styles of this origin, and calls to the service alone.
+    // Only scripts and styles of this origin, and requests to the service.
     let csp = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
          connect-src {service}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,10 +1,9 @@
-//! Tokens for what has no cookies: an app on a phone, a program, another service.
+//! Tokens for clients without cookies: a mobile app, a program, another service.
 //!
-//! An access token is good for five minutes, wherever it is. Nobody asks a database about it, so
-//! nobody can take it back by forgetting it: a client that "logs out" by dropping its copy ends
-//! nothing, and whoever else has a copy goes on until it expires. What ends it early is the
-//! list of revocations, to which `/token/logout`, a change of the password and a logout
-//! everywhere add.
+//! An access token is valid for five minutes, for everyone who has it. No database is consulted for
+//! it, so a client that "logs out" by deleting its copy invalidates nothing: other copies work
+//! until they expire. Only revocation ends it early, which `/token/logout`, a change of the
+//! password and a logout everywhere do.
 
 use policy_server::{prelude::*, tokens::Issued};
 use serde::Deserialize;
@@ -33,8 +32,8 @@ pub(crate) struct Refresh {
     refresh_token: String,
 }
 
-/// Every refresh token is used once. One that comes a second time was stolen, by this client or
-/// from it: the login that it belongs to ends.
+/// Every refresh token is used once. If one is used a second time, it was stolen, by this client or
+/// from it, and its whole login ends.
 #[post("/token/refresh")]
 #[auth(public)]
 pub(crate) async fn token_refresh(
@@ -44,7 +43,7 @@ pub(crate) async fn token_refresh(
     tokens.refresh(&refresh_token).await
 }
 
-/// Ends the login, and the access tokens of it that are still good.
+/// Ends the login and revokes its access tokens.
 #[post("/token/logout")]
 #[auth(public)]
 pub(crate) async fn token_logout(

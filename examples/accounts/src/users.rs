@@ -1,4 +1,4 @@
-//! Who has an account: names, and what is left of their passwords, in a file.
+//! The users: their names and password hashes, in a file.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use super::passwords::Passwords;
 
-/// The hashes of passwords, by the names of their users.
+/// Password hashes by user name.
 const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");
 
-/// What somebody says to be let in. It has no `Debug`: no log shows it.
+/// Name and password of a login. It has no `Debug`, so that it cannot be logged.
 #[derive(Deserialize)]
 pub(crate) struct Credentials {
     pub(crate) name: String,
     pub(crate) password: String,
 }
 
-/// All users. A name never changes hands here, so that it can stand for its user in sessions and
-/// tokens; where accounts are renamed or removed, an id does.
+/// All users. A name never changes hands here, so it can identify its user in sessions and tokens;
+/// if accounts can be renamed or removed, use an id.
 #[derive(Clone)]
 pub(crate) struct Users {
     database: Arc<Database>,
@@ -35,7 +35,7 @@ impl Users {
             )),
             error => io::Error::other(error),
         })?;
-        // From here on the table exists.
+        // Creates the table.
         let prepare = || -> Result<(), redb::Error> {
             let change = database.begin_write()?;
             change.open_table(USERS)?;
@@ -45,7 +45,7 @@ impl Users {
         Ok(Self { database: Arc::new(database), passwords: Passwords::new()? })
     }
 
-    /// Adds a user, and gives the name.
+    /// Adds a user, and returns the name.
     pub(crate) async fn add(&self, new: Credentials) -> Result<String, Problem> {
         let Credentials { name, password } = new;
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -60,8 +60,8 @@ impl Users {
             let hash = passwords.hash(&password)?;
             Ok(users.put_new(&name, &hash)?.then_some(name))
         });
-        // Whoever wants to know whether a name is taken learns it here. Where that must not be,
-        // sign-up answers everybody alike and sends the rest by mail.
+        // This reveals whether a name is taken. To avoid that, respond alike in both cases and send
+        // the rest by mail.
         let taken = || Problem::conflict().code("accounts.name-taken").detail("the name is taken");
         is_new.await?.ok_or_else(taken)
     }
@@ -96,14 +96,14 @@ impl Users {
         Ok(users.get(name)?.map(|hash| hash.value().to_owned()))
     }
 
-    /// On disk before it answers.
+    /// Durable when it returns.
     fn put(&self, name: &str, hash: &str) -> Result<(), redb::Error> {
         let change = self.database.begin_write()?;
         change.open_table(USERS)?.insert(name, hash)?;
         Ok(change.commit()?)
     }
 
-    /// The same, unless there is a user of this name already. Says whether there was none.
+    /// Like `put`, unless a user with this name exists. Returns whether the user was added.
     fn put_new(&self, name: &str, hash: &str) -> Result<bool, redb::Error> {
         let change = self.database.begin_write()?;
         let is_new = {
@@ -119,7 +119,7 @@ impl Users {
     }
 }
 
-/// Length is what makes a password good; the upper limit is for the one who writes a novel.
+/// Length is what makes a password strong; the upper limit bounds the cost of hashing.
 fn check(password: &str) -> Result<(), Problem> {
     if (10..=200).contains(&password.chars().count()) {
         return Ok(());

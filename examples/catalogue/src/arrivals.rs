@@ -1,5 +1,5 @@
-//! What arrived at the catalogue, and how it was answered: the page holds it against what the
-//! browser tells of itself.
+//! The requests that arrived at the catalogue, and their responses, which the page compares with
+//! what the browser reports.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrivals {
-    /// The requests for a path and query, in the order in which they were answered.
+    /// The requests for a path and query, in the order of their responses.
     pub(crate) fn of(&self, target: &str) -> Vec<Arrival> {
         let arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         arrivals.iter().filter(|arrival| arrival.target == target).cloned().collect()
@@ -42,7 +42,7 @@ impl Arrivals {
     }
 }
 
-/// A layer around the app: it sees what no handler sees, such as 304 and refusals.
+/// A layer around the app: it also sees what no handler sees, such as 304 and refusals.
 pub(crate) async fn note(
     State(arrivals): State<Arrivals>,
     request: Request,

@@ -1,6 +1,6 @@
-//! A catalogue of products: who keeps its answers, and for how long; how two people who change the
-//! same product do not overwrite each other; what a limit looks like from outside; and a page that
-//! shows which of its requests went to the network.
+//! A catalogue of products: caching of its responses, protection from lost updates when two users
+//! change the same product, limits as clients see them, and a page that shows which of its requests
+//! went to the network.
 //!
 //! Run `cargo run -p catalogue` and open the addresses that it prints.
 
@@ -24,15 +24,15 @@ use serde::Deserialize;
 use tower::{Layer, util::MapResponse};
 use tower_http::{compression::CompressionLayer, services::ServeDir};
 
-/// Whose pages may read products. To a browser `http://127.0.0.1:8081` is another site than
-/// `http://localhost:8080`, though both are this machine.
+/// The origins whose pages may read products. To a browser `http://127.0.0.1:8081` is another site
+/// than `http://localhost:8080`, although both are this machine.
 const PARTNERS: &[&str] = &["http://127.0.0.1:*"];
 
-/// For 5 seconds nobody asks for the list again. After that a browser shows the tag of what it
-/// has, and gets 304 and no body if nothing changed: `etag` computes the tag from the JSON.
+/// Fresh for 5 seconds. After that a browser sends the tag that it has, and gets 304 without a body
+/// if nothing changed: `etag` computes the tag from the JSON.
 ///
-/// `Accept` decides between data and a page. A cache learns by `Vary` that these are two answers:
-/// nobody has to think of it.
+/// `Accept` chooses between JSON and HTML, and `Vary` is set automatically, so that caches keep the
+/// two responses apart.
 #[get("/products")]
 #[cors(origins = PARTNERS)]
 #[cache(public, max_age = 5)]
@@ -46,8 +46,8 @@ async fn list(accept: Accept, State(products): State<Products>) -> Result<Respon
     })
 }
 
-/// What is to be changed has to be shown as it is: it is kept, and asked about before each use.
-/// The products count their changes, so the tag costs nothing.
+/// A product that is to be changed must be shown in its current state, so it is cached but
+/// revalidated before each use. Products have a version number, so the tag costs nothing.
 #[get("/products/{id}")]
 #[cors(origins = PARTNERS, expose = ["etag"])]
 #[cache(public, no_cache)]
@@ -60,9 +60,9 @@ async fn product(
     Ok((product.tag(), Json(product)))
 }
 
-/// Who changes a product says which version they saw (`If-Match`). Without it the answer is 428;
-/// if somebody else was faster it is 412, and nothing is lost. A body that is no JSON is refused,
-/// and one that breaks a rule is told all that is wrong with it.
+/// A change must state the version that it is based on (`If-Match`). Without it the response is
+/// 428; if another user was faster it is 412, and nothing is overwritten. A body that is not JSON
+/// is refused, and one that breaks rules gets all errors listed.
 #[put("/products/{id}")]
 #[limit(body = "4 KiB")]
 #[auth(public)]
@@ -77,9 +77,8 @@ async fn change(
     Ok((product.tag(), Json(product)))
 }
 
-/// 204 for the first, 404 for the second. That is idempotent all the same: after one DELETE the
-/// product is gone, and after two it is not more so (RFC 9110 9.2.2). A client that saw no answer
-/// may send it again.
+/// 204 for the first DELETE, 404 for the second. It is still idempotent, since the state afterwards
+/// is the same (RFC 9110 9.2.2), so a client without a response may repeat it.
 #[delete("/products/{id}")]
 #[auth(public)]
 async fn remove(id: u64, State(products): State<Products>) -> Result<StatusCode, Problem> {
@@ -92,8 +91,8 @@ struct Search {
     q: String,
 }
 
-/// A search costs more than it looks like: one address gets 20 a minute (429 and `Retry-After`),
-/// and not more than two run at once (503). Everybody asks something else, so nobody keeps it.
+/// A search is expensive: one address gets 20 a minute (429 and `Retry-After`), and at most two run
+/// at once (503). Searches differ, so they are not cached.
 #[get("/search")]
 #[limit(rate = "20/min", concurrency = 2, timeout = "2s")]
 #[cache(no_store)]
@@ -102,13 +101,13 @@ async fn search(
     Query(Search { q }): Query<Search>,
     State(products): State<Products>,
 ) -> Json<Vec<Product>> {
-    // Stands for an index that takes its time.
+    // Stands in for a slow index.
     tokio::time::sleep(Duration::from_millis(100)).await;
     Json(products.all().into_iter().filter(|product| product.is_named(&q)).collect())
 }
 
-/// A file to download. A download that broke off goes on where it was (`Range`), unless the file
-/// has changed since (`If-Range`). The handler gives the whole; the parts are cut from it.
+/// A file to download. An interrupted download can be resumed (`Range`), unless the file has
+/// changed since (`If-Range`). The handler returns the whole file; the app cuts out the range.
 #[get("/price-list.csv")]
 #[cache(public, max_age = 60, must_revalidate)]
 #[auth(public)]
@@ -121,8 +120,8 @@ async fn price_list(State(products): State<Products>) -> impl IntoResponse {
     (ByteRanges, ETag::of_content(file.as_bytes()), fields, file)
 }
 
-/// For partners from before CORS: `/prices?callback=show` is a script that calls `show`. Everybody
-/// may load it, so it holds nothing that is not public; with a credential it would not compile.
+/// For partners without CORS: `/prices?callback=show` is a script that calls `show`. Any page may
+/// load it, so it contains public data only; with a credential it would not compile.
 #[get("/prices")]
 #[jsonp(callback = "callback")]
 #[cache(public, max_age = 60, stale_while_revalidate = 600)]
@@ -131,8 +130,8 @@ async fn prices(State(products): State<Products>) -> TaggedJson<Vec<Product>> {
     Json(products.all()).etag()
 }
 
-/// The page. Scripts run by the nonce of this one answer, so what somebody smuggles into the page
-/// does not; an answer with a nonce is for one use, and nobody keeps it.
+/// The page. Scripts need the nonce of this response, so injected ones do not run. A response with
+/// a nonce is never cached.
 #[get("/")]
 #[headers(
     csp = "default-src 'none'; script-src 'nonce'; style-src 'self'; img-src 'self' data:; \
@@ -152,7 +151,7 @@ struct Asked {
     target: String,
 }
 
-/// What arrived here, for the page to compare with what its browser says.
+/// The requests that arrived here, for the page to compare with the browser's report.
 #[get("/arrivals")]
 #[cache(no_store)]
 #[auth(public)]
@@ -165,13 +164,14 @@ async fn arrived(
 
 /// Files, under the same policies as everything else.
 ///
-/// The order: files, compression, policy. What compresses stands next to what is compressed, so
-/// the policy is written onto the answer as it leaves: its `Vary` fields are added to the
-/// `accept-encoding` of the compression, and none replaces the other. That one is stated here once
-/// more for 304 and HEAD, which have nothing to compress, and still depend on it.
+/// The order is files, compression, policy. The compression middleware is directly around the
+/// files, so that the policy is written onto the response as it is sent: `Vary` keeps the
+/// `accept-encoding` of the compression. It is declared here again for 304 and HEAD, which are not
+/// compressed but depend on it as well.
 ///
-/// Around the whole app, `App::layer(CompressionLayer::new())` compresses the handlers' answers,
-/// too, after the policy. Then each route that it compresses needs this `vary`, and a weak tag.
+/// Around the whole app, `App::layer(CompressionLayer::new())` also compresses the responses of
+/// handlers, after the policy. Each route that it compresses then needs this `vary`, and a weak
+/// tag.
 fn files() -> Mount {
     let files = ServeDir::new(env!("CARGO_MANIFEST_DIR"));
     let compressed = CompressionLayer::new().layer(files);
@@ -182,7 +182,7 @@ fn files() -> Mount {
     .cache(CachePolicy::public().max_age(3600).vary(&["accept-encoding"]).build())
 }
 
-/// A file and the same compressed are not the same bytes, so one strong tag cannot name both
+/// A file and its compressed form differ in their bytes, so one strong tag cannot identify both
 /// (RFC 9110 8.8.3.3).
 fn weaken(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONTENT_ENCODING)
@@ -194,9 +194,9 @@ fn weaken(headers: &mut HeaderMap) {
     }
 }
 
-/// Routes that say nothing else answer with data that no browser shows as a page of ours
-/// (`HeadersPolicy::API`), and only to pages of this origin: not as an image, a script or a frame
-/// of another site. What CORS grants, scripts for partners and links are let in.
+/// By default responses are data that browsers never show as pages of ours (`HeadersPolicy::API`),
+/// and are isolated to this origin: other sites cannot load them as images, scripts or frames. CORS
+/// grants, JSONP and links are still admitted.
 fn catalogue(state: Shop) -> App<Shop> {
     let arrivals = state.arrivals.clone();
     App::new(state)
@@ -210,12 +210,12 @@ fn catalogue(state: Shop) -> App<Shop> {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    // For the catalogue alone: `catalogue(Shop::default()).serve("127.0.0.1:8080").await`.
+    // Without the partner: `catalogue(Shop::default()).serve("127.0.0.1:8080").await`.
     partner::serve_beside(catalogue(Shop::default())).await?;
     Ok(())
 }
 
-/// What the handlers share.
+/// The state of the handlers.
 #[derive(Default)]
 struct Shop {
     products: Products,

@@ -1,5 +1,5 @@
-//! A partner of the catalogue: a page of another site, `http://127.0.0.1:8081`, which uses it in
-//! each way that a page can.
+//! A partner of the catalogue: a page of another site, `http://127.0.0.1:8081`, which loads it in
+//! every way that a page can.
 
 use std::{
     env,
@@ -28,14 +28,14 @@ where
     Ok(())
 }
 
-/// 8080 and 8081, or those of `POLICY_CATALOGUE_PORTS`: two, with a comma between.
+/// 8080 and 8081, or the two ports in `POLICY_CATALOGUE_PORTS`, separated by a comma.
 fn ports() -> [u16; 2] {
     let wanted = env::var("POLICY_CATALOGUE_PORTS").unwrap_or_default();
     let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
     [8080, 8081].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
-/// Says where everything is and what to try.
+/// Prints the addresses and what to try.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 fn introduce(catalogue: &str, partner: &str) {
     println!(

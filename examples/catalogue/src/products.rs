@@ -1,4 +1,4 @@
-//! What the catalogue sells, in memory.
+//! The products, in memory.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ pub(crate) struct Product {
     name: String,
     /// In cents.
     price: u32,
-    /// Counts the changes.
+    /// Incremented by each change.
     version: u64,
 }
 
@@ -29,7 +29,7 @@ impl Product {
     }
 }
 
-/// What can be changed.
+/// The fields that can be changed.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Change {
     name: String,
@@ -59,7 +59,8 @@ impl Products {
         self.lock().get(&id).cloned().ok_or_else(|| missing(id))
     }
 
-    /// Changes a product if `check` agrees to its tag. Both in one: nobody comes in between.
+    /// Changes a product if `check` accepts its tag. Both happen under one lock, so no other change
+    /// can come in between.
     pub(crate) fn change(
         &self,
         id: u64,
@@ -78,7 +79,7 @@ impl Products {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Product>> {
-        // Every change is one assignment: a panic elsewhere leaves nothing half done.
+        // Every change is a single assignment, so a panic elsewhere leaves no partial change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,7 +105,7 @@ fn missing(id: u64) -> Problem {
     Problem::not_found().detail(format!("there is no product {id}"))
 }
 
-/// The list as a page. Names come from outside, so they are escaped.
+/// The list as a page. Names are user input, so they are escaped.
 pub(crate) fn as_html(products: &[Product]) -> String {
     let mut html = String::from(
         "<!doctype html><html lang=\"en\"><title>Products</title><h1>Products</h1><ul>",

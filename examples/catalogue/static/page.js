@@ -1,4 +1,4 @@
-// Asks the catalogue as any page would, and shows where each answer came from.
+// Calls the catalogue as any page would, and shows where each response came from.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -7,30 +7,30 @@ const routes = [
   {
     name: "list", what: "All products", path: "/products", declared: "cache(public, max_age = 5)",
     network: "There was nothing in the cache, or the list has changed since.",
-    cache: "Not older than 5 seconds: the browser asked nobody.",
-    revalidated: "Older than 5 seconds. The browser showed the tag that it has, and nothing has changed: no body came.",
+    cache: "At most 5 seconds old: the browser sent no request.",
+    revalidated: "Older than 5 seconds. The browser sent the tag that it has, and nothing has changed: no body was sent.",
   },
   {
     name: "product", what: "One product", path: "/products/1", declared: "cache(public, no_cache)",
     network: "There was nothing in the cache, or the product has changed since.",
     cache: "This is not what the attribute says.",
-    revalidated: "It is kept and asked about before each use. It is still the same version: no body came.",
+    revalidated: "It is cached and revalidated before each use. It is still the same version: no body was sent.",
   },
   {
     name: "file", what: "A file", path: "/price-list.csv", declared: "cache(public, max_age = 60, must_revalidate)",
     network: "There was nothing in the cache, or the file has changed since.",
-    cache: "Not older than a minute: the browser asked nobody.",
-    revalidated: "Older than a minute, and still the same file: no body came.",
+    cache: "At most a minute old: the browser sent no request.",
+    revalidated: "Older than a minute, and still the same file: no body was sent.",
   },
   {
     name: "static", what: "A static file", path: "/static/lamp.svg", declared: "Mount::cache(public, max_age = 3600)",
     network: "There was nothing in the cache. It came compressed, and the cache knows from Vary that it did.",
-    cache: "Not older than an hour: the browser asked nobody.",
-    revalidated: "The browser was told to ask, by a reload of the page.",
+    cache: "At most an hour old: the browser sent no request.",
+    revalidated: "A reload of the page made the browser revalidate it.",
   },
   {
     name: "search", what: "A search", path: "/search?q=lamp", declared: "cache(no_store)",
-    network: "Nobody keeps it.", cache: "This is not what the attribute says.", revalidated: "This is not what the attribute says.",
+    network: "It is never cached.", cache: "This is not what the attribute says.", revalidated: "This is not what the attribute says.",
   },
 ];
 
@@ -140,9 +140,9 @@ const actions = {
   part: () => noted("GET", "/price-list.csv", { range: "bytes=-20" }),
   beyond: () => noted("GET", "/price-list.csv", { range: "bytes=100000-" }),
   async often() {
-    const answers = [];
-    for (let count = 0; count < 25; count++) answers.push(await attempt("GET", "/search?q=often"));
-    tallied("25 searches, one after the other", answers);
+    const attempts = [];
+    for (let count = 0; count < 25; count++) attempts.push(await attempt("GET", "/search?q=often"));
+    tallied("25 searches, one after the other", attempts);
   },
   async crowd() {
     const searches = Array.from({ length: 5 }, (_, n) => attempt("GET", `/search?q=${n}`));
@@ -151,10 +151,10 @@ const actions = {
 };
 
 // How often each status came, and how long to wait.
-function tallied(what, answers) {
+function tallied(what, attempts) {
   const counts = {};
   let wait = "";
-  for (const { response } of answers) {
+  for (const { response } of attempts) {
     counts[response.status] = (counts[response.status] ?? 0) + 1;
     if (response.status === 429) wait = `; ask again in ${response.headers.get("retry-after")} s`;
   }

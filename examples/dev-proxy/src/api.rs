@@ -1,5 +1,5 @@
-//! An API of somebody else's making: it speaks of itself alone, and shares nothing with pages of
-//! other origins.
+//! A third-party API: it knows only its own address, and shares nothing with pages of other
+//! origins.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn orders() -> impl IntoResponse {
     ([("set-cookie", "visited=orders; Path=/; HttpOnly")], Json(json!(["lamp", "chair"])))
 }
 
-/// Leads to what was made, in terms of its own.
+/// Its `Location` is a path of its own.
 async fn create() -> impl IntoResponse {
     (StatusCode::SEE_OTHER, [("location", "/orders/3")])
 }
@@ -34,7 +34,7 @@ async fn order(Path(id): Path<u32>) -> Json<Value> {
     Json(json!({ "order": id, "item": "table" }))
 }
 
-/// What it knows of who asks.
+/// What it knows about the client.
 async fn seen(headers: HeaderMap) -> Json<Value> {
     let field =
         |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);

@@ -1,5 +1,5 @@
-//! A front end, and an API that knows nothing of it, behind one origin; and the same page without
-//! the proxy, where the browser keeps from it what the API says.
+//! A front end, and an API that does not know it, behind one origin; and the same page without the
+//! proxy, where the browser blocks the API's responses.
 //!
 //! Run `cargo run -p dev-proxy` and open the address that it prints.
 
@@ -13,11 +13,11 @@ use std::{
 use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpListener;
 
-/// Where the API listens.
+/// The address of the API.
 #[derive(Clone, Debug)]
 struct Api(String);
 
-/// The page has both addresses: its own, below which the API is, and that of the API itself.
+/// The page gets both addresses: its own, below which the API is, and that of the API itself.
 #[get("/")]
 #[auth(public)]
 async fn page(State(Api(origin)): State<Api>) -> impl IntoResponse {
@@ -31,8 +31,8 @@ async fn script() -> impl IntoResponse {
     ([("content-type", "text/javascript; charset=utf-8")], include_str!("page.js"))
 }
 
-/// Everything below `/api` is the API's, which sees it without the prefix. No rule of CORS is
-/// needed anywhere: for the browser there is one origin.
+/// Forwards everything below `/api` to the API, without the prefix. CORS is not needed, since for
+/// the browser there is one origin.
 fn front_end(api: Api) -> App<Api> {
     let proxy = Proxy::new("/api", &api.0).strip_prefix();
     App::new(api).proxy(proxy).routes(routes![page, script])
@@ -64,14 +64,14 @@ what the browser let it see. Ctrl-C ends it.
     }
 }
 
-/// 8080 and 9000, or those of `POLICY_DEV_PROXY_PORTS`: two, with a comma between.
+/// 8080 and 9000, or the two ports in `POLICY_DEV_PROXY_PORTS`, separated by a comma.
 fn ports() -> [u16; 2] {
     let wanted = env::var("POLICY_DEV_PROXY_PORTS").unwrap_or_default();
     let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
     [8080, 9000].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
-/// Listens on this port, or on any free one where it is taken.
+/// Listens on this port, or on any free one if it is taken.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 async fn listen(port: u16) -> io::Result<TcpListener> {
     let at = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));

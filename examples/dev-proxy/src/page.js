@@ -1,4 +1,4 @@
-// Asks the API for the same things at its own address and through the proxy, and shows what came.
+// Sends the same requests to the API directly and through the proxy, and shows the results.
 "use strict";
 
 const api = document.querySelector("meta[name=api]").content;
@@ -7,12 +7,12 @@ const json = { "content-type": "application/json" };
 const calls = [
   {
     name: "list", what: "A list", path: "/orders",
-    why: "A plain GET. It arrives either way; but only an answer of its own origin, or one that names it, is shown to a page.",
+    why: "A plain GET. It arrives either way, but a page can read only a response of its own origin, or one that grants its origin.",
   },
   {
     name: "create", what: "Something new", path: "/orders",
     init: { method: "POST", headers: json, body: JSON.stringify({ item: "table" }) },
-    why: "JSON needs permission first, and the API gives none. Below /api nobody has to ask. The API answers with " +
+    why: "JSON needs a preflight, which the API does not grant. Below /api no preflight is needed. The API answers with " +
       "“Location: /orders/3”, and the browser goes where that is behind the proxy.",
   },
   {
@@ -24,9 +24,9 @@ const calls = [
 
 const ask = async (base, { path, init }) => {
   try {
-    const answer = await fetch(base + path, init);
-    const body = await answer.text();
-    return { status: answer.status, url: answer.url.replace(location.origin, ""), body };
+    const response = await fetch(base + path, init);
+    const body = await response.text();
+    return { status: response.status, url: response.url.replace(location.origin, ""), body };
   } catch (error) {
     return { error: error.name };
   }
@@ -81,7 +81,7 @@ const run = async () => {
   }
   const sockets = {
     name: "live", what: "A WebSocket", method: "GET", path: "/live",
-    why: "Browsers open WebSockets to anybody, so the API itself would have to look at Origin. The proxy does: below /api " +
+    why: "Browsers let every page open a WebSocket, so the API itself would have to check Origin. The proxy does: below /api " +
       "only pages of this origin get through.",
   };
   const direct = await listen(api.replace("http", "ws") + "/live");

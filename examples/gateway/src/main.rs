@@ -1,14 +1,14 @@
-//! A service behind a proxy, which is itself the way to another service.
+//! A service behind a proxy, which also opens tunnels to another service.
 //!
 //! Run `cargo run -p gateway`. You are the proxy, with curl:
 //!
-//! - `curl http://127.0.0.1:8080/whoami` is nobody's request but yours.
-//! - `curl -H 'X-Forwarded-For: 198.51.100.9, 192.0.2.7' http://127.0.0.1:8080/whoami` is passed on for
-//!   192.0.2.7. What stands in front of that, the client wrote itself.
-//! - `curl --haproxy-protocol http://127.0.0.1:8082/whoami` says it before HTTP begins, and without
-//!   `--haproxy-protocol` the connection is closed.
+//! - `curl http://127.0.0.1:8080/whoami` is a direct request.
+//! - `curl -H 'X-Forwarded-For: 198.51.100.9, 192.0.2.7' http://127.0.0.1:8080/whoami` is a request
+//!   forwarded for 192.0.2.7. The address before that was written by the client.
+//! - `curl --haproxy-protocol http://127.0.0.1:8082/whoami` sends the address before HTTP begins;
+//!   without `--haproxy-protocol` the connection is closed.
 //!
-//! And you are somebody who wants to get inside:
+//! As a client of the tunnel:
 //!
 //! - `curl -p -x http://ada:lovelace@127.0.0.1:8080 http://127.0.0.1:8081/` goes through the tunnel.
 //! - Without `ada:lovelace@` it gets 407, and with another port than 8081 it gets 403.
@@ -19,7 +19,7 @@ use policy_server::{
     prelude::*,
 };
 
-/// Only a proxy on this machine is believed.
+/// Only a proxy on this machine is trusted.
 const PROXIES: [&str; 2] = ["127.0.0.1", "::1"];
 
 #[get("/whoami")]
@@ -37,7 +37,7 @@ async fn inside() -> &'static str {
     "you are inside\n"
 }
 
-/// Name and password (RFC 7617); a tunnel finds here what came in `Proxy-Authorization`.
+/// Name and password (RFC 7617); in a tunnel, from `Proxy-Authorization`.
 struct Basic;
 
 impl Scheme for Basic {
@@ -53,7 +53,7 @@ impl Scheme for Basic {
     ) -> Result<Option<Identity>, AuthError> {
         match request.headers().get(AUTHORIZATION) {
             None => Ok(None),
-            // `ada:lovelace`; a real one looks up a hash of the password.
+            // `ada:lovelace`; a real implementation looks up a hash of the password.
             Some(shown) if shown == "Basic YWRhOmxvdmVsYWNl" => Ok(Some(Identity::new("ada"))),
             Some(_) => Err(AuthError::Invalid),
         }
@@ -61,7 +61,7 @@ impl Scheme for Basic {
 }
 
 fn gateway() -> App<()> {
-    // Loopback has to be listed: no tunnel leads to this machine by accident.
+    // Loopback has to be listed explicitly, so that no tunnel leads to this machine by accident.
     let tunnel = Tunnel::to(["127.0.0.1:8081"])
         .auth(AuthRequirement::scheme::<Basic>())
         .private(["127.0.0.1"]);

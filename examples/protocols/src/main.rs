@@ -1,10 +1,10 @@
-//! One app over TLS and QUIC, and a page that says over which protocol it was loaded.
+//! One app over TLS and QUIC, and a page that shows the protocol over which it was loaded.
 //!
 //! Run `cargo run -p protocols` and do what it prints.
 
 use policy_server::{Tls, http::Version, prelude::*};
 
-/// The version is that of the request: nothing else of the app knows or asks.
+/// The version of the request; nothing else in the app depends on it.
 #[get("/")]
 #[cache(no_store)]
 #[auth(public)]
@@ -15,7 +15,7 @@ async fn page(version: Version, nonce: CspNonce) -> impl IntoResponse {
     ([("content-type", "text/html; charset=utf-8")], page)
 }
 
-/// For the page, which asks again, and for curl.
+/// For the page's own request, and for curl.
 #[get("/version")]
 #[cache(no_store)]
 #[auth(public)]
@@ -27,7 +27,7 @@ fn app() -> App<()> {
     App::new(()).headers(HeadersPolicy::PAGES).routes(routes![page, version])
 }
 
-/// Makes a certificate on the first run. A deployment has `Tls::files("cert.pem", "key.pem")`.
+/// Creates a certificate on the first run. In production use `Tls::files("cert.pem", "key.pem")`.
 fn tls() -> Tls {
     Tls::development("target/development-certificate").redirect_http("127.0.0.1:8080").http3()
 }

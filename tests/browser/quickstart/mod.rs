@@ -108,7 +108,7 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
     let browser = Browser::start()?;
     for (page, shown, why) in [
         (quickstart.granted(), "status 200", "which the route exposes"),
-        (quickstart.refused(), "nothing", "the browser keeps all of it"),
+        (quickstart.refused(), "nothing", "the browser hides all of it"),
     ] {
         browser.goto(page)?;
         browser.run(RESULTS, &Value::Null)?;

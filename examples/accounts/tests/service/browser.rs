@@ -105,7 +105,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     phone.listens()?;
     let new = "a password of today";
     let said = laptop.does(&[("new-password", new)], "#change-password")?;
-    assert_eq!(said, "The password was changed, and everybody else is out.");
+    assert_eq!(said, "The password was changed; all other sessions ended.");
     phone.is_shown("")?;
     laptop.is_shown("ada")?;
 
@@ -130,7 +130,7 @@ fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
     user.gets_tokens(PASSWORD)?;
     assert_eq!(user.does(&[], "#token-use")?, GOOD);
     let said = user.does(&[], "#token-refresh")?;
-    assert_eq!(said, "A new pair of tokens; the refresh token of before is used up.");
+    assert_eq!(said, "A new pair of tokens; the previous refresh token is used.");
     assert_eq!(user.does(&[], "#token-use")?, GOOD);
     user.does(&[], "#token-drop")?;
     assert_eq!(user.does(&[], "#copy-use")?, GOOD, "to drop a token ends nothing");
