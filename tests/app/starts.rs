@@ -1,5 +1,16 @@
 //! Why an app does not start, in its words.
 
+use policy_core::{
+    cache::CacheSpec,
+    cors::{CorsSpec, Origins},
+    headers::HeadersSpec,
+    route::{Facet, RoutePolicy},
+};
+use policy_server::{
+    __private::{BoxFuture, Call, Description, Endpoint},
+    Route,
+};
+
 use super::*;
 
 const PAGES: CorsPolicy = CorsPolicy::origins(&["https://*.github.io"]).credentials().build();
@@ -173,6 +184,51 @@ fn refusals_to_start_name_both_routes_of_a_conflict() {
     let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
     let text = text(&error);
     assert!(text.contains("app::starts::user") && text.contains("app::starts::named"), "{text}");
+}
+
+/// What no macro makes: a handler whose attributes were not checked.
+struct Unchecked;
+
+impl Endpoint<(), ()> for Unchecked {
+    const DESCRIPTION: Description = Description {
+        routes: &[("GET", "/unchecked")],
+        policy: RoutePolicy {
+            cors: Facet::Set(CorsSpec {
+                credentials: true,
+                ..CorsSpec::new(Origins::Listed(&["*"]))
+            }),
+            cache: Facet::Set(CacheSpec { immutable: true, ..CacheSpec::NOTHING }),
+            headers: Facet::Set(HeadersSpec {
+                referrer: Some("sometimes"),
+                ..HeadersSpec::NOTHING
+            }),
+            ..RoutePolicy::PUBLIC
+        },
+        scheme: None,
+        extracts: false,
+        takes_session: false,
+        handler: "unchecked",
+        file: file!(),
+        line: line!(),
+        attributes: &[],
+    };
+
+    fn call(_: Call) -> BoxFuture {
+        panic!("an app that does not start calls no handler")
+    }
+}
+
+#[test]
+fn starts_check_what_a_macro_says_it_has_checked() {
+    let error = App::new(()).routes([Route::of(Unchecked)]).build().expect_err("three mistakes");
+    assert_eq!(
+        codes(&error),
+        [
+            "cors.any-origin-with-credentials",
+            "cache.immutable-without-age",
+            "headers.referrer-unknown"
+        ]
+    );
 }
 
 #[test]

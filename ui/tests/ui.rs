@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 38;
+const FILES_REFUSED: usize = 39;
 
 #[test]
 fn attributes_refuse() {
@@ -94,6 +94,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "responses",
         "routes_unknown",
         "state",
+        "unchecked_policies",
     ];
     let files = files(REFUSED, "stderr");
     assert_eq!(files.len(), FILES_REFUSED);

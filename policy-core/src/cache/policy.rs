@@ -2,7 +2,7 @@
 
 use super::spec::{Audience, CacheSpec, Violation};
 #[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, Level, RouteFacts};
+use crate::route::{FacetPolicy, FromSpec, Level, RouteFacts};
 
 /// A caching policy that passed every rule: a value to share between routes.
 ///
@@ -59,17 +59,18 @@ impl CachePolicy {
         }
     }
 
-    /// The policy of an attribute that its macro has validated already. Validating it again in a
-    /// constant would only cost compile time. The start validates every policy again, so none is
-    /// served unchecked.
-    #[doc(hidden)]
-    pub const fn expanded(spec: CacheSpec<'static>) -> Self {
-        Self(spec)
-    }
-
     /// The spec of the policy.
     pub const fn spec(&self) -> &CacheSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl FromSpec for CachePolicy {
+    type Spec = CacheSpec<'static>;
+
+    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
+        Self::checked(spec).map_err(Violation::named)
     }
 }
 

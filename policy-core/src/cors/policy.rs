@@ -1,6 +1,8 @@
 //! Policies that live in constants.
 
 use super::spec::{CorsSpec, Origins, Violation};
+#[cfg(feature = "engine")]
+use crate::route::FromSpec;
 
 /// A CORS policy that passed every rule: a value to share between routes.
 ///
@@ -49,17 +51,18 @@ impl CorsPolicy {
         }
     }
 
-    /// The policy of an attribute that its macro has validated already. Validating it again in a
-    /// constant would only cost compile time. The start validates every policy again, so none is
-    /// served unchecked.
-    #[doc(hidden)]
-    pub const fn expanded(spec: CorsSpec<'static>) -> Self {
-        Self(spec)
-    }
-
     /// The spec of the policy.
     pub const fn spec(&self) -> &CorsSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl FromSpec for CorsPolicy {
+    type Spec = CorsSpec<'static>;
+
+    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
+        Self::checked(spec).map_err(Violation::named)
     }
 }
 

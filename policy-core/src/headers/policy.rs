@@ -5,7 +5,7 @@ use super::{
     spec::{Frame, HeadersSpec, Violation},
 };
 #[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, RouteFacts};
+use crate::route::{FacetPolicy, FromSpec, RouteFacts};
 
 /// The security fields of an answer, which passed every rule.
 ///
@@ -98,16 +98,18 @@ impl HeadersPolicy {
         }
     }
 
-    /// The policy of an attribute whose macro has asked every rule about it already. At start they
-    /// are asked again.
-    #[doc(hidden)]
-    pub const fn expanded(spec: HeadersSpec<'static>) -> Self {
-        Self(spec)
-    }
-
     /// What the policy says.
     pub const fn spec(&self) -> &HeadersSpec<'static> {
         &self.0
+    }
+}
+
+#[cfg(feature = "engine")]
+impl FromSpec for HeadersPolicy {
+    type Spec = HeadersSpec<'static>;
+
+    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
+        Self::checked(spec).map_err(Violation::named)
     }
 }
 

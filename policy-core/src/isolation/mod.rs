@@ -22,6 +22,15 @@ pub enum Isolation {
 }
 
 #[cfg(feature = "engine")]
+impl crate::route::FromSpec for Isolation {
+    type Spec = Self;
+
+    fn from_spec(spec: Self) -> Result<Self, crate::Violation<'static, &'static str>> {
+        Ok(spec)
+    }
+}
+
+#[cfg(feature = "engine")]
 impl crate::route::FacetPolicy for Isolation {
     type Compiled = Self;
 

@@ -5,9 +5,9 @@ mod facts;
 pub use facts::{Authentication, RouteFacts};
 
 #[cfg(feature = "engine")]
-use crate::Violation;
+use crate::{Violation, cors::CorsPolicy};
 use crate::{
-    auth::AuthPolicy, catalogue::Rule, cors::CorsPolicy, csrf::CsrfPolicy, grammar::is_token,
+    auth::AuthPolicy, catalogue::Rule, cors::CorsSpec, csrf::CsrfPolicy, grammar::is_token,
     limits::Limits,
 };
 
@@ -83,8 +83,9 @@ pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option
 
 /// The list of facets beside CORS, who may call and limits, which are composed in ways of their own.
 ///
-/// `levels`: what an app, a group and a route can state, and the form that is compiled at start; then
-/// the method by which a level states that there is none. `route`: what a route alone can state.
+/// `levels`: what an attribute says, the checked policy that an app, a group or a route has by it, and
+/// the form that is compiled at start; then the method by which a level states that there is none.
+/// `route`: what a route alone can state.
 ///
 /// `facets!([macro] arguments)` calls a macro with the arguments and the list.
 #[doc(hidden)]
@@ -97,15 +98,15 @@ macro_rules! facets {
                 /// Who may keep the responses, and for how long. A default is for what everybody
                 /// may read: routes that ask for credentials, and methods other than GET and HEAD,
                 /// do not take it over.
-                cache: $crate::cache::CachePolicy => $crate::cache::Caching,
+                cache: $crate::cache::CacheSpec<'static> => $crate::cache::CachePolicy => $crate::cache::Caching,
                 /// Leaves caching to the handlers, whatever the outer level says.
                 no_cache;
                 /// The security fields, in place of those of `HeadersPolicy::DEFAULT`.
-                headers: $crate::headers::HeadersPolicy => $crate::headers::SecurityHeaders,
+                headers: $crate::headers::HeadersSpec<'static> => $crate::headers::HeadersPolicy => $crate::headers::SecurityHeaders,
                 /// Adds no security fields, whatever the outer level says.
                 no_headers;
                 /// Whose pages may load the responses (W3C Fetch Metadata).
-                isolation: $crate::isolation::Isolation => $crate::isolation::Isolation,
+                isolation: $crate::isolation::Isolation => $crate::isolation::Isolation => $crate::isolation::Isolation,
                 /// Lets the pages of everybody load them, whatever the outer level says.
                 no_isolation;
             }
@@ -120,23 +121,24 @@ macro_rules! facets {
 macro_rules! define_policies {
     (
         levels { $(
-            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
     ) => {
-        /// What the attributes of a handler say, as constant data.
+        /// What the attributes of a handler say, as constant data. Their macros have checked it, and
+        /// [`level`](Self::level) makes policies of it once it has checked it too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct RoutePolicy {
             /// Who may read the responses from other origins.
-            pub cors: Facet<CorsPolicy>,
+            pub cors: Facet<CorsSpec<'static>>,
             /// Who may call.
             pub auth: AuthPolicy,
             /// What protects sessions from pages of others.
             pub csrf: CsrfPolicy,
             /// How large, how long, how often, and how many at once.
             pub limits: Limits,
-            $($(#[$doc])* pub $name: Facet<$Policy>,)*
+            $($(#[$doc])* pub $name: Facet<$Spec>,)*
             $($(#[$own_doc])* pub $own: Option<$Own>,)*
         }
 
@@ -151,9 +153,19 @@ macro_rules! define_policies {
                 $($own: None,)*
             };
 
-            /// What of it other levels can state, too.
-            pub const fn level(&self) -> LevelPolicy<CorsPolicy> {
-                LevelPolicy { cors: self.cors, limits: self.limits, $($name: self.$name,)* }
+            /// What of it other levels can state, too, and the first violation of each policy that
+            /// breaks a rule; in its place there is none.
+            #[cfg(feature = "engine")]
+            pub fn level(
+                &self,
+            ) -> (LevelPolicy<CorsPolicy>, Vec<Violation<'static, &'static str>>) {
+                let mut violations = Vec::new();
+                let level = LevelPolicy {
+                    cors: checked(self.cors, &mut violations),
+                    limits: self.limits,
+                    $($name: checked(self.$name, &mut violations),)*
+                };
+                (level, violations)
             }
         }
 
@@ -186,6 +198,38 @@ macro_rules! define_policies {
 }
 
 facets!([define_policies]);
+
+/// A policy that is made of what an attribute says.
+#[cfg(feature = "engine")]
+pub trait FromSpec: Sized {
+    /// What an attribute says.
+    type Spec;
+
+    /// The policy, if it keeps every rule.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    fn from_spec(spec: Self::Spec) -> Result<Self, Violation<'static, &'static str>>;
+}
+
+/// The policy that a facet says, or none where it breaks a rule.
+#[cfg(feature = "engine")]
+fn checked<P: FromSpec>(
+    facet: Facet<P::Spec>,
+    violations: &mut Vec<Violation<'static, &'static str>>,
+) -> Facet<P> {
+    let checked = facet.map(P::from_spec);
+    match checked {
+        Facet::Inherit => Facet::Inherit,
+        Facet::None => Facet::None,
+        Facet::Set(Ok(policy)) => Facet::Set(policy),
+        Facet::Set(Err(violation)) => {
+            violations.push(violation);
+            Facet::None
+        }
+    }
+}
 
 /// A facet as the start compiles it for one route.
 #[cfg(feature = "engine")]

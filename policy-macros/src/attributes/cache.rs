@@ -117,7 +117,7 @@ impl Attribute for Args {
             Self::Shared(expr) => {
                 let name = context.constant("cache_policy");
                 expansion.items.extend(checked(&name, expr, context));
-                expansion.set("cache", &name.to_token_stream());
+                expansion.set("cache", &quote!(*#name.spec()));
             }
             Self::None => expansion.set_none("cache"),
         }
@@ -154,7 +154,7 @@ impl InlineCache {
         }
     }
 
-    /// The policy, which was checked, as an expression.
+    /// The spec, which was checked, as an expression.
     fn emit(&self) -> TokenStream {
         let cache = quote!(__policy::policy_core::cache);
         let flags = self.flags.iter().map(|flag| match flag.to_string().as_str() {
@@ -168,8 +168,7 @@ impl InlineCache {
         });
         let vary = self.vary.as_ref().map(list).map(|vary| quote!(vary: #vary));
         let parts = flags.chain(ages).chain(vary);
-        let spec = quote!(#cache::CacheSpec { #(#parts,)* ..#cache::CacheSpec::NOTHING });
-        quote!(#cache::CachePolicy::expanded(#spec))
+        quote!(#cache::CacheSpec { #(#parts,)* ..#cache::CacheSpec::NOTHING })
     }
 
     /// The tokens of a part, or of the smallest thing around it that exists.

@@ -13,7 +13,7 @@ use crate::{
     collect::ParsedAttribute,
     context::Context,
     diagnostics::Diagnostics,
-    emit::{Expansion, list, panic_arms, panic_at, seconds, some},
+    emit::{Expansion, const_assertion, list, panic_arms, panic_at, seconds, some},
     parse::{
         Inline, List, PolicyArgs, add_flag, number_of, set, strip_groups, strs, texts, word_of,
     },
@@ -169,9 +169,7 @@ impl Attribute for Args {
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
         match self {
             Self::Inline(inline) if inline.is_all_visible() => {
-                let spec = inline.spec();
-                let policy = quote!(__policy::policy_core::cors::CorsPolicy::expanded(#spec));
-                expansion.set("cors", &policy);
+                expansion.set("cors", &inline.spec());
             }
             Self::Inline(inline) => inline.emit_checked(&constant(context), expansion),
             // It is a policy already, and checked itself.
@@ -180,7 +178,7 @@ impl Attribute for Args {
                 expansion.items.extend(quote! {
                     const #name: __policy::policy_core::cors::CorsPolicy = #expr;
                 });
-                expansion.set("cors", &name.to_token_stream());
+                expansion.set("cors", &quote!(*#name.spec()));
             }
             Self::None => expansion.set_none("cors"),
         }
@@ -280,24 +278,13 @@ impl InlineCors {
     /// use of it. Its name stands in the message.
     fn emit_checked(&self, name: &Ident, expansion: &mut Expansion) {
         let cors = quote!(__policy::policy_core::cors);
-        let facet = quote!(__policy::policy_core::route::Facet);
-        let (spec, failure) = (self.spec(), self.failure());
+        let (spec, stated) = (self.spec(), quote!(__POLICY_CORS));
+        let assertion = const_assertion(name, &stated, &self.failure());
         expansion.items.extend(quote! {
-            const __POLICY_CORS:
-                ::core::result::Result<#cors::CorsPolicy, #cors::Violation<'static>> =
-                #cors::CorsPolicy::checked(#spec);
-            const #name: () = match __POLICY_CORS {
-                ::core::result::Result::Ok(_) => (),
-                ::core::result::Result::Err(__policy_violation) => #failure,
-            };
+            const #stated: #cors::CorsSpec<'static> = #spec;
+            #assertion
         });
-        let value = quote! {
-            match __POLICY_CORS {
-                ::core::result::Result::Ok(__policy_checked) => #facet::Set(__policy_checked),
-                ::core::result::Result::Err(_) => #facet::None,
-            }
-        };
-        expansion.state("cors", &value);
+        expansion.set("cors", &stated);
     }
 
     fn spec(&self) -> TokenStream {

@@ -139,7 +139,7 @@ impl Attribute for Args {
             Self::Inline(inline) => expansion.set("headers", &inline.emit()),
             Self::Shared(expr) => {
                 expansion.items.extend(checked(expr, context));
-                expansion.set("headers", &quote!(__POLICY_HEADERS));
+                expansion.set("headers", &quote!(*__POLICY_HEADERS.spec()));
             }
             Self::None => expansion.set_none("headers"),
         }
@@ -239,8 +239,7 @@ impl InlineHeaders {
         ];
         let flags = self.flags.iter().map(|flag| quote!(#flag: true));
         let parts = values.into_iter().flatten().chain(texts).chain(flags);
-        let spec = quote!(#headers::HeadersSpec { #(#parts,)* ..#headers::HeadersSpec::NOTHING });
-        quote!(#headers::HeadersPolicy::expanded(#spec))
+        quote!(#headers::HeadersSpec { #(#parts,)* ..#headers::HeadersSpec::NOTHING })
     }
 
     fn origins(&self) -> Option<&List> {

@@ -24,16 +24,14 @@ const _: () = {
             routes: &[("GET", "/lists")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                cache: __policy::policy_core::route::Facet::Set(
-                    __policy::policy_core::cache::CachePolicy::expanded(__policy::policy_core::cache::CacheSpec {
-                        audience: __policy::policy_core::cache::Audience::Public,
-                        max_age: ::core::option::Option::Some(60),
-                        s_maxage: ::core::option::Option::Some(600),
-                        stale_while_revalidate: ::core::option::Option::Some(30),
-                        vary: &["accept"],
-                        ..__policy::policy_core::cache::CacheSpec::NOTHING
-                    }),
-                ),
+                cache: __policy::policy_core::route::Facet::Set(__policy::policy_core::cache::CacheSpec {
+                    audience: __policy::policy_core::cache::Audience::Public,
+                    max_age: ::core::option::Option::Some(60),
+                    s_maxage: ::core::option::Option::Some(600),
+                    stale_while_revalidate: ::core::option::Option::Some(30),
+                    vary: &["accept"],
+                    ..__policy::policy_core::cache::CacheSpec::NOTHING
+                }),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
@@ -106,7 +104,9 @@ const _: () = {
                     session: true,
                     ..__policy::policy_core::auth::Requirement::NONE
                 }),
-                cache: __policy::policy_core::route::Facet::Set(cache_policy_of_assets),
+                cache: __policy::policy_core::route::Facet::Set(
+                    *cache_policy_of_assets.spec(),
+                ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,

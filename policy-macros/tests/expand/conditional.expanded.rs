@@ -39,11 +39,9 @@ const _: () = {
             routes: &[("GET", "/debug")],
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::Set(
-                    __policy::policy_core::cors::CorsPolicy::expanded(
-                        __policy::policy_core::cors::CorsSpec::new(
-                            __policy::policy_core::cors::Origins::Listed(
-                                &["https://a.example", "https://a.example"],
-                            ),
+                    __policy::policy_core::cors::CorsSpec::new(
+                        __policy::policy_core::cors::Origins::Listed(
+                            &["https://a.example", "https://a.example"],
                         ),
                     ),
                 ),

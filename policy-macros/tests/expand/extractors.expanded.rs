@@ -37,18 +37,16 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders/{id}/items/{item}")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(
-                    __policy::policy_core::cors::CorsPolicy::expanded(__policy::policy_core::cors::CorsSpec {
-                        credentials: true,
-                        expose: &["etag"],
-                        max_age: ::core::option::Option::Some(600),
-                        ..__policy::policy_core::cors::CorsSpec::new(
-                            __policy::policy_core::cors::Origins::Listed(
-                                &["https://app.shop.example"],
-                            ),
-                        )
-                    }),
-                ),
+                cors: __policy::policy_core::route::Facet::Set(__policy::policy_core::cors::CorsSpec {
+                    credentials: true,
+                    expose: &["etag"],
+                    max_age: ::core::option::Option::Some(600),
+                    ..__policy::policy_core::cors::CorsSpec::new(
+                        __policy::policy_core::cors::Origins::Listed(
+                            &["https://app.shop.example"],
+                        ),
+                    )
+                }),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

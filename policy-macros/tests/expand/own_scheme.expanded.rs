@@ -64,7 +64,9 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/hooks")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(cors_policy_of_hooks),
+                cors: __policy::policy_core::route::Facet::Set(
+                    *cors_policy_of_hooks.spec(),
+                ),
                 auth: __POLICY_AUTH,
                 csrf: __policy::policy_core::csrf::CsrfPolicy::Origin,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC

@@ -20,10 +20,8 @@ const _: () = {
             routes: &[("GET", "/")],
             policy: __policy::policy_core::route::RoutePolicy {
                 cors: __policy::policy_core::route::Facet::Set(
-                    __policy::policy_core::cors::CorsPolicy::expanded(
-                        __policy::policy_core::cors::CorsSpec::new(
-                            __policy::policy_core::cors::Origins::Listed(&["*"]),
-                        ),
+                    __policy::policy_core::cors::CorsSpec::new(
+                        __policy::policy_core::cors::Origins::Listed(&["*"]),
                     ),
                 ),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,

@@ -17,10 +17,7 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
-    const __POLICY_CORS: ::core::result::Result<
-        __policy::policy_core::cors::CorsPolicy,
-        __policy::policy_core::cors::Violation<'static>,
-    > = __policy::policy_core::cors::CorsPolicy::checked(__policy::policy_core::cors::CorsSpec {
+    const __POLICY_CORS: __policy::policy_core::cors::CorsSpec<'static> = __policy::policy_core::cors::CorsSpec {
         methods: ::core::option::Option::Some({
             const __POLICY_VALUE: &[&::core::primitive::str] = &METHODS;
             __POLICY_VALUE
@@ -40,10 +37,10 @@ const _: () = {
                 __POLICY_VALUE
             }),
         })
-    });
-    const cors_policy_of_create: () = match __POLICY_CORS {
-        ::core::result::Result::Ok(_) => {}
-        ::core::result::Result::Err(__policy_violation) => {
+    };
+    const cors_policy_of_create: () = match __POLICY_CORS.first_error() {
+        ::core::option::Option::None => {}
+        ::core::option::Option::Some(__policy_violation) => {
             match (__policy_violation.part, __policy_violation.index) {
                 (__policy::policy_core::cors::Part::Within, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
@@ -75,14 +72,7 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("POST", "/orders")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: match __POLICY_CORS {
-                    ::core::result::Result::Ok(__policy_checked) => {
-                        __policy::policy_core::route::Facet::Set(__policy_checked)
-                    }
-                    ::core::result::Result::Err(_) => {
-                        __policy::policy_core::route::Facet::None
-                    }
-                },
+                cors: __policy::policy_core::route::Facet::Set(__POLICY_CORS),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

@@ -26,53 +26,51 @@ const _: () = {
             routes: &[("GET", "/orders")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                headers: __policy::policy_core::route::Facet::Set(
-                    __policy::policy_core::headers::HeadersPolicy::expanded(__policy::policy_core::headers::HeadersSpec {
-                        csp: ::core::option::Option::Some(
-                            &[
-                                __policy::policy_core::headers::csp::Directive(
-                                    __policy::policy_core::headers::csp::Name::DefaultSrc,
-                                    &[__policy::policy_core::headers::csp::Source::SelfOrigin],
-                                ),
-                                __policy::policy_core::headers::csp::Directive(
-                                    __policy::policy_core::headers::csp::Name::ScriptSrc,
-                                    &[
-                                        __policy::policy_core::headers::csp::Source::Nonce,
-                                        __policy::policy_core::headers::csp::Source::Host(
-                                            "https://cdn.example",
-                                        ),
-                                    ],
-                                ),
-                                __policy::policy_core::headers::csp::Directive(
-                                    __policy::policy_core::headers::csp::Name::ImgSrc,
-                                    &[
-                                        __policy::policy_core::headers::csp::Source::Any,
-                                        __policy::policy_core::headers::csp::Source::Scheme("data:"),
-                                    ],
-                                ),
-                                __policy::policy_core::headers::csp::Directive(
-                                    __policy::policy_core::headers::csp::Name::Sandbox,
-                                    &[
-                                        __policy::policy_core::headers::csp::Source::Word(
-                                            "allow-forms",
-                                        ),
-                                    ],
-                                ),
-                            ],
-                        ),
-                        frame: ::core::option::Option::Some(
-                            __policy::policy_core::headers::Frame::Listed(
-                                &["https://app.example"],
+                headers: __policy::policy_core::route::Facet::Set(__policy::policy_core::headers::HeadersSpec {
+                    csp: ::core::option::Option::Some(
+                        &[
+                            __policy::policy_core::headers::csp::Directive(
+                                __policy::policy_core::headers::csp::Name::DefaultSrc,
+                                &[__policy::policy_core::headers::csp::Source::SelfOrigin],
                             ),
+                            __policy::policy_core::headers::csp::Directive(
+                                __policy::policy_core::headers::csp::Name::ScriptSrc,
+                                &[
+                                    __policy::policy_core::headers::csp::Source::Nonce,
+                                    __policy::policy_core::headers::csp::Source::Host(
+                                        "https://cdn.example",
+                                    ),
+                                ],
+                            ),
+                            __policy::policy_core::headers::csp::Directive(
+                                __policy::policy_core::headers::csp::Name::ImgSrc,
+                                &[
+                                    __policy::policy_core::headers::csp::Source::Any,
+                                    __policy::policy_core::headers::csp::Source::Scheme("data:"),
+                                ],
+                            ),
+                            __policy::policy_core::headers::csp::Directive(
+                                __policy::policy_core::headers::csp::Name::Sandbox,
+                                &[
+                                    __policy::policy_core::headers::csp::Source::Word(
+                                        "allow-forms",
+                                    ),
+                                ],
+                            ),
+                        ],
+                    ),
+                    frame: ::core::option::Option::Some(
+                        __policy::policy_core::headers::Frame::Listed(
+                            &["https://app.example"],
                         ),
-                        permissions: &["camera=()"],
-                        hsts: ::core::option::Option::Some(63072000),
-                        referrer: ::core::option::Option::Some("no-referrer"),
-                        include_subdomains: true,
-                        every_answer: true,
-                        ..__policy::policy_core::headers::HeadersSpec::NOTHING
-                    }),
-                ),
+                    ),
+                    permissions: &["camera=()"],
+                    hsts: ::core::option::Option::Some(63072000),
+                    referrer: ::core::option::Option::Some("no-referrer"),
+                    include_subdomains: true,
+                    every_answer: true,
+                    ..__policy::policy_core::headers::HeadersSpec::NOTHING
+                }),
                 isolation: __policy::policy_core::route::Facet::Set(
                     __policy::policy_core::isolation::Isolation::SameSite,
                 ),
@@ -150,9 +148,13 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/shared")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
+                cors: __policy::policy_core::route::Facet::Set(
+                    *cors_policy_of_shared.spec(),
+                ),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                headers: __policy::policy_core::route::Facet::Set(__POLICY_HEADERS),
+                headers: __policy::policy_core::route::Facet::Set(
+                    *__POLICY_HEADERS.spec(),
+                ),
                 isolation: __policy::policy_core::route::Facet::None,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

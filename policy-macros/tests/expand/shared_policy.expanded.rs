@@ -24,7 +24,9 @@ const _: () = {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/shared")],
             policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(cors_policy_of_shared),
+                cors: __policy::policy_core::route::Facet::Set(
+                    *cors_policy_of_shared.spec(),
+                ),
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },

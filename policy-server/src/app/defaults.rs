@@ -43,7 +43,7 @@ macro_rules! facet_methods {
     (
         $of:literal
         levels { $(
-            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
         route { $($_route:tt)* }

@@ -176,8 +176,9 @@ impl<'a> Builder<'a> {
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
         let RoutePolicy { auth, csrf, .. } = description.policy;
-        let own = description.policy.level().map_cors(|cors| cors.map(CorsSource::Policy));
-        let own = self.level(&place, own);
+        let (own, violations) = description.policy.level();
+        self.errors(&place, violations.into_iter());
+        let own = self.level(&place, own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec =
             AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };

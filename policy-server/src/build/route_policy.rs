@@ -174,7 +174,7 @@ impl Builder<'_> {
 macro_rules! compile_facets {
     (
         levels { $(
-            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }

@@ -9,7 +9,7 @@ use crate::route::limits::{Concurrency, RateLimit};
 macro_rules! define_rules {
     (
         levels { $(
-            $(#[$doc:meta])* $name:ident: $Policy:ty => $Compiled:ty,
+            $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }

@@ -176,8 +176,10 @@ impl<'a> Reader<'a> {
         group: Option<(&str, &Defaults)>,
         routes: &mut Vec<Declaration>,
     ) {
-        let RoutePolicy { cors, auth, csrf, .. } = description.policy;
-        let sharing = self.sharing(&cors.map(CorsSource::Policy), group);
+        let RoutePolicy { auth, csrf, .. } = description.policy;
+        // What is wrong with a policy, the start says.
+        let (own, _) = description.policy.level();
+        let sharing = self.sharing(&own.cors.map(CorsSource::Policy), group);
         let group = group.map(|(_, defaults)| defaults);
         let effective: Arc<str> = format!(
             "{:?} {:?} {:?} {} {} {group:?}",
