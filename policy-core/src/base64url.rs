@@ -2,8 +2,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 
-/// Replaces what `into` holds by the bytes that `text` stands for; `None` for text that is not
-/// the canonical one of any bytes.
+/// Decodes `text` into `into`, replacing its content; `None` if the text is not canonical.
 #[inline]
 pub(crate) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
     into.clear();
@@ -11,7 +10,7 @@ pub(crate) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
     BASE64URL_NOPAD.decode_mut(text, into).ok().map(drop)
 }
 
-/// The bytes that `text` stands for, where they are exactly `N`.
+/// Decodes exactly `N` bytes.
 #[inline]
 pub(crate) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
@@ -46,7 +45,8 @@ mod tests {
         }
     }
 
-    /// Every pair of characters at an end: exactly those whose last one has no bits to spare.
+    /// Every pair of final characters: only those are valid whose last character has no unused
+    /// bits.
     #[test]
     fn of_the_texts_for_one_value_only_the_canonical_one_is_read() {
         let count = |text: &dyn Fn(u8, u8) -> Vec<u8>| {

@@ -55,7 +55,7 @@ impl ConstText {
         }
     }
 
-    /// Appends a broken rule in words: message, code and, on a line of its own, the fix.
+    /// Appends a violated rule: its message, its code and, on a separate line, the fix.
     #[must_use]
     pub(crate) const fn rule(self, rule: Rule) -> Self {
         self.text(": ")

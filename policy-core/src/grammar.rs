@@ -31,7 +31,7 @@ pub(crate) const fn eq_ignore_case(a: &[u8], b: &[u8]) -> bool {
     a.eq_ignore_ascii_case(b)
 }
 
-/// What follows `prefix`, if `text` begins with it.
+/// The rest of `text` after `prefix`, if it begins with it.
 pub(crate) const fn strip_prefix<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
     let (mut text, mut prefix) = (text, prefix);
     while let [want, prefix_tail @ ..] = prefix {
@@ -44,7 +44,7 @@ pub(crate) const fn strip_prefix<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'
     Some(text)
 }
 
-/// What precedes `suffix`, if `text` ends with it.
+/// The rest of `text` before `suffix`, if it ends with it.
 pub(crate) const fn strip_suffix<'a>(text: &'a [u8], suffix: &[u8]) -> Option<&'a [u8]> {
     let (mut text, mut suffix) = (text, suffix);
     while let [suffix_head @ .., want] = suffix {
@@ -57,7 +57,7 @@ pub(crate) const fn strip_suffix<'a>(text: &'a [u8], suffix: &[u8]) -> Option<&'
     Some(text)
 }
 
-/// Whether one of `names` equals `name`, whatever the case.
+/// Whether one of `names` equals `name`, ignoring case.
 pub(crate) const fn names_contain(names: &[&str], name: &[u8]) -> bool {
     let mut rest = names;
     while let [first, tail @ ..] = rest {
@@ -69,7 +69,7 @@ pub(crate) const fn names_contain(names: &[&str], name: &[u8]) -> bool {
     false
 }
 
-/// An entry of a list; empty where there is none.
+/// An entry of a list; empty if the index is out of range.
 pub(crate) const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
     match list.split_at_checked(index) {
         Some((_, [text, ..])) => text,
@@ -77,7 +77,7 @@ pub(crate) const fn entry<'a>(list: &[&'a str], index: usize) -> &'a str {
     }
 }
 
-/// Cuts where `separator` does not stand in a quoted string (RFC 9110 5.6.4).
+/// Splits at each `separator` that is not in a quoted string (RFC 9110 5.6.4).
 #[cfg(feature = "engine")]
 pub(crate) fn outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let (mut is_quoted, mut is_escaped) = (false, false);

@@ -1,26 +1,26 @@
-//! The engine of Policy: what the attributes on a handler mean, as pure data and decisions.
+//! The engine of Policy: the meaning of the attributes on a handler, as pure data and decisions.
 //!
-//! Nothing here waits, opens, reads a clock or draws a random number. The macros of
-//! `policy-macros` call the rules of this crate on what a programmer wrote; `policy-server`
-//! compiles the data at start and asks the decisions for every request. To build a service, use
-//! `policy-server`, which re-exports what is needed of this crate.
+//! This crate does no input or output, reads no clock and draws no random numbers. The macros of
+//! `policy-macros` apply its rules to attributes at compile time; `policy-server` compiles the data
+//! at start and uses the decisions for every request. To build a service, use `policy-server`,
+//! which re-exports what it needs of this crate.
 //!
 //! - [`origin`]: origins, patterns and sets of them
 //! - [`cors`]: cross-origin sharing: policies, their rules, their decisions
-//! - [`auth`], [`csrf`]: who may call, and against whom a session is protected
-//! - `session` and `token`: what callers are known by
-//! - `cookie`, `cache`, `jsonp`: what of it travels, what is stored, answers that are scripts
-//! - `vary`: which request fields an answer depends on
-//! - `conditional`, `negotiate`: what a client has already, and what it would like to have
-//! - [`headers`], [`isolation`]: what browsers are told about an answer, and who may load it
-//! - [`time`] and `secret`: points in time and keys, which come in as arguments
+//! - [`auth`], [`csrf`]: which callers a route admits, and its protection against forged requests
+//! - `session` and `token`: the credentials of callers
+//! - `cookie`, `cache`, `jsonp`: cookies, caching, and responses that are scripts
+//! - `vary`: the request headers that a response depends on
+//! - `conditional`, `negotiate`: conditional requests, ranges and content negotiation
+//! - [`headers`], [`isolation`]: security headers of responses, and which sites may load them
+//! - [`time`] and `secret`: points in time and keys, which the caller passes in
 //! - [`path`]: the paths of routes
-//! - [`route`]: the facets of one route, how levels compose, and what rules ask about it
-//! - `forwarded`: what proxies say about those in front of them
+//! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
+//! - `forwarded`: the statements of proxies about their clients
 //! - `tunnel`: where a CONNECT may lead
-//! - `gate`: what is asked of every request before its handler runs
-//! - `reverse_proxy`: what a gateway does to the messages that it passes on
-//! - `browser`: a model of what browsers do, to test against; `testing`: generated cases
+//! - `gate`: the checks of every request before its handler runs
+//! - `reverse_proxy`: how a gateway changes the messages that it forwards
+//! - `browser`: a model of browser behaviour, to test against; `testing`: generated cases
 //! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros

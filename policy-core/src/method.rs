@@ -1,21 +1,21 @@
-//! What the standard says about methods (RFC 9110 9.2, 9.3; RFC 5789).
+//! The properties of methods in the standard (RFC 9110 9.2, 9.3; RFC 5789).
 
 /// The properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Properties {
-    /// It asks for nothing but an answer (RFC 9110 9.2.1).
+    /// Safe: it only retrieves (RFC 9110 9.2.1).
     pub safe: bool,
-    /// Asking twice has the effect of asking once (RFC 9110 9.2.2). The second answer may differ:
-    /// what was deleted is not found a second time.
+    /// Idempotent: repeating a request has no further effect (RFC 9110 9.2.2). The second response
+    /// may differ: a deleted resource is not found the second time.
     pub idempotent: bool,
-    /// A cache may keep its answers (RFC 9110 9.2.3). Those of POST and PATCH only where they say
-    /// for how long, and whose content they are.
+    /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH only
+    /// if they state a lifetime and whose content they are.
     pub cacheable: bool,
 }
 
-/// The properties of a method by its name, which is case-sensitive; `None` for one that the
-/// standard does not know.
+/// The properties of a method by its case-sensitive name; `None` if the standard does not define
+/// it.
 ///
 /// ```
 /// use policy_core::method::properties;
@@ -35,23 +35,23 @@ pub const fn properties(method: &str) -> Option<Properties> {
     Some(Properties { safe, idempotent, cacheable })
 }
 
-/// Whether a method asks for nothing but an answer; none that is unknown does.
+/// Whether a method is safe; unknown methods are not.
 pub const fn is_safe(method: &str) -> bool {
     matches!(properties(method), Some(Properties { safe: true, .. }))
 }
 
-/// Whether a request can be repeated without a further effect; none of an unknown method can.
+/// Whether a method is idempotent; unknown methods are not.
 pub const fn is_idempotent(method: &str) -> bool {
     matches!(properties(method), Some(Properties { idempotent: true, .. }))
 }
 
-/// Whether a cache may keep the answers to a method; to none that is unknown.
+/// Whether a cache may keep responses to a method; not for unknown methods.
 pub const fn is_cacheable(method: &str) -> bool {
     matches!(properties(method), Some(Properties { cacheable: true, .. }))
 }
 
-/// Whether the standard knows a method. A server answers others with 501 (RFC 9110 15.6.2),
-/// unless it serves them somewhere.
+/// Whether the standard defines a method. A server responds to others with 501 (RFC 9110 15.6.2),
+/// unless a route serves them.
 pub const fn is_known(method: &str) -> bool {
     properties(method).is_some()
 }

@@ -1,12 +1,12 @@
-//! Content negotiation: what a client would like to have (RFC 9110 12.5.1).
+//! Content negotiation (RFC 9110 12.5.1).
 
 use http::{HeaderMap, header::ACCEPT};
 
 use crate::grammar::{is_token, outside_quotes};
 
-/// The best of these media types for who sent `Accept`, as its place in `offers`; `None` where
-/// none is acceptable. Among equally good ones the first of the offers is the best, and so it is
-/// where the field is absent or has nothing in it that can be read.
+/// The index in `offers` of the media type that `Accept` prefers; `None` if none is acceptable.
+/// Among equally good offers the first one wins, and so it does if the header is absent or
+/// unreadable.
 ///
 /// An offer is a media type, perhaps with parameters, such as `text/html`; a range with
 /// parameters is for offers that have them. The work is proportional to the size of the field.
@@ -59,7 +59,7 @@ struct MediaRange<'a> {
 }
 
 impl<'a> MediaRange<'a> {
-    /// `None` for what is malformed.
+    /// `None` if it is malformed.
     fn read(text: &'a [u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b';').unwrap_or(text.len());
         let (name, parameters) = text.split_at_checked(end)?;
@@ -90,8 +90,8 @@ impl<'a> MediaRange<'a> {
         parameters.filter(|(name, _)| !name.eq_ignore_ascii_case(b"q"))
     }
 
-    /// How precisely this range names an offer; `None` where it does not cover it. A type counts
-    /// more than any parameters, and more of them more than fewer.
+    /// How precisely this range matches an offer; `None` if it does not. A type counts more than
+    /// any number of parameters, and more parameters count more than fewer.
     fn precision(&self, offer: &Self) -> Option<(u8, usize)> {
         let names = |range: &[u8], offer: &[u8]| range == b"*" || range.eq_ignore_ascii_case(offer);
         let is_offered = |(name, value): (&[u8], Value<'_>)| {
@@ -113,7 +113,7 @@ impl<'a> MediaRange<'a> {
 struct Value<'a>(&'a [u8]);
 
 impl<'a> Value<'a> {
-    /// Cuts `name=value`; `None` for what is malformed.
+    /// Splits `name=value`; `None` if it is malformed.
     fn of_parameter(parameter: &'a [u8]) -> Option<(&'a [u8], Self)> {
         let equals = parameter.iter().position(|byte| *byte == b'=')?;
         let (name, value) = parameter.split_at_checked(equals)?;
@@ -121,8 +121,8 @@ impl<'a> Value<'a> {
         (is_token(name) && (is_token(value) || is_quoted(value))).then_some((name, Self(value)))
     }
 
-    /// Whether both are the same text. Case does not count: it does not in the values that there
-    /// are, such as those of `charset`.
+    /// Whether both have the same text, ignoring case: the values in use, such as those of
+    /// `charset`, are case-insensitive.
     fn is(self, other: Self) -> bool {
         self.text().eq(other.text())
     }
@@ -143,7 +143,7 @@ fn segments(parameters: &[u8]) -> impl Iterator<Item = &[u8]> {
     outside_quotes(parameters, b';').map(<[u8]>::trim_ascii).filter(|segment| !segment.is_empty())
 }
 
-/// RFC 9110 5.6.4: closed by the first quote that no backslash stands before.
+/// RFC 9110 5.6.4: the first quote without a backslash before it ends the string.
 fn is_quoted(text: &[u8]) -> bool {
     let Some(mut rest) = text.strip_prefix(b"\"") else { return false };
     loop {

@@ -7,20 +7,20 @@ use crate::{catalogue::Rule, grammar::eq};
 pub enum Segment<'a> {
     /// Text that a request sends, percent-encoded or not.
     Fixed(&'a str),
-    /// `{name}`: one segment, whatever it says.
+    /// `{name}`: matches any one segment.
     Parameter(Parameter<'a>),
     /// `{*name}`: the rest of the path, at least one byte.
     Rest(Parameter<'a>),
 }
 
-/// What a template says of a parameter.
+/// A parameter of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameter<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether its value may have `%2F` or `%5C`: `{name:slashes}`. Elsewhere they are refused,
-    /// since what decodes them sees another path than the router.
+    /// Whether its value may contain `%2F` or `%5C`: `{name:slashes}`. Other parameters refuse
+    /// them, because code that decodes them would see another path than the router.
     pub takes_slashes: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> PathTemplate<'a> {
         let count = inner.split('/').count();
         for (index, segment) in inner.split('/').enumerate() {
             let last = index + 1 == count;
-            // `/` alone, and a trailing slash, are paths of their own.
+            // `/` alone and a path with a trailing slash are distinct paths.
             if segment.is_empty() && last {
                 continue;
             }
@@ -153,7 +153,7 @@ fn is_name(text: &str) -> bool {
         && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
-/// `pchar` without percent codes (RFC 3986 3.3): what clients never need to encode.
+/// `pchar` without percent codes (RFC 3986 3.3): bytes that clients need not encode.
 pub(crate) const fn is_path_byte(byte: u8) -> bool {
     matches!(byte,
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'

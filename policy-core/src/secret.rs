@@ -1,4 +1,4 @@
-//! Keys: made, kept and derived without ever being shown.
+//! Secret keys: how they are made, stored and derived without being shown.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum SecretError {
     TooShort,
     /// All bytes are equal.
     Constant,
-    /// Text of fewer than 64 characters: somebody typed it, nobody drew it.
+    /// Text of fewer than 64 characters: probably typed and not random.
     Guessable,
     /// Text that is neither base64 nor hexadecimal.
     Encoding,
@@ -62,11 +62,11 @@ impl SecretKey {
     /// The fewest bytes of a key.
     pub const MIN: usize = 32;
 
-    /// Takes the bytes of a key.
+    /// Makes a key of these bytes.
     ///
     /// # Errors
     ///
-    /// Why they are none.
+    /// Why the bytes are not a key.
     pub fn new(bytes: &[u8]) -> Result<Self, SecretError> {
         let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
         if bytes.len() < Self::MIN {
@@ -105,22 +105,22 @@ impl SecretKey {
         Self(Zeroizing::new(bytes.to_vec()))
     }
 
-    /// The bytes, for what computes with them.
+    /// The bytes, for computing with them.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The key for one purpose (HKDF-SHA-256, RFC 5869, with `purpose` as info): keys of two
-    /// purposes say nothing about each other.
+    /// Derives the key for one purpose (HKDF-SHA-256, RFC 5869, with `purpose` as info). The key of
+    /// one purpose reveals nothing about that of another.
     #[must_use]
     pub fn derive(&self, purpose: &str) -> Self {
         let mut derived = Zeroizing::new(vec![0; 32]);
-        // 32 bytes are far below what HKDF can expand to.
+        // HKDF can expand to far more than 32 bytes.
         let _ = Hkdf::<Sha256>::new(None, &self.0).expand(purpose.as_bytes(), &mut derived);
         Self(derived)
     }
 
-    /// HMAC-SHA-256 (RFC 2104) with this key, prepared: what computes clones it.
+    /// HMAC-SHA-256 (RFC 2104) with this key, prepared once and cloned for each use.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
     pub(crate) fn hmac(&self) -> Hmac<Sha256> {
         Hmac::new_from_slice(&self.0).expect("any length")

@@ -1,10 +1,10 @@
-//! Points in time as the engine is told them.
+//! Points in time, as the caller passes them in.
 
 use std::time::Duration;
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 ///
-/// The engine reads no clock; whoever asks it for a decision says what time it is.
+/// The engine reads no clock; the caller of a decision passes in the time.
 ///
 /// ```
 /// use std::time::Duration;

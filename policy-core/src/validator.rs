@@ -1,5 +1,5 @@
-//! How the rules of every facet are asked: one entry at a time, so that the compiler can ask them of
-//! constants, and everybody else gets every violation at once.
+//! Applying the rules of every facet: one entry at a time, so that the compiler can evaluate them
+//! in constants, while all other callers get every violation at once.
 
 use core::fmt::Debug;
 
@@ -29,7 +29,7 @@ pub struct Violation<'a, P> {
     pub part: P,
     /// Which entry of that part, from 0.
     pub index: usize,
-    /// The entry itself; empty where a part is missing or is no text.
+    /// The entry itself; empty if a part is missing or is not text.
     pub value: &'a str,
 }
 
@@ -39,7 +39,7 @@ impl<'a, P> Violation<'a, P> {
         matches!(self.rule.severity(), Severity::Error)
     }
 
-    /// The same, with its part by name.
+    /// The same violation, with the name of its part.
     pub fn named(self) -> Violation<'a, &'static str>
     where
         P: PolicyPart,
@@ -65,7 +65,7 @@ impl<'a, P> Violation<'a, P> {
     }
 }
 
-/// Defines `Part`, the parts of one policy: `Name = "as it is written"`, with `[..]` behind a list.
+/// Defines `Part`, the parts of one policy: `Name = "as it is written"`, with `[..]` after a list.
 macro_rules! parts {
     (
         $(#[$about:meta])*
@@ -110,8 +110,8 @@ macro_rules! parts {
         pub type Violation<'a> = $crate::Violation<'a, Part>;
 
         impl Violation<'_> {
-            /// The violation in words, for a const panic: policy, part, value, message, code and,
-            /// on a line of its own, the fix.
+            /// The violation as text for a panic in a constant: policy, part, value, message, code
+            /// and, on a separate line, the fix.
             pub const fn text(&self) -> $crate::ConstText {
                 self.words($policy, self.part.name(), self.part.is_list())
             }
@@ -121,10 +121,10 @@ macro_rules! parts {
     (@is_list) => { false };
 }
 
-/// Gives a spec its two ways of being asked. It has three `const` functions: `slots(part)`, which
-/// says how many questions a part has, `check(part, index)`, which answers one, and
-/// `value(part, index)`, which is the entry in question. A second check after `; then` is about
-/// what constants are not asked.
+/// Implements both ways of validating a spec. The spec has three `const` functions: `slots(part)`,
+/// the number of checks of a part; `check(part, index)`, which runs one; and `value(part, index)`,
+/// the entry it is about. A second check after `; then` has the rules that are not evaluated in
+/// constants.
 macro_rules! validator {
     ($spec:ident $(; then $more:ident)?) => {
         impl<'a> $spec<'a> {
@@ -140,7 +140,7 @@ macro_rules! validator {
                 })
             }
 
-            /// The first error, as constants can be asked for it.
+            /// The first error, for use in constants.
             pub const fn first_error(&self) -> Option<Violation<'a>> {
                 let mut parts = Part::ALL;
                 while let [part, tail @ ..] = parts {

@@ -5,7 +5,7 @@ use http::{
     header::{Entry, OccupiedEntry, VARY},
 };
 
-/// A request field that an answer depends on.
+/// A request header that a response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Token {
@@ -28,7 +28,7 @@ const COOKIE: HeaderValue = HeaderValue::from_static("cookie");
 const AUTHORIZATION: HeaderValue = HeaderValue::from_static("authorization");
 const FETCH_METADATA: HeaderValue =
     HeaderValue::from_static("sec-fetch-site, sec-fetch-mode, sec-fetch-dest");
-/// What most answers of a session to a page of another origin have.
+/// The common case: a response with a session for a page of another origin.
 const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
 
 impl Token {
@@ -90,7 +90,7 @@ fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
     }
 }
 
-/// The request fields that every answer of a route depends on.
+/// The request headers that every response of a route depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct VaryNames {
     each: Vec<HeaderValue>,
@@ -99,7 +99,7 @@ pub(crate) struct VaryNames {
 }
 
 impl VaryNames {
-    /// `None` where there are none.
+    /// `None` if there are no names.
     pub(crate) fn new(names: &[&str]) -> Option<Self> {
         let line = HeaderValue::try_from(names.join(", ").to_ascii_lowercase()).ok()?;
         let each = names.iter().map(|name| HeaderValue::from_str(&name.to_ascii_lowercase()));
@@ -108,7 +108,7 @@ impl VaryNames {
     }
 }
 
-/// Adds those of the names that are not there yet.
+/// Adds those names that are missing.
 pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {

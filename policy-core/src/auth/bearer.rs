@@ -4,14 +4,14 @@ use http::{HeaderMap, header::AUTHORIZATION};
 
 use crate::{gate::Single, grammar::is_token};
 
-/// What the Authorization field of a request presents (RFC 9110 11.6.2, RFC 6750 2.1).
+/// The credentials in the Authorization header of a request (RFC 9110 11.6.2, RFC 6750 2.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Authorization<'a> {
-    /// There is none.
+    /// No header.
     None,
     /// Credentials of another scheme than `Bearer`.
     OtherScheme,
-    /// The text of a bearer token. Nothing is known about it yet.
+    /// The text of a bearer token, not verified yet.
     Bearer(&'a [u8]),
     /// More than one field, or one that is malformed.
     Invalid,
@@ -28,8 +28,8 @@ impl std::fmt::Debug for Authorization<'_> {
     }
 }
 
-/// Reads the Authorization field. A bearer token stands nowhere else: not in the query, a form
-/// or a cookie (RFC 6750 2.2 and 2.3 are not supported).
+/// Reads the Authorization header. Bearer tokens are read only there: not from the query, a form or
+/// a cookie (RFC 6750 2.2 and 2.3 are not supported).
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};

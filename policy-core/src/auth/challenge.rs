@@ -1,4 +1,4 @@
-//! What a refused caller is told to do.
+//! The challenges for refused callers.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use http::HeaderValue;
 use super::is_scope;
 use crate::catalogue::{Refusal, Rule};
 
-/// The `WWW-Authenticate` of a route that takes bearer tokens, for each reason to refuse
-/// (RFC 6750 3). Made once, when the route is.
+/// The `WWW-Authenticate` of a route that takes bearer tokens, one value for each reason to refuse
+/// (RFC 6750 3). Made once, at start.
 ///
-/// A client learns that a token expired, so that it gets a new one, and nothing about why another
-/// is refused: whoever tries tokens out would learn from that. A route that takes no token has no
-/// challenge at all: none is registered for cookies, though RFC 9110 15.5.2 asks for one with 401.
+/// A client learns that a token has expired, so that it can get a new one, but not why any other
+/// token is refused: an attacker could use that. A route that takes no token sends no challenge: no
+/// scheme is registered for cookies, although RFC 9110 15.5.2 requires a challenge with 401.
 ///
 /// ```
 /// use policy_core::{Refusal, auth::Challenges};
@@ -68,7 +68,7 @@ impl Challenges {
     ///
     /// # Errors
     ///
-    /// A realm or scope that has no place between quotes.
+    /// A realm or scope that cannot be written in a quoted string.
     pub fn new(realm: &str, scopes: &[&str]) -> Result<Self, ChallengeError> {
         if !(1..=256).contains(&realm.len())
             || !realm.split(' ').all(|word| word.is_empty() || is_scope(word))
@@ -100,7 +100,7 @@ impl Challenges {
         })
     }
 
-    /// The challenge that goes with this refusal; `None` where none of them would help.
+    /// The challenge for this refusal; `None` if no challenge would help.
     pub fn of(&self, refusal: Refusal) -> Option<&HeaderValue> {
         match refusal {
             Refusal::CredentialsMissing => Some(&self.missing),

@@ -64,9 +64,9 @@ impl<'a> AuthSpec<'a> {
         }
     }
 
-    /// A handler reaches the session by its arguments, whatever credentials its route takes, and
-    /// an extractor of the application's own may do so unseen. On a `public` route, where logins
-    /// are, that only warns.
+    /// A handler can reach the session through its arguments, whatever credentials its route takes,
+    /// and a custom extractor may do so unseen by the macro. On a `public` route, such as a login,
+    /// this is only a warning.
     const fn check_csrf(&self) -> Option<Rule> {
         match self.exempt {
             Some(reason) if reason.trim_ascii().is_empty() => Some(Rule::ExemptWithoutReason),
@@ -87,13 +87,13 @@ impl<'a> AuthSpec<'a> {
         }
     }
 
-    /// What only warns, and constants are not asked.
+    /// Only a warning, so it is not checked for constants.
     fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
         let (before, rest) = self.entries(part).split_at_checked(index)?;
         before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
     }
 
-    /// Whether a caller is asked for credentials of any kind.
+    /// Whether the route takes any credentials.
     pub(crate) const fn names_credential(&self) -> bool {
         self.takes_standard() || self.scheme
     }

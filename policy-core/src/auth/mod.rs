@@ -1,7 +1,7 @@
-//! Who may call a route.
+//! The authentication and authorization of a route.
 //!
-//! [`AuthSpec`] is what somebody wrote; its rules are those of the attributes and of the start.
-//! [`AuthPolicy`] is what a route enforces.
+//! [`AuthSpec`] is a policy as written, before validation; attributes and the start apply the same
+//! rules to it. [`AuthPolicy`] is the policy that a route enforces.
 
 mod check;
 mod spec;
@@ -30,7 +30,7 @@ pub use challenge::{ChallengeError, Challenges};
 #[cfg(feature = "engine")]
 pub use next::local_path;
 
-/// How a route learns who calls it, and what they must be.
+/// How a route identifies its callers, and which of them it admits.
 ///
 /// It is displayed as the attribute writes it.
 ///
@@ -50,34 +50,34 @@ pub use next::local_path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthPolicy {
-    /// Anybody may call, and nobody is asked who they are.
+    /// Anybody may call, without credentials.
     Public,
-    /// Who calls is asked, by one of these credentials.
+    /// Callers need one of these credentials.
     Required(Requirement),
 }
 
-/// The credentials that a route takes, and what whoever shows them must be.
+/// The credentials that a route takes, and the rights that they must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirement {
     /// The cookie of a session.
     pub session: bool,
     /// A bearer token (RFC 6750).
     pub token: bool,
-    /// A single-use ticket in the query, for what cannot send `Authorization`.
+    /// A single-use ticket in the query, for clients that cannot send `Authorization`.
     pub ticket: bool,
-    /// A scheme of the application's own.
+    /// A custom authentication scheme.
     pub scheme: Option<OwnScheme>,
-    /// Whether a caller without any of them is let in as nobody.
+    /// Whether a caller without credentials is admitted as anonymous.
     pub optional: bool,
     /// Scopes, all of which are needed.
     pub scopes: &'static [&'static str],
-    /// Roles, one of which is needed; none asks for none.
+    /// The roles of which the caller needs one; empty if no role is needed.
     pub roles: &'static [&'static str],
-    /// The most seconds since the user last proved who they are.
+    /// The longest time in seconds since the user last authenticated.
     pub fresh: Option<u32>,
 }
 
-/// An application's own scheme, as a policy sees it.
+/// A custom authentication scheme, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OwnScheme {
     /// Its name, as it is written in the attribute.
@@ -100,18 +100,18 @@ impl Requirement {
         fresh: None,
     };
 
-    /// Whether browsers send one of the credentials by themselves, so that a page of anybody can
-    /// have them do it.
+    /// Whether browsers send one of the credentials by themselves, so that any page can cause
+    /// authenticated requests.
     pub const fn is_ambient(&self) -> bool {
         self.session || matches!(self.scheme, Some(OwnScheme { ambient: true, .. }))
     }
 }
 
 impl AuthPolicy {
-    /// The request headers, lower case, that a page of another origin needs for the credentials
-    /// of a route with this policy: `authorization` for a token, and the CSRF header
-    /// where a request of this method needs its token. A cookie needs none, and those of an own
-    /// scheme only its author knows.
+    /// The request headers, lower case, that a page of another origin needs for the credentials of
+    /// a route with this policy: `authorization` for a token, and the CSRF header if a request with
+    /// this method needs a CSRF token. A cookie needs none, and the headers of a custom scheme are
+    /// known only to its author.
     pub fn request_headers(&self, csrf: &CsrfPolicy, method: &str) -> &'static [&'static str] {
         let Self::Required(requirement) = self else { return &[] };
         let proves = requirement.is_ambient() && *csrf == CsrfPolicy::Token && !is_safe(method);

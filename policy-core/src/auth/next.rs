@@ -1,9 +1,9 @@
 //! Where a login leads back to.
 
-/// A target for a redirect within this service, out of what a client sent: a path that begins
-/// with one `/`, and maybe a query and a fragment. `None` for everything that a browser could
-/// take for another host: it reads `\` as `/` and drops tabs and line breaks (WHATWG URL 4.4),
-/// so `//host`, `/\host` and `/<tab>/host` all lead there.
+/// Validates a redirect target within this service that came from a client: a path that begins with
+/// exactly one `/`, and optionally a query and a fragment. `None` for everything that a browser
+/// could interpret as another host: it reads `\` as `/` and drops tabs and line breaks (WHATWG URL
+/// 4.4), so `//host`, `/\host` and `/<tab>/host` all lead to another host.
 ///
 /// ```
 /// use policy_core::auth::local_path;
@@ -17,11 +17,11 @@ pub fn local_path(text: &str) -> Option<&str> {
     let path = text.split(['?', '#']).next()?;
     let valid = text.len() <= MAX_LEN
         && path.starts_with('/')
-        // Also behind the first segment: `.` and `..` in front of it would be taken away.
+        // Also after the first segment: browsers would remove a `.` or `..` before it.
         && !path.contains("//")
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     valid.then_some(text)
 }
 
-/// What fits into a `Location` that every server and proxy takes.
+/// The longest `Location` that every server and proxy accepts.
 const MAX_LEN: usize = 2048;

@@ -1,10 +1,10 @@
-//! What a route says about its callers, before anybody checked it.
+//! The auth policy of a route as written, before validation.
 
 use super::{AuthPolicy, OwnScheme};
 use crate::{csrf::CsrfPolicy, validator::parts};
 
-/// What a route says about its callers, unchecked: in `#[auth]`, in `#[csrf]`, and where
-/// `#[cors]` and the arguments of its handler have to agree with them.
+/// The auth policy of a route before validation: `#[auth]` and `#[csrf]`, and the parts of
+/// `#[cors]` and of the handler's arguments that must be consistent with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthSpec<'a> {
     /// `public`
@@ -31,7 +31,7 @@ pub struct AuthSpec<'a> {
     pub csrf: bool,
     /// The reason in `#[csrf(exempt = "..")]`.
     pub exempt: Option<&'a str>,
-    /// Whether pages of other origins may read the answers, without `credentials`.
+    /// Whether pages of other origins may read responses without `credentials`.
     pub without_credentials: bool,
     /// Whether an argument of the handler is a `Principal`.
     pub principal: bool,
@@ -40,7 +40,7 @@ pub struct AuthSpec<'a> {
 }
 
 impl AuthSpec<'static> {
-    /// A spec that says nothing.
+    /// An empty spec.
     pub const NOTHING: Self = Self {
         public: false,
         session: false,
@@ -59,7 +59,8 @@ impl AuthSpec<'static> {
         takes_session: false,
     };
 
-    /// What these policies say. Of `#[csrf(token)]` nobody can see whether it was written.
+    /// The spec of these policies. It cannot tell whether `#[csrf(token)]` was written or is the
+    /// default.
     pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
         let mut spec = Self::NOTHING;
         match auth {
@@ -91,9 +92,9 @@ impl AuthSpec<'static> {
 }
 
 parts! {
-    /// A part of what a route says about its callers.
+    /// A part of the auth policy of a route.
     "auth" {
-        /// The words of `#[auth]` that say who may call.
+        /// The arguments of `#[auth]` that state who may call.
         Auth = "auth",
         /// `scheme`
         Scheme = "scheme",
@@ -112,7 +113,7 @@ parts! {
     }
 }
 
-/// A list of a policy, where none stands for one that was not written.
+/// A list of a policy, where an empty list means that none was written.
 const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
     if list.is_empty() { None } else { Some(list) }
 }

@@ -2,7 +2,7 @@
 
 use crate::grammar::is_token;
 
-/// What one proxy says about the request that it got.
+/// The parameters that one proxy adds about the request it received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Element<'a> {
     pub(super) r#for: Option<&'a str>,
@@ -10,12 +10,13 @@ pub(super) struct Element<'a> {
     pub(super) proto: Option<&'a str>,
 }
 
-/// The elements of one line of the field, in order; `None` if the line breaks the grammar, of
-/// which then nothing can be believed: what a client put in front could have swallowed what its
-/// proxy wrote behind.
+/// The elements of one line of the header, in order. `None` if the line breaks the grammar: then
+/// none of it can be trusted, because text from the client could have swallowed what its proxy
+/// appended.
 ///
-/// Blanks around `;` are let through, which many write. A value in quotes is given without them
-/// and with its backslashes: nothing that is asked for here has a character to escape.
+/// Blanks around `;` are accepted, because many proxies write them. A quoted value is returned
+/// without quotes but with its backslashes: no value that is used here contains an escaped
+/// character.
 pub(super) fn elements(line: &str) -> Option<Vec<Element<'_>>> {
     let mut elements = Vec::new();
     let mut rest = line;
@@ -33,7 +34,7 @@ pub(super) fn elements(line: &str) -> Option<Vec<Element<'_>>> {
                 None => break,
             }
         }
-        // RFC 9110 5.6.1: empty elements of a list say nothing.
+        // RFC 9110 5.6.1: empty elements of a list are ignored.
         if !is_empty {
             elements.push(element);
         }
@@ -45,7 +46,7 @@ pub(super) fn elements(line: &str) -> Option<Vec<Element<'_>>> {
 }
 
 impl<'a> Element<'a> {
-    /// Takes one `token "=" value`, and gives what is behind it.
+    /// Reads one `token "=" value` and returns the rest.
     fn pair(&mut self, text: &'a str) -> Option<&'a str> {
         let (name, behind) = text.split_once('=')?;
         if !is_token(name.as_bytes()) {
@@ -67,15 +68,15 @@ impl<'a> Element<'a> {
             "for" => &mut self.r#for,
             "host" => &mut self.host,
             "proto" => &mut self.proto,
-            // `by`, and what others add.
+            // `by` and extensions are ignored.
             _ => return Some(rest),
         };
-        // RFC 7239 4: a parameter stands in an element once.
+        // RFC 7239 4: a parameter occurs at most once in an element.
         if place.replace(value).is_some() { None } else { Some(rest) }
     }
 }
 
-/// The place of the quote that ends a quoted-string (RFC 9110 5.6.4).
+/// The position of the quote that ends a quoted-string (RFC 9110 5.6.4).
 fn closing(quoted: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, byte) in quoted.bytes().enumerate() {
@@ -98,7 +99,7 @@ mod tests {
         Element { r#for: said(r#for), host: said(host), proto: said(proto) }
     }
 
-    /// RFC 7239 4 and 7.1, and what is written besides.
+    /// RFC 7239 4 and 7.1, and common deviations.
     #[test]
     fn lines_of_the_grammar() {
         for (line, want) in [

@@ -1,4 +1,4 @@
-//! The fields in which proxies say who sent a request.
+//! The headers in which proxies state the client of a request.
 
 use std::net::IpAddr;
 
@@ -13,17 +13,16 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// What trusted proxies say about a request that they passed on.
+/// The statements of trusted proxies about a request that they forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statement<'a> {
-    /// Who sent it, as far as that is known: the first address outside of the trusted networks,
-    /// or the last one inside. None where they say nothing, or hide it.
+    /// The client, as far as it is known: the first address outside the trusted networks, or the
+    /// last one inside. `None` if the proxies do not state or hide it.
     pub client: Option<Node>,
-    /// The scheme of what the client asked for.
+    /// The scheme of the client's request.
     pub scheme: Option<Scheme>,
-    /// The host that the client asked for. It is checked by nobody yet; empty where it is no
-    /// text.
+    /// The host of the client's request, not validated yet; empty if it is not text.
     pub host: Option<&'a str>,
 }
 
@@ -33,7 +32,7 @@ pub struct Statement<'a> {
 pub struct Node {
     /// Its address. An IPv4 address is one, however it was written.
     pub address: IpAddr,
-    /// Its port, where that is said.
+    /// Its port, if stated.
     pub port: Option<u16>,
 }
 
@@ -46,17 +45,17 @@ pub enum Scheme {
     Other,
 }
 
-/// Whether a field is one of those in which proxies say who sent a request: `Forwarded` and all
-/// whose names begin with `X-Forwarded-`.
+/// Whether proxies use this header to state the client of a request: `Forwarded`, and every name
+/// that begins with `X-Forwarded-`.
 pub fn is_forwarding(name: &HeaderName) -> bool {
     *name == FORWARDED || name.as_str().starts_with("x-forwarded-")
 }
 
-/// Reads `Forwarded` (RFC 7239), of a request that came from one of the trusted networks.
+/// Reads `Forwarded` (RFC 7239) of a request that came from one of the trusted networks.
 ///
-/// The last element was written by the peer, so it can be believed; it says who sent the request
-/// to the peer. If that is a trusted proxy as well, the element before can be believed, too. The
-/// walk ends at the first address that is not trusted, or that is none (`unknown`, an obfuscated
+/// The last element was written by the peer, so it is trusted; it names the sender that the peer
+/// saw. If that sender is a trusted proxy as well, the element before it is trusted, too. The walk
+/// ends at the first address that is not trusted, or that is unusable (`unknown`, an obfuscated
 /// one, or a line that breaks the grammar).
 ///
 /// ```
@@ -78,7 +77,7 @@ pub fn forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network]) -> Statement<'
     for line in headers.get_all(FORWARDED).iter().rev() {
         let Some(elements) = line.to_str().ok().and_then(elements) else { return said };
         for element in elements.into_iter().rev() {
-            // Whoever wrote this is trusted: they are the peer, or stand in the element before.
+            // The author of this element is trusted: it is the peer, or named by a trusted element.
             said.scheme = element.proto.map(Scheme::of);
             said.host = element.host;
             let Some(node) = element.r#for.and_then(Node::of_forwarded) else { return said };
@@ -91,12 +90,12 @@ pub fn forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network]) -> Statement<'
     said
 }
 
-/// Reads `X-Forwarded-For` and `X-Forwarded-Proto`, of a request that came from one of the
-/// trusted networks, and `X-Forwarded-Host` where `hosts` says so.
+/// Reads `X-Forwarded-For` and `X-Forwarded-Proto` of a request that came from one of the trusted
+/// networks, and `X-Forwarded-Host` if `hosts` allows it.
 ///
-/// Of the addresses, the walk is that of [`forwarded`]. The other two are fields of their own,
-/// and nothing ties their values to an address: of several values the last counts, which the
-/// peer itself wrote.
+/// The walk over the addresses is that of [`forwarded`]. The other two are separate headers whose
+/// values are not tied to an address: of several values the last one counts, which the peer itself
+/// wrote.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
@@ -130,18 +129,18 @@ pub fn x_forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network], hosts: Hosts
 /// Whether `X-Forwarded-Host` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hosts {
-    /// Many proxies pass on what the client wrote there, so it says nothing.
+    /// Many proxies pass the client's own value on, so it is ignored.
     Ignored,
     /// The proxies write it themselves.
     Believed,
 }
 
-/// The entries of a list that may stand in several lines (RFC 9110 5.3), the last first. A line
-/// that is no text stands for an entry that nobody understands.
+/// The entries of a list that may span several lines (RFC 9110 5.3), the last one first. A line
+/// that is not text counts as one unusable entry.
 fn from_right<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     headers.get_all(name).into_iter().rev().flat_map(|line| {
         let entries = line.to_str().unwrap_or("?").rsplit(',');
-        // RFC 9110 5.6.1: empty elements of a list say nothing.
+        // RFC 9110 5.6.1: empty elements of a list are ignored.
         entries.map(|entry| entry.trim_matches([' ', '\t'])).filter(|entry| !entry.is_empty())
     })
 }
@@ -153,7 +152,7 @@ impl Scheme {
 }
 
 impl Node {
-    /// RFC 7239 6: `IPv4address` or `"[" IPv6address "]"`, and a port; what is obfuscated is no
+    /// RFC 7239 6: `IPv4address` or `"[" IPv6address "]"`, and a port; an obfuscated node is not an
     /// address.
     fn of_forwarded(text: &str) -> Option<Self> {
         let (address, port) = match text.strip_prefix('[') {
@@ -178,7 +177,7 @@ impl Node {
         Some(Self { address: address.to_canonical(), port })
     }
 
-    /// The same, and IPv6 without brackets, as most proxies write it.
+    /// As above, but also IPv6 without brackets, as most proxies write it.
     fn of_x_forwarded(text: &str) -> Option<Self> {
         match text.parse::<IpAddr>() {
             Ok(address) => Some(Self { address: address.to_canonical(), port: None }),
@@ -227,11 +226,11 @@ mod tests {
             (&["2001:db8::1, 2001:db8:1::1"], "2001:db8::1"),
             (&["[2001:db8::1]:443"], "[2001:db8::1]:443"),
             (&["::ffff:192.0.2.1, ::ffff:10.0.0.1"], "192.0.2.1"),
-            // Nobody else is left.
+            // All addresses are trusted proxies.
             (&["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             // RFC 9110 5.6.1.
             (&[", 192.0.2.1, ,"], "192.0.2.1"),
-            // What nobody understands ends the walk, with what is known.
+            // An unusable entry ends the walk; what is known until then stays.
             (&["192.0.2.1, unknown"], "nobody"),
             (&["192.0.2.1, unknown, 10.0.0.1"], "10.0.0.1"),
             (&["192.0.2.1, 192.0.2.2.3, 10.0.0.1"], "10.0.0.1"),
@@ -284,7 +283,7 @@ mod tests {
                 Some(Scheme::Https),
                 None,
             ),
-            // Hidden, but by somebody who is believed.
+            // Hidden, but by a trusted proxy.
             (
                 &["for=192.0.2.1", "for=_a;proto=https;host=a"],
                 "nobody",
@@ -292,7 +291,7 @@ mod tests {
                 Some("a"),
             ),
             (&["for=192.0.2.1, for=unknown, for=10.0.0.1"], "10.0.0.1", None, None),
-            // A client cannot swallow what its proxy adds to the line.
+            // A client cannot swallow what its proxy appends to the line.
             (&["for=203.0.113.9;x=\", for=192.0.2.1;proto=https"], "nobody", None, None),
             (&["for=\"2001:db8::1\""], "nobody", None, None),
         ] {

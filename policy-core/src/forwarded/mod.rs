@@ -1,10 +1,9 @@
-//! What proxies in front of a server say about its clients: read here, and believed only from
-//! networks that were configured.
+//! The statements of proxies in front of a server about their clients. They are trusted only if
+//! they come from configured networks.
 //!
-//! - [`Network`]: whom to believe
-//! - [`forwarded`] and [`x_forwarded`]: what a request says (RFC 7239, and what came before it)
-//! - [`proxy_protocol`]: what a connection says before its first byte (the PROXY protocol of
-//!   HAProxy)
+//! - [`Network`]: the networks of trusted proxies
+//! - [`forwarded`] and [`x_forwarded`]: the headers of a request (RFC 7239, and its predecessors)
+//! - [`proxy_protocol`]: the preamble of a connection (the PROXY protocol of HAProxy)
 
 mod element;
 mod fields;

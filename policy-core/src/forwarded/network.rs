@@ -32,7 +32,7 @@ impl Network {
     ///
     /// The rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, Rule> {
-        // `cidr` would take a prefix with a sign or with leading zeros.
+        // `cidr` would accept a prefix with a sign or leading zeros.
         let is_other_number = |prefix: &str| prefix != "0" && prefix.starts_with(['0', '+']);
         if text.split_once('/').is_some_and(|(_, prefix)| is_other_number(prefix)) {
             return Err(Rule::NetworkMalformed);

@@ -1,23 +1,23 @@
-//! The header of the PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2.1 and
-//! 2.2): what a connection says before its first byte.
+//! The header of the PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2.1 and 2.2),
+//! which a proxy sends at the start of a connection.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The most bytes of a header that is read. One of version 1 has 107 at most, one of version 2
-/// has 52 and what its sender adds, such as a certificate's name.
+/// The longest header in bytes that is read. Version 1 has at most 107; version 2 has 52, plus
+/// extensions such as a certificate's name.
 pub const MAX_LENGTH: usize = 4096;
 
-/// What of a header is there.
+/// The state of reading a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It has no end yet: all of these bytes belong to it.
+    /// The header is not complete; all of these bytes belong to it.
     Incomplete,
-    /// It ends after so many bytes.
+    /// The header is complete and has this length.
     Complete {
         /// Its length.
         length: usize,
-        /// The address of the client; none where the proxy speaks for itself (LOCAL), or cannot
-        /// say (UNKNOWN, UNSPEC, and what is no stream over IP).
+        /// The address of the client. `None` if the proxy connects on its own behalf (LOCAL) or
+        /// does not know the address (UNKNOWN, UNSPEC, or anything but a stream over IP).
         client: Option<SocketAddr>,
     },
 }
@@ -72,7 +72,7 @@ fn version_1(bytes: &[u8]) -> Result<Progress, Malformed> {
     let is_v4 = match words.next() {
         Some("TCP4") => true,
         Some("TCP6") => false,
-        // What follows is to be ignored.
+        // The rest is to be ignored.
         Some("UNKNOWN") => return Ok(Progress::Complete { length: end + 2, client: None }),
         _ => return Err(Malformed),
     };
@@ -103,7 +103,7 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
     let Some((&[command, family, high, low], behind)) =
         bytes.get(SIGNATURE.len()..).and_then(|behind| behind.split_first_chunk::<4>())
     else {
-        // Of the parts that are there, none is wrong so far.
+        // None of the bytes that have arrived is invalid.
         let command = bytes.get(SIGNATURE.len()).copied();
         return command.map_or(Ok(true), is_proxied).map(|_| Progress::Incomplete);
     };
@@ -115,7 +115,7 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
     }
     let Some(content) = behind.get(..behind_length) else { return Ok(Progress::Incomplete) };
     let client = match (is_proxied, family) {
-        // A stream over IPv4: two addresses and two ports. What follows are TLVs.
+        // A stream over IPv4: two addresses and two ports, followed by TLVs.
         (true, 0x11) => Some(v4(content).ok_or(Malformed)?),
         // A stream over IPv6.
         (true, 0x21) => Some(v6(content).ok_or(Malformed)?),
@@ -128,7 +128,7 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
     Ok(Progress::Complete { length, client })
 }
 
-/// Whether the connection is somebody else's than the proxy's own.
+/// Whether the connection is forwarded for a client, and not the proxy's own.
 fn is_proxied(command: u8) -> Result<bool, Malformed> {
     match command {
         0x20 => Ok(false),
@@ -171,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Every header that is whole is not whole without its last byte, and takes none of what is
-    /// behind it.
+    /// A complete header is incomplete without its last byte, and never includes the bytes after
+    /// it.
     #[test]
     fn a_header_ends_where_it_ends() {
         let v4 = [192, 0, 2, 1, 198, 51, 100, 1, 0x12, 0x67, 1, 187];
@@ -211,7 +211,7 @@ mod tests {
             ),
             (second(0x21, 0x21, &v6), Some("[2001:db8::1]:4711")),
             (second(0x21, 0x21, &mapped), Some("192.0.2.1:80")),
-            // The proxy asks whether the server lives.
+            // A health check by the proxy.
             (second(0x20, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0, 1, 0, 1]), None),
             (second(0x20, 0xff, b"anything"), None),
             (second(0x20, 0x11, &[]), None),

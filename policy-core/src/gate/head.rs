@@ -1,4 +1,4 @@
-//! The fields of a request that gates ask about, found in one pass.
+//! The headers of a request that gates use, collected in one pass.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
@@ -9,7 +9,7 @@ use http::{
     },
 };
 
-/// A field that may stand in a request once.
+/// A header that may occur once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Single<'a> {
     /// It is not there.
@@ -17,7 +17,7 @@ pub enum Single<'a> {
     Absent,
     /// It is there once.
     One(&'a HeaderValue),
-    /// It is there more than once, so it says nothing.
+    /// It occurs more than once, so it is not used.
     Repeated,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Single<'a> {
     }
 }
 
-/// What the gates need of the head of a request.
+/// The parts of a request head that gates use.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Head<'a> {
@@ -66,22 +66,21 @@ pub struct Head<'a> {
     pub expect: Single<'a>,
     /// Whether a field is there that is about the connection, which HTTP/2 and later do not have.
     pub has_connection_field: bool,
-    /// Whether it came over TLS. The fields do not say it: [`Head::read`] leaves it `false`, and who
-    /// knows the connection sets it.
+    /// Whether the request came over TLS. [`Head::read`] leaves it `false`, because no header
+    /// states it; the server sets it from the connection.
     pub is_secure: bool,
     /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
     pub is_forwarded: bool,
-    /// Whether an `Early-Data` field is there: the request may be one that somebody else sent
-    /// before (RFC 8470 5.1).
+    /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
     pub is_early: bool,
-    /// The host that the client asked for, where a trusted proxy says it. It is not read from the
-    /// request here: whom to trust, the server knows.
+    /// The host that the client requested, as stated by a trusted proxy. [`Head::read`] leaves it
+    /// empty; the server sets it, because it knows which proxies to trust.
     pub forwarded_host: Option<&'a str>,
-    /// The `:protocol` of an extended CONNECT (RFC 8441 4), which is no field: the server knows.
+    /// The `:protocol` of an extended CONNECT (RFC 8441 4). It is not a header; the server sets it.
     pub protocol: Option<&'a str>,
     /// Whether an `Upgrade` field is there.
     pub has_upgrade: bool,
-    /// Whether a field is there that asks for a part, or on a condition (RFC 9110 13.1 and 14.2).
+    /// Whether a header makes the request conditional or asks for a range (RFC 9110 13.1 and 14.2).
     pub is_conditional: bool,
     /// Whether an `Accept` is there that is not `*/*`.
     pub has_preference: bool,
@@ -144,21 +143,21 @@ impl<'a> Head<'a> {
         head
     }
 
-    /// Whether this is a CORS preflight (Fetch, 3.3.2): OPTIONS that names an origin and asks
-    /// about a method. A malformed one is a preflight still, and refused.
+    /// Whether this is a CORS preflight (Fetch, 3.3.2): OPTIONS with an origin and a requested
+    /// method. A malformed preflight still counts as one, and is refused.
     pub fn is_preflight(&self) -> bool {
         self.method == Method::OPTIONS
             && self.origin != Single::Absent
             && self.request_method != Single::Absent
     }
 
-    /// Whether this asks for a tunnel to a host and a port (RFC 9110 9.3.6), over any version.
+    /// Whether this asks for a tunnel to a host and a port (RFC 9110 9.3.6), in any HTTP version.
     pub fn is_tunnel(&self) -> bool {
         self.method == Method::CONNECT && self.uri.scheme().is_none() && self.protocol.is_none()
     }
 
-    /// Whether this asks for a WebSocket by an extended CONNECT (RFC 8441 5): it is for the route
-    /// that serves GET.
+    /// Whether this opens a WebSocket by an extended CONNECT (RFC 8441 5): it is dispatched to the
+    /// route that serves GET.
     pub fn is_extended_websocket(&self) -> bool {
         self.method == Method::CONNECT && self.protocol == Some("websocket")
     }

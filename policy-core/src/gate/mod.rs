@@ -1,10 +1,12 @@
-//! The gates that need nothing but the head of a request: what is asked before a route is
-//! known, and the CORS decision once it is.
+//! The gates that need only the head of a request: those before routing, and the CORS decision
+//! after it.
 //!
-//! The order is fixed, and a server calls: [`Head::read`] (one pass over the fields), then
+//! The order is fixed. A server calls [`Head::read`] (one pass over the headers), then
 //! [`Head::well_formed`], [`Head::target`] and [`OwnOrigin::admit`] (gates 1 and 2), its router
-//! (3), [`Head::is_preflight`] and [`Cors::preflight`](crate::cors::Cors::preflight)'s answer (4),
-//! its handler, and [`Cors::apply`](crate::cors::Cors::apply) or [`remove_cors`](crate::cors::remove_cors) on every answer (13).
+//! (3), [`Head::is_preflight`] and the response of
+//! [`Cors::preflight`](crate::cors::Cors::preflight) (4), its handler, and
+//! [`Cors::apply`](crate::cors::Cors::apply) or [`remove_cors`](crate::cors::remove_cors) on every
+//! response (13).
 
 mod head;
 mod own_origin;

@@ -1,4 +1,4 @@
-//! The server's own origin: the one place that says under which names it answers.
+//! The server's own origin: the only source for the names under which it serves.
 
 use std::{fmt, net::Ipv6Addr};
 
@@ -14,12 +14,12 @@ use crate::{
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicOrigin {
     text: String,
-    /// What a Host field says for it: without the default port.
+    /// The Host value for it: without the default port.
     authority: String,
 }
 
 impl PublicOrigin {
-    /// Checks an own origin.
+    /// Parses and validates an own origin.
     ///
     /// # Errors
     ///
@@ -76,20 +76,20 @@ impl fmt::Debug for PublicOrigin {
     }
 }
 
-/// Under which names a server answers.
+/// The names under which a server serves requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnOrigin {
-    /// The development profile: no public origin. Only loopback hosts are answered, and nothing
-    /// that came through a proxy, so neither DNS rebinding nor a forgotten set-up behind a public
-    /// proxy reaches a handler.
+    /// The development profile: no public origin. Only requests to loopback hosts are served, and
+    /// none that came through a proxy, so neither DNS rebinding nor a forgotten development setup
+    /// behind a public proxy reaches a handler.
     Development,
     /// A deployment.
     Public(PublicOrigin),
 }
 
 impl OwnOrigin {
-    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2). HTTP/1.0 has to name
-    /// one, too: without it nobody can say whether the request came to the right server.
+    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2). HTTP/1.0 requests must
+    /// name one, too: without it the server cannot know whether the request is meant for it.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl OwnOrigin {
         let host = public_host(head)?;
         match self {
             Self::Development => match is_loopback(host)? {
-                // What is malformed is so under every name.
+                // A malformed host is refused as malformed, whatever the own origin is.
                 _ if head.is_forwarded => Err(Refusal::ForwardedInDevelopment),
                 true => Ok(()),
                 false => Err(Refusal::HostNotLoopback),
@@ -112,7 +112,7 @@ impl OwnOrigin {
         }
     }
 
-    /// Whether an Origin value is the server's own: in development, the loopback host that the
+    /// Whether an Origin value is the server's own; in development, the loopback host that the
     /// request names.
     pub fn is_own(&self, head: &Head<'_>, origin: &[u8]) -> bool {
         match self {
@@ -131,32 +131,33 @@ impl<'a> Head<'a> {
     ///
     /// # Errors
     ///
-    /// There is none, or more than one.
+    /// The host is missing or repeated.
     pub fn authority(&self) -> Result<&'a [u8], Refusal> {
         requested_host(self)
     }
 }
 
-/// What the client asked for, where a trusted proxy says it; the request names a host anyway.
+/// The host that the client requested, if a trusted proxy states it. The request itself must name
+/// one anyway.
 fn public_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     let named = requested_host(head)?;
     Ok(head.forwarded_host.map_or(named, str::as_bytes))
 }
 
-/// The authority that the request is for: that of an absolute target, else the Host field.
+/// The authority of the request: that of an absolute target, otherwise the Host header.
 fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     let authority = head.uri.authority().map(Authority::as_str);
     match (head.host, authority) {
         (Single::Repeated, _) => Err(Refusal::HostRepeated),
-        // RFC 9112 3.2.2: an absolute target decides, whatever Host says. One that differs is
-        // made to confuse, so it is refused.
+        // RFC 9112 3.2.2: an absolute target overrides Host. A request whose Host differs is
+        // refused as an attempt at confusion.
         (Single::One(host), Some(authority))
             if !host.as_bytes().eq_ignore_ascii_case(authority.as_bytes()) =>
         {
             Err(Refusal::HostMalformed)
         }
         (Single::One(_), Some(authority)) => Ok(authority.as_bytes()),
-        // HTTP/2 and later have `:authority` in place of Host; before, Host is required always.
+        // HTTP/2 and later have `:authority` instead of Host; earlier versions always require Host.
         (Single::Absent, Some(authority)) if head.version >= Version::HTTP_2 => {
             Ok(authority.as_bytes())
         }
@@ -166,7 +167,7 @@ fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
 }
 
 fn is_loopback(host: &[u8]) -> Result<bool, Refusal> {
-    // What nearly every request says is compared before anything is parsed.
+    // Fast path: nearly every request names one of these, so compare before parsing.
     for known in [&b"127.0.0.1"[..], b"localhost"] {
         match host.strip_prefix(known) {
             Some([]) => return Ok(true),
@@ -209,7 +210,7 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(is_valid)
 }
 
-/// `*DIGIT` (RFC 3986 3.2.3) up to 65535; an empty one says nothing and is refused.
+/// `*DIGIT` (RFC 3986 3.2.3) up to 65535; an empty port is refused.
 fn parse_port(digits: &[u8]) -> Option<u16> {
     let add = |port: u16, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;

@@ -1,4 +1,4 @@
-//! The request target: its form, and the one spelling of its path that everything behind sees.
+//! The request target: its form, and the normal form of its path that all later code uses.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::{catalogue::Refusal, path::is_path_byte};
 impl Head<'_> {
     /// Checks the form of the target (RFC 9112 3.2). [`NormalPath::of`] checks its path.
     ///
-    /// A fragment is no part of a target, and [`http::Uri`] has none: one that a client sends all
-    /// the same is cut off before anything sees it.
+    /// A fragment is not part of a target, and [`http::Uri`] has none: a fragment that a client
+    /// sends anyway is cut off before any check.
     ///
     /// # Errors
     ///
@@ -33,8 +33,8 @@ impl Head<'_> {
     }
 }
 
-/// The path of a request in its normal form (RFC 3986 6.2.2): paths that are equivalent have the
-/// same one.
+/// The path of a request in its normal form (RFC 3986 6.2.2): equivalent paths have the same normal
+/// form.
 ///
 /// - Percent codes of unreserved characters are decoded; all others have upper-case digits.
 /// - Bytes that browsers send raw though a path has no such characters are percent-encoded: `"`,
@@ -83,8 +83,8 @@ impl<'a> NormalPath<'a> {
         matches!(self.text, Cow::Owned(_))
     }
 
-    /// Whether a segment hides a `/` or a `\`: `%2F` or `%5C`. What decodes it sees more segments
-    /// than a router does.
+    /// Whether a segment contains an encoded `/` or `\`: `%2F` or `%5C`. Code that decodes it would
+    /// see more segments than the router.
     pub const fn has_encoded_slash(&self) -> bool {
         self.has_encoded_slash
     }
@@ -129,7 +129,7 @@ fn normalize(path: &str) -> Result<NormalPath<'_>, Refusal> {
     Ok(NormalPath { text, has_encoded_slash })
 }
 
-/// Adds a segment whose percent codes are well-formed.
+/// Appends a segment whose percent codes are well-formed.
 fn push_normal(normal: &mut String, segment: &str) {
     let mut rest = segment.as_bytes();
     while let [byte, tail @ ..] = rest {
@@ -199,8 +199,8 @@ fn code(high: u8, low: u8) -> Option<u8> {
     Some(hex(high)? * 16 + hex(low)?)
 }
 
-/// Decodes what a parameter took, once; `None` for a percent code that is malformed, that is
-/// NUL, or that makes the text no UTF-8.
+/// Decodes the value of a parameter, once. `None` if a percent code is malformed or NUL, or if the
+/// result is not UTF-8.
 ///
 /// ```
 /// use policy_core::gate::decode_parameter;

@@ -1,5 +1,5 @@
-//! What every version of HTTP asks of a request, whoever parsed it: engines differ in what they
-//! let through, and what is ambiguous here is understood in two ways by two servers.
+//! Checks that apply to every version of HTTP, whichever parser read the request: parsers differ in
+//! what they accept, and an ambiguous request may be interpreted differently by two servers.
 
 use http::{
     HeaderValue, Version,
@@ -10,8 +10,8 @@ use super::head::{Head, Single};
 use crate::catalogue::Refusal;
 
 impl Head<'_> {
-    /// Checks what a request says about its own form: its length, its coding, what it expects,
-    /// and fields that its version does not have.
+    /// Checks the framing of a request: its length, its transfer coding, its expectation, and
+    /// headers that its version forbids.
     ///
     /// ```
     /// use http::{Request, Version};
@@ -27,11 +27,11 @@ impl Head<'_> {
     ///
     /// The reason to refuse the request.
     pub fn well_formed(&self) -> Result<(), Refusal> {
-        // RFC 9113 8.2.2, RFC 9114 4.2: such a request is malformed, and none is forwarded.
+        // RFC 9113 8.2.2, RFC 9114 4.2: such a request is malformed and is not forwarded.
         if self.has_connection_field && self.version >= Version::HTTP_2 {
             return Err(Refusal::ConnectionField);
         }
-        // RFC 9112 6.1: chunks in chunks are nobody's, and each end would be another one's.
+        // RFC 9112 6.1: nested chunked codings are ambiguous.
         match self.transfer_encoding {
             Single::Absent => (),
             Single::One(coding) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => (),
@@ -68,9 +68,9 @@ fn is_length(value: &[u8]) -> bool {
     is_number && str::from_utf8(value).is_ok_and(|text| text.parse::<u64>().is_ok())
 }
 
-/// Joins the lines into which HTTP/2 and HTTP/3 may cut a Cookie field (RFC 9113 8.2.3, RFC 9114
-/// 4.2.1), so that whoever reads one line reads all cookies. HTTP/1.1 has one line (RFC 6265
-/// 5.4), and what has more stays as it is: [`Cookies`](crate::cookie::Cookies) reads them all.
+/// Joins the lines into which HTTP/2 and HTTP/3 may split a Cookie header (RFC 9113 8.2.3, RFC 9114
+/// 4.2.1), so that a reader of one line sees all cookies. HTTP/1.1 has one line (RFC 6265 5.4), and
+/// several lines stay as they are: [`Cookies`](crate::cookie::Cookies) reads them all.
 ///
 /// ```
 /// use http::{Request, Version};
@@ -94,7 +94,7 @@ pub fn join_cookie_lines<B>(request: &mut http::Request<B>) {
         return;
     }
     let pieces: Vec<&[u8]> = lines.iter().map(HeaderValue::as_bytes).collect();
-    // Bytes that stand in values can stand in one.
+    // Bytes that are valid in several values are valid in one.
     if let Ok(joined) = HeaderValue::from_bytes(&pieces.join(&b"; "[..])) {
         lines.insert(joined);
     }

@@ -24,7 +24,7 @@ impl<'a> HeadersSpec<'a> {
                 Some(csp) => csp::slots(csp),
             },
             (Part::Permissions, _) => self.permissions.len(),
-            // An empty list is asked about as a whole, and a directive next to one, too.
+            // An empty list is checked as a whole, and so is a list next to a directive.
             (Part::Frame, Some(Frame::Listed(origins))) => origins.len() + 1,
             _ => 1,
         }
@@ -101,7 +101,7 @@ impl<'a> HeadersSpec<'a> {
         }
     }
 
-    /// What the lists that browsers are built with ask for (hstspreload.org).
+    /// The requirements of browser preload lists (hstspreload.org).
     const fn check_preload(&self) -> Option<Rule> {
         match self.hsts {
             None => Some(Rule::HstsMissing),

@@ -15,7 +15,7 @@ use super::{
     spec::{Frame, HeadersSpec},
 };
 
-/// A policy with its fields computed: what an answer gets is copied, not made.
+/// A compiled policy: its headers are prepared once and copied into each response.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header};
@@ -40,7 +40,7 @@ pub struct SecurityHeaders {
     /// `Strict-Transport-Security`
     over_tls: Option<HeaderValue>,
     on_pages: Fields,
-    /// The policy for scripts, cut where the nonce stands; empty where there is none.
+    /// The CSP with a nonce, split at the position of the nonce; empty if it has none.
     around_nonce: Box<[Box<str>]>,
 }
 
@@ -63,8 +63,8 @@ impl SecurityHeaders {
         let csp = written(&directives, None);
         let mut of_csp = (!csp.is_empty()).then_some((CONTENT_SECURITY_POLICY, csp));
         let referrer = spec.referrer.unwrap_or("strict-origin-when-cross-origin").to_owned();
-        // A nonce in an answer that a cache renews would not be the one of the page it keeps, so
-        // what can have one stays with pages.
+        // A cache that revalidates a page keeps its body, so a new nonce in a 304 would not match.
+        // A policy with a nonce is therefore written only onto pages.
         let mut on_pages: Vec<_> = of_csp.take_if(|_| takes_nonce).into_iter().collect();
         let mut of_pages = vec![(REFERRER_POLICY, referrer)];
         of_pages.extend(of_csp);
@@ -83,27 +83,26 @@ impl SecurityHeaders {
         }
     }
 
-    /// Without `Strict-Transport-Security`: for a service that has no `https` origin, or one on
-    /// loopback. Browsers keep that promise by host, and every program of a developer has the same.
+    /// Removes `Strict-Transport-Security`, for a service without an `https` origin or on loopback.
+    /// Browsers apply HSTS per host, and all of a developer's programs share the loopback host.
     pub fn without_transport(mut self) -> Self {
         self.over_tls = None;
         self
     }
 
-    /// Whether scripts or styles are let in by a nonce. An answer without one gets a policy
-    /// without.
+    /// Whether scripts or styles are allowed by a nonce. A response without a nonce gets the policy
+    /// without it.
     pub fn takes_nonce(&self) -> bool {
         !self.around_nonce.is_empty()
     }
 
-    /// How many fields an answer gets that is no page.
+    /// The number of headers that a response gets if it is not a page.
     pub fn count(&self) -> usize {
         1 + usize::from(self.over_tls.is_some()) + self.everywhere.len()
     }
 
-    /// Writes the fields that a handler did not write itself. Pages are known by their
-    /// `Content-Type`, so this is asked about headers as they are sent: a 304 has none, and gets
-    /// no fields of pages.
+    /// Writes the headers that the handler did not write itself. Pages are recognised by their
+    /// `Content-Type` at the time of sending: a 304 has none and gets no page headers.
     pub fn apply(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
@@ -120,8 +119,8 @@ impl SecurityHeaders {
         add(headers, &self.on_pages);
     }
 
-    /// Writes `Strict-Transport-Security` where a handler did not. An answer over plain HTTP must
-    /// not have it (RFC 6797 7.2), so this is for those over TLS.
+    /// Writes `Strict-Transport-Security` if the handler did not. Only for responses over TLS: over
+    /// plain HTTP it is forbidden (RFC 6797 7.2).
     pub fn apply_secure(&self, headers: &mut HeaderMap) {
         if let Some(value) = &self.over_tls
             && let Entry::Vacant(entry) = headers.entry(STRICT_TRANSPORT_SECURITY)
@@ -133,7 +132,7 @@ impl SecurityHeaders {
 
 fn add(headers: &mut HeaderMap, fields: &Fields) {
     for (name, value) in fields {
-        // Most answers have few fields: looking at each costs less than a hash.
+        // Most responses have few headers: a scan costs less than a hash.
         if headers.keys().all(|written| written != name) {
             headers.insert(name, value.clone());
         }
@@ -142,7 +141,7 @@ fn add(headers: &mut HeaderMap, fields: &Fields) {
 
 fn fields(texts: Vec<(HeaderName, String)>) -> Fields {
     let of = |(name, text)| Some((name, HeaderValue::try_from(text).ok()?));
-    // INVARIANT: what passed the rules is text that a field can have.
+    // INVARIANT: a validated policy consists of text that is valid in a header.
     texts.into_iter().filter_map(of).collect()
 }
 
@@ -164,7 +163,7 @@ fn hsts(spec: &HeadersSpec<'_>) -> String {
     value
 }
 
-/// The directives of a policy, and that of its frames.
+/// The directives of a policy, and the one about its frames.
 fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> {
     const DEFAULT: &[Directive<'static>] = &[
         Directive(Name::BaseUri, &[Source::SelfOrigin]),
@@ -185,7 +184,7 @@ fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> 
     all
 }
 
-/// `X-Frame-Options` for browsers that do not know `frame-ancestors`, where it can say the same.
+/// `X-Frame-Options` for browsers without `frame-ancestors`, if it can express the same.
 fn frame_options(directives: &[(Name, Vec<Source<'_>>)]) -> Option<&'static str> {
     let (_, ancestors) = directives.iter().find(|(name, _)| *name == Name::FrameAncestors)?;
     match **ancestors {

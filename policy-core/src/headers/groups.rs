@@ -1,12 +1,12 @@
 //! The groups that the standard puts fields into (RFC 9110 6 to 12; RFC 6265).
 //!
-//! Names are compared whatever their case. What is not in any of these lists belongs to an
-//! extension, and nothing is said about it.
+//! Names are compared without case. Headers that are in none of these lists are extensions, about
+//! which this crate makes no statement.
 
 use crate::grammar::names_contain;
 
-/// What a request alone has: who asks, how, for what, and under which conditions (RFC 9110 7.2,
-/// 10.1, 11.6, 11.7, 12.5, 13.1, 14.2; RFC 6265 5.4; Fetch 3.2).
+/// Headers that occur only in requests: the client, what it asks for, and its conditions (RFC 9110
+/// 7.2, 10.1, 11.6, 11.7, 12.5, 13.1, 14.2; RFC 6265 5.4; Fetch 3.2).
 pub const REQUEST: [&str; 22] = [
     "accept",
     "accept-charset",
@@ -32,8 +32,8 @@ pub const REQUEST: [&str; 22] = [
     "user-agent",
 ];
 
-/// What a response alone has, about the server and what to do next (RFC 9110 10.2, 11.6, 11.7,
-/// 12.5.5, 14.3; RFC 9111 5.1; RFC 6265 4.1).
+/// Headers that occur only in responses: about the server and the next step (RFC 9110 10.2, 11.6,
+/// 11.7, 12.5.5, 14.3; RFC 9111 5.1; RFC 6265 4.1).
 pub const RESPONSE: [&str; 12] = [
     "accept-ranges",
     "age",
@@ -49,8 +49,8 @@ pub const RESPONSE: [&str; 12] = [
     "www-authenticate",
 ];
 
-/// What describes the representation, whether its bytes are sent along or not (RFC 9110 8.3 to
-/// 8.8). A 304 has of these only what a cache needs to find and to renew what it keeps.
+/// Headers that describe the representation, whether or not its bytes are sent (RFC 9110 8.3 to
+/// 8.8). A 304 has only those that a cache needs to select and update its stored response.
 pub const REPRESENTATION: [&str; 7] = [
     "content-encoding",
     "content-language",
@@ -61,15 +61,15 @@ pub const REPRESENTATION: [&str; 7] = [
     "last-modified",
 ];
 
-/// What describes the bytes of one message (RFC 9110 6.4 to 6.6, 8.6, 14.4; RFC 9112 6.1): where
-/// the bytes are left out or are others, it is wrong.
+/// Headers that describe the bytes of one message (RFC 9110 6.4 to 6.6, 8.6, 14.4; RFC 9112 6.1).
+/// They are wrong if the bytes are left out or replaced.
 pub const PAYLOAD: [&str; 4] = ["content-length", "content-range", "trailer", "transfer-encoding"];
 
-/// What ends at the next hop (RFC 9110 7.6.1), next to what `Connection` names.
+/// Hop-by-hop headers (RFC 9110 7.6.1), in addition to those that `Connection` names.
 pub const HOP_BY_HOP: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
 
-/// What shows who somebody is: never echoed by TRACE (RFC 9110 9.3.8), and never logged.
+/// Headers with credentials: never echoed by TRACE (RFC 9110 9.3.8), and never logged.
 pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
 /// Whether a field is one of [`REQUEST`].

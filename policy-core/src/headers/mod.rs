@@ -1,4 +1,4 @@
-//! Fields: the groups that they belong to, and those that protect who reads an answer.
+//! Header groups, and the security headers of responses.
 
 mod check;
 #[cfg(feature = "engine")]

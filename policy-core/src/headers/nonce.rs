@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use crate::base64url;
 
-/// What the script and style elements of one page say, so that its browser runs them: 128 random
-/// bits as base64url.
+/// A nonce: the script and style elements of a page repeat it so that the browser runs them. 128
+/// random bits as base64url.
 ///
 /// ```
 /// use policy_core::headers::Nonce;
@@ -16,7 +16,7 @@ use crate::base64url;
 pub struct Nonce(Arc<str>);
 
 impl Nonce {
-    /// The nonce of bytes that nobody can foretell.
+    /// Makes a nonce of unpredictable bytes.
     pub fn of(random: [u8; 16]) -> Self {
         let mut text = String::new();
         base64url::append(&random, &mut text);

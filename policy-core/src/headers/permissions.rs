@@ -1,4 +1,4 @@
-//! `Permissions-Policy`: what a page may use of the device.
+//! `Permissions-Policy`: the device features that a page may use.
 
 use crate::{
     catalogue::Rule,
@@ -27,7 +27,7 @@ pub(super) const fn check(entries: &[&str], index: usize) -> Option<Rule> {
     None
 }
 
-/// What is in front of the first `=` and what is behind.
+/// The text before the first `=` and the text after it.
 const fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = entry;
     while let [byte, tail @ ..] = rest {

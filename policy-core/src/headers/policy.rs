@@ -7,10 +7,10 @@ use super::{
 #[cfg(feature = "engine")]
 use crate::route::{FacetPolicy, FromSpec, RouteFacts};
 
-/// The security fields of an answer, which passed every rule.
+/// The validated security headers of a response.
 ///
-/// What a policy does not state is as in [`DEFAULT`](Self::DEFAULT), and `X-Content-Type-Options:
-/// nosniff` is in every answer.
+/// Anything that a policy does not state is as in [`DEFAULT`](Self::DEFAULT), and every response
+/// has `X-Content-Type-Options: nosniff`.
 ///
 /// ```
 /// use policy_core::headers::{
@@ -41,22 +41,22 @@ use crate::route::{FacetPolicy, FromSpec, RouteFacts};
 pub struct HeadersPolicy(HeadersSpec<'static>);
 
 impl HeadersPolicy {
-    /// What an app has that says nothing.
+    /// The policy of an app that states none.
     ///
     /// | on | fields |
     /// |---|---|
     /// | every answer | `X-Content-Type-Options: nosniff`; over TLS, of a service with a public origin, also `Strict-Transport-Security: max-age=31536000` |
     /// | pages | `Content-Security-Policy: base-uri 'self'; object-src 'none'; frame-ancestors 'self'`, `X-Frame-Options: SAMEORIGIN`, `Referrer-Policy: strict-origin-when-cross-origin` |
     ///
-    /// It breaks no page: none of it keeps a page from loading what it loads today, but for
-    /// plugins.
+    /// It breaks no page: except for plugins, pages can load everything that they could load
+    /// without it.
     pub const DEFAULT: Self = Self(HeadersSpec::NOTHING);
 
-    /// For answers that are data: a browser that is made to show one as a page runs nothing.
+    /// For responses that are data: a browser that shows one as a page runs nothing.
     ///
-    /// On every answer `Content-Security-Policy: default-src 'none'; frame-ancestors 'none'`,
+    /// Every response has `Content-Security-Policy: default-src 'none'; frame-ancestors 'none'`,
     /// `X-Frame-Options: DENY`, `Referrer-Policy: no-referrer`, and what [`DEFAULT`](Self::DEFAULT)
-    /// has on every answer.
+    /// sets for every response.
     pub const API: Self = Self::builder()
         .csp(&[Directive(Name::DefaultSrc, &[Source::None])])
         .frame(Frame::Nobody)
@@ -64,8 +64,8 @@ impl HeadersPolicy {
         .every_answer()
         .build();
 
-    /// For pages that were written with it in mind: they load from their own origin, scripts and
-    /// styles also by a nonce, and nobody frames or opens them.
+    /// For pages that are written for it: they load only from their own origin, scripts and styles
+    /// also by a nonce, and no other page can frame them or open them with a reference.
     pub const PAGES: Self = Self::builder()
         .csp(&[
             Directive(Name::DefaultSrc, &[Source::SelfOrigin]),
@@ -98,7 +98,7 @@ impl HeadersPolicy {
         }
     }
 
-    /// What the policy says.
+    /// The spec of the policy.
     pub const fn spec(&self) -> &HeadersSpec<'static> {
         &self.0
     }
@@ -132,26 +132,26 @@ impl FacetPolicy for HeadersPolicy {
 pub struct HeadersPolicyBuilder(HeadersSpec<'static>);
 
 impl HeadersPolicyBuilder {
-    /// States what a page may load and run. Who may frame it is said by [`frame`](Self::frame), or
-    /// by a directive here.
+    /// Sets what a page may load and run. Which pages may frame it is set by
+    /// [`frame`](Self::frame), or by a directive here.
     pub const fn csp(mut self, directives: &'static [Directive<'static>]) -> Self {
         self.0.csp = Some(directives);
         self
     }
 
-    /// States who may show a page in a frame.
+    /// Sets which pages may show this one in a frame.
     pub const fn frame(mut self, frame: Frame<'static>) -> Self {
         self.0.frame = Some(frame);
         self
     }
 
-    /// States what of its address a page tells to others (Referrer Policy 3).
+    /// Sets how much of its address a page sends as the referrer (Referrer Policy 3).
     pub const fn referrer(mut self, policy: &'static str) -> Self {
         self.0.referrer = Some(policy);
         self
     }
 
-    /// States what a page may use of the device, each as `feature=(allowed)`.
+    /// Sets the device features that a page may use, each as `feature=(allowed)`.
     pub const fn permissions(mut self, entries: &'static [&'static str]) -> Self {
         self.0.permissions = entries;
         self
@@ -163,37 +163,37 @@ impl HeadersPolicyBuilder {
         self
     }
 
-    /// States what a page may embed of others (HTML 7.1.4).
+    /// Sets which resources of other origins a page may embed (HTML 7.1.4).
     pub const fn coep(mut self, policy: &'static str) -> Self {
         self.0.coep = Some(policy);
         self
     }
 
-    /// States who may embed an answer without CORS (Fetch 3.7).
+    /// Sets which sites may embed a response without CORS (Fetch 3.7).
     pub const fn corp(mut self, policy: &'static str) -> Self {
         self.0.corp = Some(policy);
         self
     }
 
-    /// States for how many seconds browsers shall come by `https` only (RFC 6797).
+    /// Sets for how many seconds browsers use only `https` (RFC 6797).
     pub const fn hsts(mut self, seconds: i64) -> Self {
         self.0.hsts = Some(seconds);
         self
     }
 
-    /// Holds [`hsts`](Self::hsts) for every name below this one, too.
+    /// Extends [`hsts`](Self::hsts) to all subdomains.
     pub const fn include_subdomains(mut self) -> Self {
         self.0.include_subdomains = true;
         self
     }
 
-    /// Agrees to be in the lists that browsers are built with. It takes months to get out of them.
+    /// Consents to the preload lists of browsers. Removal from them takes months.
     pub const fn preload(mut self) -> Self {
         self.0.preload = true;
         self
     }
 
-    /// Has the fields of pages in answers that are no pages, too, but for a `csp` with a nonce.
+    /// Writes the page headers onto responses that are not pages, too, except a `csp` with a nonce.
     pub const fn every_answer(mut self) -> Self {
         self.0.every_answer = true;
         self

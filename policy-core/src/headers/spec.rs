@@ -1,17 +1,17 @@
-//! What a policy about security fields says, before anybody checked it.
+//! A policy about security headers as written, before validation.
 
 use super::csp::Directive;
 use crate::{route::RouteFacts, validator::parts};
 
-/// Who may show a page in a frame.
+/// Which pages may show this one in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Frame<'a> {
-    /// Nobody.
+    /// No page.
     Nobody,
     /// Pages of the same origin.
     SameOrigin,
-    /// Everybody.
+    /// Any page.
     Anybody,
     /// Pages of these origins, or patterns of origins.
     Listed(&'a [&'a str]),
@@ -43,17 +43,18 @@ parts! {
     }
 }
 
-/// The security fields of an answer, unchecked, and what they have to agree with. A part that is
-/// not stated is as in [`HeadersPolicy::DEFAULT`](super::HeadersPolicy::DEFAULT).
+/// The security headers of a response before validation, with the facts about the route that they
+/// must fit. A part that is not stated is as in
+/// [`HeadersPolicy::DEFAULT`](super::HeadersPolicy::DEFAULT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadersSpec<'a> {
     /// What a page may load and run.
     pub csp: Option<&'a [Directive<'a>]>,
-    /// Who may show a page in a frame.
+    /// Which pages may show this one in a frame.
     pub frame: Option<Frame<'a>>,
-    /// What of its address a page tells to others.
+    /// How much of its address a page sends as the referrer.
     pub referrer: Option<&'a str>,
-    /// What a page may use of the device, such as `camera=()`.
+    /// The device features that a page may use, such as `camera=()`.
     pub permissions: &'a [&'a str],
     /// `Cross-Origin-Opener-Policy`
     pub coop: Option<&'a str>,
@@ -61,20 +62,20 @@ pub struct HeadersSpec<'a> {
     pub coep: Option<&'a str>,
     /// `Cross-Origin-Resource-Policy`
     pub corp: Option<&'a str>,
-    /// The seconds of `Strict-Transport-Security`; 0 ends what was said before.
+    /// The seconds of `Strict-Transport-Security`; 0 revokes an earlier value.
     pub hsts: Option<i64>,
     /// `includeSubDomains`
     pub include_subdomains: bool,
     /// `preload`
     pub preload: bool,
-    /// Answers that are no pages have the fields of pages, too.
+    /// Whether responses that are not pages have the page headers, too.
     pub every_answer: bool,
     /// The route.
     pub route: RouteFacts<'a>,
 }
 
 impl HeadersSpec<'static> {
-    /// A spec that says nothing.
+    /// An empty spec.
     pub const NOTHING: Self = Self {
         csp: None,
         frame: None,

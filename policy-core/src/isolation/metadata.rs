@@ -1,4 +1,4 @@
-//! What browsers say about a request, and what follows.
+//! Fetch Metadata of a request, and the decision that follows from it.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
@@ -9,11 +9,11 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Whose page made a request, and what for (Fetch Metadata 2).
+/// The site of the page that made a request, and the purpose of the request (Fetch Metadata 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchMetadata {
     sender: Sender,
-    /// The answer becomes the page of a tab, not a part of another page.
+    /// The response becomes the document of a tab, not part of another page.
     is_link: bool,
 }
 
@@ -48,7 +48,7 @@ impl FetchMetadata {
             Ok(Some(b"cross-site")) => Sender::CrossSite,
             Ok(Some(_)) | Err(Repeated) => Sender::Malformed,
         };
-        // What comes from elsewhere only is asked what for.
+        // The purpose matters only for requests from elsewhere.
         let is_link = matches!(sender, Sender::SameSite | Sender::CrossSite)
             && only(headers, &MODE) == Ok(Some(b"navigate"))
             && only(headers, &DEST) == Ok(Some(b"document"));
@@ -68,13 +68,13 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]
 }
 
 impl Isolation {
-    /// Whether a request may go on to its handler. `is_granted` is whether the route answers pages
-    /// of any origin, or CORS grants that of the request. A preflight is not asked: what it asks
-    /// for will be.
+    /// Whether a request may proceed to its handler. `is_granted` is whether the route is open to
+    /// pages of any origin, or CORS grants that of the request. Preflights are exempt: the request
+    /// that they announce is checked.
     ///
-    /// Requests without `Sec-Fetch-Site` may: programs, and browsers from before 2023 at the
-    /// latest, send none, and an attack needs the browser of a victim. So may links, which show
-    /// the answer as a page of its own; not those that send a form, and not frames.
+    /// Requests without `Sec-Fetch-Site` may: programs and browsers from before 2023 send none, and
+    /// an attack needs the browser of a victim. Links may, too, because they show the response as a
+    /// page of its own; form submissions and frames may not.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
-//! Resource isolation: which pages of others may load an answer (W3C Fetch Metadata).
+//! Resource isolation: which pages of other sites may load a response (W3C Fetch Metadata).
 //!
-//! Browsers say with each request whose page made it and what for. A service that listens keeps
-//! pages of others from loading its answers as images, scripts or frames, where neither the same
-//! origin policy nor CORS is asked, and from guessing by time and size what they say.
+//! Browsers state with each request which site's page made it and for what purpose. A service that
+//! checks this keeps other sites from loading its responses as images, scripts or frames, to which
+//! neither the same-origin policy nor CORS applies, and from inferring their content by time and
+//! size.
 
 #[cfg(feature = "engine")]
 mod metadata;
@@ -10,14 +11,14 @@ mod metadata;
 #[cfg(feature = "engine")]
 pub use metadata::FetchMetadata;
 
-/// Whose pages may send requests, as `Sec-Fetch-Site` tells it. What CORS grants may, in each
+/// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
 /// case, and so may links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// Those of the same origin.
+    /// Pages of the same origin.
     SameOrigin,
-    /// Those of the same site.
+    /// Pages of the same site.
     SameSite,
 }
 

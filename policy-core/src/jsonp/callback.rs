@@ -3,8 +3,8 @@
 use super::Grammar;
 use crate::{catalogue::Refusal, gate::decode_parameter};
 
-/// The name of a function, in at most 64 characters of `A-Z a-z 0-9 _ $`, and dots. It is none of
-/// the words that mean something else in a script.
+/// The name of a function, in at most 64 characters of `A-Z a-z 0-9 _ $`, and dots. Reserved words
+/// of JavaScript are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback(Box<str>);
 
@@ -33,7 +33,7 @@ impl Callback {
         valid.then(|| Self(name.into()))
     }
 
-    /// Finds the parameter of this name in a query; `None` where it is absent, and the answer is
+    /// Finds the parameter of this name in a query; `None` if it is absent, and the response is
     /// ordinary JSON. Names and values are percent-decoded once.
     ///
     /// # Errors

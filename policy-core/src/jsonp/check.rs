@@ -35,7 +35,7 @@ impl<'a> JsonpSpec<'a> {
                 Some(Rule::JsonpMethod)
             }
             Part::Auth if asks_caller => Some(Rule::JsonpNotPublic),
-            // Of a route that asks who calls, that is what has been said.
+            // For a route with credentials this is already reported.
             Part::Session if self.route.takes_session && !asks_caller => {
                 Some(Rule::JsonpWithSession)
             }
@@ -45,12 +45,12 @@ impl<'a> JsonpSpec<'a> {
     }
 }
 
-/// What a script element sends, and its HEAD.
+/// The methods that a script element can cause: GET, and HEAD.
 const fn is_of_scripts(method: &str) -> bool {
     eq(method.as_bytes(), b"GET") || eq(method.as_bytes(), b"HEAD")
 }
 
-/// RFC 3986 2.3: what nobody has to percent-encode in a query.
+/// RFC 3986 2.3: characters that never need percent-encoding in a query.
 const fn is_unreserved(text: &str) -> bool {
     let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {

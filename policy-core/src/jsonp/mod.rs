@@ -1,11 +1,11 @@
-//! JSONP: an answer as a script that calls a function, for pages too old for CORS.
+//! JSONP: a response as a script that calls a function, for pages too old for CORS.
 //!
-//! Any page can read such an answer, so it is for data that everybody may have: no cookie and no
-//! token is looked at where one is made. Errors are not wrapped; a page learns of them by the
-//! `error` event of its script element.
+//! Any page can read such a response, so it is only for public data: cookies and tokens are ignored
+//! for it. Errors are not wrapped; a page learns of them by the `error` event of its script
+//! element.
 //!
-//! [`JsonpSpec`] is what somebody wrote; its rules are those of the attribute and of the start.
-//! [`JsonpPolicy`] is what a route does.
+//! [`JsonpSpec`] is a policy as written, before validation; the attribute and the start apply the
+//! same rules to it. [`JsonpPolicy`] is the policy that a route follows.
 
 #[cfg(feature = "engine")]
 mod callback;

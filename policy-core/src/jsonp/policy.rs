@@ -1,4 +1,4 @@
-//! What a route says about scripts.
+//! The JSONP policy of a route.
 
 #[cfg(feature = "engine")]
 use super::{JsonpSpec, Violation};
@@ -12,12 +12,12 @@ pub enum Grammar {
     /// One identifier.
     #[default]
     Identifier,
-    /// Up to three identifiers, joined by dots. A page of the same origin may have functions that
-    /// do harm when they are called, and this reaches more of them.
+    /// Up to three identifiers, joined by dots. This reaches more functions of a page of the same
+    /// origin, and some of them may do harm when called.
     Dotted,
 }
 
-/// A route whose answers are scripts where the query names a function to call.
+/// The JSONP policy of a route: its response is a script if the query names a function to call.
 ///
 /// A constant of it can be shared between routes; it is checked on each of them.
 ///
@@ -55,7 +55,7 @@ impl JsonpPolicy {
         Self { callback, grammar: Grammar::Identifier }
     }
 
-    /// Says which names can be called.
+    /// Sets which names can be called.
     #[must_use]
     pub const fn grammar(mut self, grammar: Grammar) -> Self {
         self.grammar = grammar;

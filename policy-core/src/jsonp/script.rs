@@ -1,4 +1,4 @@
-//! The answer.
+//! The script of a JSONP response.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -10,9 +10,9 @@ use crate::conditional::DIGESTS;
 
 /// The script that calls `callback` with this JSON.
 ///
-/// The comment in front keeps other file formats from being read into the answer, and a function
-/// that is not there is not called. What could end a script element or a line is escaped; outside
-/// of strings, JSON has none of it.
+/// The leading comment keeps the response from being read as another file format, and a missing
+/// function is not called. Characters that could end a script element or a line are escaped;
+/// outside of strings, JSON has none of them.
 ///
 /// ```
 /// use policy_core::jsonp::{Callback, Grammar, script};
@@ -49,8 +49,8 @@ fn escape<'a>(script: &mut Vec<u8>, text: &[u8], rest: &'a [u8]) -> &'a [u8] {
     rest
 }
 
-/// Writes the headers of a [`script`]: a script and nothing else for browsers, a download for who
-/// opens it, and readable for every site. What vouched for the bytes of the JSON is removed.
+/// Writes the headers of a [`script`]: browsers treat it only as a script, opening it downloads it,
+/// and every site may load it. Digests of the JSON are removed.
 pub fn apply(headers: &mut HeaderMap) {
     for name in DIGESTS {
         headers.remove(name);

@@ -1,9 +1,9 @@
-//! What a route says about scripts, before anybody checked it.
+//! The JSONP policy of a route as written, before validation.
 
 use super::JsonpPolicy;
 use crate::{route::RouteFacts, validator::parts};
 
-/// What a route says about scripts, unchecked, and what it has to agree with.
+/// The JSONP policy of a route before validation, with the facts about the route that it must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonpSpec<'a> {
     /// `callback = ".."`; empty where it is not there.
@@ -15,17 +15,17 @@ pub struct JsonpSpec<'a> {
 }
 
 impl JsonpSpec<'static> {
-    /// A spec that says nothing.
+    /// An empty spec.
     pub const NOTHING: Self = Self { callback: "", route: RouteFacts::UNKNOWN, csrf: false };
 
-    /// What this policy says, on a route that agrees with it.
+    /// The spec of a policy, on a route that fits it.
     pub const fn of(policy: &JsonpPolicy) -> Self {
         Self { callback: policy.callback, ..Self::NOTHING }
     }
 }
 
 parts! {
-    /// A part of what a route says about scripts.
+    /// A part of the JSONP policy of a route.
     "jsonp" {
         /// `callback`
         Callback = "callback",

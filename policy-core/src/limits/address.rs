@@ -1,12 +1,12 @@
-//! Who a client is, as far as its address tells.
+//! Identifying a client by its address.
 
 use std::net::IpAddr;
 
-/// What an address is counted by.
+/// The part of an address that rates are counted by.
 pub type AddressKey = [u8; 9];
 
-/// The part of an address that one client has to itself: all of IPv4, also where it comes as
-/// IPv6, and the first 64 bits of IPv6, which is the least that anybody is given (RFC 6177).
+/// The part of an address that belongs to one client: all of IPv4, also in its IPv6-mapped form,
+/// and the first 64 bits of IPv6, the smallest allocation to one site (RFC 6177).
 ///
 /// ```
 /// use policy_core::limits::address_key;

@@ -1,4 +1,4 @@
-//! What an answer says about the rate.
+//! The rate headers of a response.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
 
 use super::{Granted, Rate, Refused};
 
-/// The fields of the answers of a route that has a rate, made once
+/// The rate headers of the responses of one route, prepared once
 /// (draft-ietf-httpapi-ratelimit-headers, RFC 9110 10.2.3).
 ///
 /// ```
@@ -40,12 +40,12 @@ impl RateFields {
         Self { policy: value(b";q=", u64::from(rate.count), b";w=", seconds(rate.per)) }
     }
 
-    /// Writes the fields of an answer to a request that was granted.
+    /// Writes the headers of a response to a granted request.
     pub fn granted(&self, granted: Granted, headers: &mut HeaderMap) {
         self.write(u64::from(granted.remaining), seconds(granted.reset), headers);
     }
 
-    /// Writes the fields of an answer to a request that was refused.
+    /// Writes the headers of a response to a refused request.
     pub fn refused(&self, refused: Refused, headers: &mut HeaderMap) {
         let seconds = seconds(refused.retry_after);
         self.write(0, seconds, headers);
@@ -58,13 +58,14 @@ impl RateFields {
     }
 }
 
-/// Whole seconds, rounded up: who comes then is not too early.
+/// Whole seconds, rounded up, so that a client that waits as long is not too early.
 fn seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() != 0))
 }
 
 /// `"default"` with two parameters (RFC 9651 3.3.1: integers have up to 15 digits). It is written
-/// from its end, as digits come; `write!` would cost more than the decision did.
+/// backwards, in the order in which digits are computed; `write!` would cost more than the decision
+/// itself.
 fn value(first: &[u8], one: u64, second: &[u8], two: u64) -> HeaderValue {
     let mut text = [0; 64];
     let (mut places, mut len) = (text.iter_mut().rev(), 0);

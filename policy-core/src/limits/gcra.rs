@@ -1,15 +1,15 @@
 //! The decision about one request: the generic cell rate algorithm (ITU-T I.371), made strict.
 //!
-//! GCRA keeps one number, the time at which the next request is due if all come evenly. With room
-//! for a burst of `count`, it grants nearly twice `count` within the period that begins with the
-//! burst. Here the due time alone decides about who comes evenly, and whoever comes in bursts is
-//! counted, so that no period has more than `count`, wherever it begins.
+//! GCRA keeps one number, the time at which the next request is due if requests are evenly spaced.
+//! With a burst of `count`, plain GCRA grants nearly twice `count` within the period that begins
+//! with the burst. This version uses the due time alone only for evenly spaced requests, and counts
+//! bursts, so that no period of any phase has more than `count`.
 
 use core::time::Duration;
 
 use super::Rate;
 
-/// A request may be answered.
+/// A granted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Granted {
@@ -19,7 +19,7 @@ pub struct Granted {
     pub reset: Duration,
 }
 
-/// A request comes too early.
+/// A request that comes too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Refused {
@@ -32,13 +32,13 @@ pub struct Refused {
 pub(super) struct Pace {
     count: u32,
     per: u64,
-    /// The time between two requests that come evenly, rounded up: `count` of them last for a
-    /// period at least.
+    /// The time between two evenly spaced requests, rounded up: `count` of them take at least one
+    /// period.
     interval: u64,
 }
 
 impl Pace {
-    /// `None` for a rate of nothing.
+    /// `None` for a rate of zero.
     pub(super) fn of(rate: &Rate) -> Option<Self> {
         let per = nanos(rate.per);
         let count = rate.count;
@@ -46,7 +46,7 @@ impl Pace {
     }
 }
 
-/// What somebody was granted, as far as it matters.
+/// The grants of one client, as far as they still matter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,9 +63,9 @@ impl Pace {
 pub struct Account {
     /// When the present stretch began. It lasts for a period at least.
     start: u64,
-    /// When the next request is due, if all come evenly.
+    /// When the next request is due, if requests are evenly spaced.
     due: u64,
-    /// The same at the end of the stretch before.
+    /// The due time at the end of the previous burst.
     due_before: u64,
     /// When everything that was granted is a period ago.
     free_at: u64,
@@ -76,20 +76,20 @@ pub struct Account {
 }
 
 impl Account {
-    /// The account of somebody who never asked.
+    /// The account of a client without requests.
     pub const EMPTY: Self =
         Self { start: 0, due: 0, due_before: 0, free_at: 0, taken: 0, taken_before: 0 };
 
-    /// Decides about a request that comes now; `now` counts from the same point as in all other
-    /// calls. An account is asked about one rate only.
+    /// Decides about a request that comes at `now`, which all calls measure from the same point.
+    /// One account is used with one rate only.
     ///
-    /// Whoever comes evenly, `per / count` apart, is never refused, and whoever was silent for
-    /// `per` can have `count` at once. In between, the times of single grants are not remembered,
+    /// Evenly spaced requests, `per / count` apart, are never refused, and a client that was silent
+    /// for `per` can send `count` at once. Between these extremes single grants are not remembered,
     /// and the account errs on the side of refusing.
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time after which the same call succeeds.
+    /// [`Refused`], with the time after which the same call would succeed.
     pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<Granted, Refused> {
         let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
         self.take_at(&pace, nanos(now))
@@ -115,21 +115,21 @@ impl Account {
         Ok(Granted { remaining, reset: emptied.wait(pace, now) })
     }
 
-    /// Whether nothing that was granted matters any more.
+    /// Whether no grant matters any more.
     pub(super) const fn is_free(&self, now: u64) -> bool {
         self.free_at <= now
     }
 
-    /// How long it takes until nothing matters any more.
+    /// The time until no grant matters any more.
     pub(super) const fn time_until_free(&self, now: u64) -> Duration {
         Duration::from_nanos(self.free_at.saturating_sub(now))
     }
 
     /// At most how many grants of the stretch before are within the period that ends now.
     ///
-    /// Each grant moves the due time by an interval or more, and it was not behind the present
-    /// when the first of them came. So if there were n of them since some time, the due time was
-    /// more than n intervals behind that time in the end.
+    /// Each grant moves the due time by at least one interval, and at the first of them the due
+    /// time was not in the past. So after n grants since some time, the due time is more than n
+    /// intervals after that time.
     fn still_counted(&self, pace: &Pace, now: u64) -> u32 {
         let behind = self.due_before.saturating_add(pace.per).saturating_sub(now);
         match behind.checked_sub(1).and_then(|behind| behind.checked_div(pace.interval)) {
@@ -145,9 +145,9 @@ impl Account {
         self.free_at = self.free_at.max(now.saturating_add(pace.per));
     }
 
-    /// The time until the next request is granted, which is when it is due, or earlier: when
-    /// enough of the stretch before is a period ago, when the present stretch becomes the one
-    /// before, or when everything is a period ago.
+    /// The time until the next request is granted: when it is due, or earlier, when enough of the
+    /// previous burst is more than a period ago, when the present burst becomes the previous one,
+    /// or when everything is more than a period ago.
     fn wait(&self, pace: &Pace, now: u64) -> Duration {
         let mut then = self.due.min(self.free_at);
         if let Some(left @ 1..) = pace.count.checked_sub(self.taken) {

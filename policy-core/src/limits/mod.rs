@@ -1,7 +1,7 @@
 //! Limits: how large, how long, how often, and how many at once.
 //!
-//! [`Limits`] is what a route, a group or an app says. How often somebody may ask is decided by a
-//! [`RateTable`], which keeps a bounded account of who asked when.
+//! [`Limits`] are the limits that a route, a group or an app states. A [`RateTable`] decides how
+//! often each client may call, and keeps its accounts in bounded memory.
 
 #[cfg(feature = "engine")]
 mod address;

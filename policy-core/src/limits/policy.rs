@@ -7,7 +7,8 @@ use super::{
     spec::{LimitSpec, Violation},
 };
 
-/// The limits of a route. Each is a facet of its own: the nearest level that states it decides.
+/// The limits of a route. Each one is inherited by itself: the nearest level that states it
+/// decides.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,9 +26,9 @@ use super::{
 pub struct Limits {
     /// The most bytes of a request's body.
     pub body: Option<u64>,
-    /// The longest time until an answer is ready.
+    /// The longest time until a response is ready.
     pub timeout: Option<Duration>,
-    /// How often somebody may ask.
+    /// How often a client may call.
     pub rate: Option<Rate>,
     /// The most requests at work at once.
     pub concurrency: Option<u32>,
@@ -37,35 +38,35 @@ impl Limits {
     /// No limits.
     pub const NONE: Self = Self { body: None, timeout: None, rate: None, concurrency: None };
 
-    /// Takes bodies of at most so many bytes.
+    /// Limits request bodies to this many bytes.
     #[must_use]
     pub const fn body(mut self, bytes: u64) -> Self {
         self.body = Some(bytes);
         self
     }
 
-    /// Waits for an answer so long at the most.
+    /// Limits the time until a response is ready.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Lets nobody ask more often.
+    /// Limits how often a client may call.
     #[must_use]
     pub const fn rate(mut self, rate: Rate) -> Self {
         self.rate = Some(rate);
         self
     }
 
-    /// Works on so many requests at once at the most.
+    /// Limits the number of concurrent requests.
     #[must_use]
     pub const fn concurrency(mut self, requests: u32) -> Self {
         self.concurrency = Some(requests);
         self
     }
 
-    /// These limits, and those of an outer level where these say nothing.
+    /// These limits, with those of an outer level for every limit that is not set here.
     #[must_use]
     pub const fn or(self, outer: Self) -> Self {
         Self {
@@ -85,7 +86,7 @@ impl Limits {
         LimitSpec::of(self).violations()
     }
 
-    /// The first error, as constants can be asked for it.
+    /// The first error, for use in constants.
     pub const fn first_error(self) -> Option<Violation<'static>> {
         LimitSpec::of(self).first_error()
     }

@@ -1,8 +1,8 @@
-//! How often somebody may ask.
+//! How often a client may call.
 
 use core::time::Duration;
 
-/// How often somebody may ask: never more than `count` times within any `per`.
+/// A rate: at most `count` requests within any `per`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -19,54 +19,54 @@ pub struct Rate {
     pub count: u32,
     /// The period.
     pub per: Duration,
-    /// Who is counted.
+    /// How clients are told apart.
     pub by: RateKey,
 }
 
-/// Whose requests are counted together.
+/// Which requests are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RateKey {
-    /// The address of a client; of IPv6 the first 64 bits, which is what one client is given.
+    /// The address of the client; for IPv6 the first 64 bits, which one client is given.
     #[default]
     Address,
-    /// The principal; the address of a client that has none.
+    /// The principal; for an anonymous client its address.
     Principal,
 }
 
 impl Rate {
-    /// So many requests of one address in each period.
+    /// A rate of `count` requests per address in each period.
     pub const fn new(count: u32, per: Duration) -> Self {
         Self { count, per, by: RateKey::Address }
     }
 
-    /// So many requests of one address per second.
+    /// A rate of this many requests per address and second.
     pub const fn per_second(count: u32) -> Self {
         Self::new(count, Duration::from_secs(1))
     }
 
-    /// So many requests of one address per minute.
+    /// A rate of this many requests per address and minute.
     pub const fn per_minute(count: u32) -> Self {
         Self::new(count, Duration::from_secs(60))
     }
 
-    /// So many requests of one address per hour.
+    /// A rate of this many requests per address and hour.
     pub const fn per_hour(count: u32) -> Self {
         Self::new(count, Duration::from_secs(3_600))
     }
 
-    /// So many requests of one address per 24 hours.
+    /// A rate of this many requests per address and 24 hours.
     pub const fn per_day(count: u32) -> Self {
         Self::new(count, Duration::from_secs(86_400))
     }
 
-    /// The same for each principal, whatever addresses they come from.
+    /// The same rate per principal, whatever addresses its requests come from.
     #[must_use]
     pub const fn by_principal(self) -> Self {
         self.counted_by(RateKey::Principal)
     }
 
-    /// The same, where these are counted.
+    /// The same rate, counted by `by`.
     #[must_use]
     pub const fn counted_by(mut self, by: RateKey) -> Self {
         self.by = by;

@@ -1,4 +1,4 @@
-//! What a route says about limits, before anybody checked it, and the rules.
+//! The limits of a route as written, before validation, and their rules.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{
     validator::{parts, validator},
 };
 
-/// What a route says about limits, unchecked, and what it has to agree with.
+/// The limits of a route before validation, and the facts about the route that they must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitSpec<'a> {
     /// The limits.
@@ -19,7 +19,7 @@ pub struct LimitSpec<'a> {
 }
 
 parts! {
-    /// A part of what a route says about limits.
+    /// A part of the limits of a route.
     "limit" {
         /// `body`
         Body = "body",
@@ -32,13 +32,13 @@ parts! {
     }
 }
 
-/// A day: what takes longer is a task to start and to ask about, not an answer to wait for.
+/// One day. Longer work belongs into a background task that the client polls.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 validator!(LimitSpec);
 
 impl LimitSpec<'static> {
-    /// A spec that says nothing.
+    /// An empty spec.
     pub const NOTHING: Self = Self::of(Limits::NONE);
 
     /// These limits, on a route that nothing is known of.

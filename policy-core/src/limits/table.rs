@@ -1,4 +1,4 @@
-//! Who asked when, in bounded memory.
+//! Rate accounts of all clients, in bounded memory.
 
 use std::{
     fmt,
@@ -13,14 +13,13 @@ use super::{
     gcra::{Account, Pace, nanos},
 };
 
-/// Decides how often each client may ask, for any number of clients in a memory of fixed size.
+/// Decides how often each client may call, for any number of clients, in memory of fixed size.
 ///
-/// Nobody is ever granted more than their rate, whatever others do. A client has an account of
-/// its own as long as its requests matter. It is in one of a few places that the hash of its key
-/// chooses; where others have all of them, whoever is new shares one account with all who are new
-/// there, and whoever gets an own account later begins it with what the shared one was granted.
-/// So a flood of addresses can keep new ones out for as long as it lasts, but none that asked
-/// before, and it gets nothing for itself.
+/// No client ever gets more than its rate, whatever others do. A client keeps its own account as
+/// long as its requests matter. The account is in one of a few cells that the hash of its key
+/// selects. If all of them are taken, new clients share one account, and a client that gets its own
+/// account later starts it with the grants of the shared one. So a flood of addresses can keep new
+/// clients out while it lasts, but no client that called before, and it gains nothing itself.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,13 +39,13 @@ pub struct RateTable {
     hasher: SipHasher13,
 }
 
-/// The places that one key can have.
+/// The number of cells that one key can use.
 const WAYS: usize = 7;
 
 #[derive(Clone, Copy)]
 struct Set {
     cells: [Cell; WAYS],
-    /// The account of all who find no place. It is for one rate at a time.
+    /// The shared account of all clients without a cell. It is used for one rate at a time.
     shared: Cell,
 }
 
@@ -59,8 +58,8 @@ struct Cell {
 const EMPTY: Cell = Cell { tag: 0, account: Account::EMPTY };
 
 impl RateTable {
-    /// A table with places for at least so many clients, of 56 bytes each. The seed is drawn at
-    /// random, so that nobody can choose addresses that meet in one place.
+    /// A table with cells of 56 bytes for at least `capacity` clients. The seed must be random, so
+    /// that an attacker cannot choose addresses whose hashes collide.
     pub fn new(capacity: usize, [key_0, key_1]: [u64; 2]) -> Self {
         let count = capacity.div_ceil(WAYS).max(1);
         let set = Set { cells: [EMPTY; WAYS], shared: EMPTY };
@@ -68,10 +67,10 @@ impl RateTable {
         Self { sets, hasher: SipHasher13::new_with_keys(key_0, key_1) }
     }
 
-    /// Decides about a request of `key` that comes now. Whose requests are counted together has
-    /// the same key: it names the client, and the route where routes are counted by themselves.
-    /// `now` is the time since a point that is the same for all calls, by a clock that never goes
-    /// back. Calls that overtake each other are off by the time by which they do.
+    /// Decides about a request of `key` that comes at `now`. Requests with the same key are counted
+    /// together: it names the client, and the route if each route counts by itself. `now` is the
+    /// time since a point that is the same for all calls, by a monotonic clock. If calls overtake
+    /// each other, the decision is off by the time between them.
     ///
     /// # Errors
     ///
@@ -79,7 +78,8 @@ impl RateTable {
     pub fn take(&self, rate: &Rate, key: &[u8], now: Duration) -> Result<Granted, Refused> {
         let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
         let now = nanos(now);
-        // The same key with another rate is another client. Nobody chooses rates to collide.
+        // The same key with another rate counts as another client. Rates are not chosen by
+        // attackers, so collisions do not matter.
         let of_rate = nanos(rate.per).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(rate.count);
         let tag = self.hasher.hash(key) ^ of_rate;
         let Some(set) = self.sets.get(scaled(tag, self.sets.len())) else {
@@ -94,7 +94,7 @@ impl RateTable {
 }
 
 impl Set {
-    /// Decides about somebody who has no cell. Until they are granted something, they need none.
+    /// Decides about a client without a cell. It needs none until a request is granted.
     #[cold]
     fn take_as_new(
         &mut self,

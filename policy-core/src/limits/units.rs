@@ -99,7 +99,7 @@ pub fn rate_of(text: &str) -> Result<Rate, Rule> {
     Ok(Rate { by, ..per(count.ok_or(Rule::LimitRateOutOfBounds)?) })
 }
 
-/// The digits in front, and the rest. The number is `None` where it does not fit.
+/// The leading digits and the rest. The number is `None` if it overflows.
 fn number_of(text: &str) -> Option<(Option<u64>, &str)> {
     let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
     let digits = text.strip_suffix(rest).filter(|digits| !digits.is_empty())?;

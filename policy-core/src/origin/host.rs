@@ -6,12 +6,12 @@ use crate::{
     grammar::{contains, eq, strip_suffix},
 };
 
-/// Whether `byte` can stand in a name: what browsers leave of a domain, and nothing else.
+/// Whether `byte` can occur in a host name as browsers serialise it.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || contains(b"-._", byte)
 }
 
-/// Checks the host of a pattern, which may stand behind `*.`.
+/// Checks the host of a pattern, which may follow `*.`.
 pub(super) const fn check(host: &str, wildcard: bool) -> Result<(), Rule> {
     let bytes = host.as_bytes();
     if let [b'[', inner @ ..] = bytes {
@@ -44,7 +44,7 @@ pub(super) const fn check(host: &str, wildcard: bool) -> Result<(), Rule> {
     check_labels(name, if wildcard { 251 } else { 253 })
 }
 
-/// The best rule for a byte that can stand nowhere in a host.
+/// The most helpful rule for a byte that is invalid in a host.
 pub(super) const fn rule_of_stray(text: &[u8]) -> Rule {
     if contains(text, b'@') {
         return Rule::OriginUserInfo;
@@ -216,7 +216,7 @@ const fn set(groups: [u16; 8], at: usize, value: u16) -> [u16; 8] {
     groups
 }
 
-/// Moves the groups behind the gap to the end.
+/// Moves the groups after the gap to the end.
 const fn spread(groups: [u16; 8], gap: usize, count: usize) -> [u16; 8] {
     let mut out = [0; 8];
     let mut index = 0;

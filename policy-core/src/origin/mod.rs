@@ -1,9 +1,9 @@
-//! Origins: what a browser says a page comes from, and the sets of them that a policy grants.
+//! Origins of pages, and sets of origins that a policy grants.
 //!
 //! [`OriginPattern`] is one entry of a policy, checked by the one strict parser of this crate.
-//! [`Origin`] is what a request says, cut into its parts and never normalised. [`OriginSet`]
-//! holds patterns and answers both questions about them: is this origin in, and is that set
-//! inside.
+//! [`Origin`] is the value of a request, split into its parts and never normalised. [`OriginSet`]
+//! holds patterns and answers two questions: does the set contain an origin, and does it contain
+//! another set.
 
 mod host;
 mod pattern;

@@ -25,8 +25,7 @@ pub enum Port {
 /// An origin, or a family of origins, that a policy names: `https://app.example.com`,
 /// `https://*.example.com` (one label or more in front), `http://localhost:*` (any port).
 ///
-/// `*` alone is no pattern: it is a policy of its own kind, see
-/// [`CorsSpec`](crate::cors::CorsSpec).
+/// `*` alone is not a pattern but a kind of policy, see [`CorsSpec`](crate::cors::CorsSpec).
 ///
 /// ```
 /// use policy_core::{Rule, origin::{OriginPattern, Port}};
@@ -94,7 +93,7 @@ impl<'a> OriginPattern<'a> {
         self.host
     }
 
-    /// Whether the pattern stands for every name below its host, and not for the host itself.
+    /// Whether the pattern matches every name below its host, but not the host itself.
     pub const fn is_wildcard(&self) -> bool {
         self.wildcard
     }
@@ -124,7 +123,7 @@ impl<'a> OriginPattern<'a> {
 #[cfg(feature = "engine")]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct OwnedPattern {
-    /// As it is written in a policy; that of a single origin is what a request says.
+    /// As written in a policy; for a single origin, the text that a request has.
     text: Box<str>,
     /// The text as the value of a header.
     value: HeaderValue,
@@ -233,7 +232,7 @@ const fn split_scheme(text: &str) -> Result<(&str, &str), Rule> {
     }
 }
 
-/// Where the host ends: at the colon before the port, or behind the bracket of an IPv6 address.
+/// Where the host ends: at the colon before the port, or after the bracket of an IPv6 address.
 const fn host_len(text: &[u8]) -> usize {
     let stop = if matches!(text, [b'[', ..]) { b']' } else { b':' };
     let mut rest = text;
@@ -248,7 +247,7 @@ const fn host_len(text: &[u8]) -> usize {
     len
 }
 
-/// Reads what stands behind the host.
+/// Reads the text after the host.
 const fn parse_port(scheme: &str, text: &[u8]) -> Result<Port, Rule> {
     let digits = match text {
         [] => return Ok(Port::Default),

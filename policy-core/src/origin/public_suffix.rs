@@ -2,8 +2,8 @@
 
 use super::OriginPattern;
 
-/// Whether the pattern stands for names that belong to different people. Not `const`: the list
-/// is asked by the macros for literals, and at start for everything.
+/// Whether the pattern covers names that belong to different people. Not `const`: macros check
+/// literals with it, and the start checks every policy.
 pub(crate) fn covers_public_suffix(pattern: &OriginPattern<'_>) -> bool {
     let host = pattern.host().trim_end_matches('.').as_bytes();
     pattern.is_wildcard()

@@ -3,8 +3,8 @@
 use super::{MAX_ORIGIN_LEN, host, pattern::port_number};
 use crate::origin::Port;
 
-/// An origin as a request's header states it (Fetch, 3.2): cut into its parts by byte compare
-/// only. Nothing is decoded, trimmed or lower-cased, so what no browser sends is no origin.
+/// An origin as a request's header states it (Fetch, 3.2), split into its parts by comparing bytes.
+/// Nothing is decoded, trimmed or lower-cased, so a text that no browser sends is not an origin.
 ///
 /// ```
 /// use policy_core::origin::{Origin, Port};
@@ -23,7 +23,7 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Cuts a header value into scheme, host and port; `None` for anything that is no tuple
+    /// Splits a header value into scheme, host and port; `None` for anything that is not a tuple
     /// origin, such as `null`, a list, or bytes outside of ASCII.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         if value.len() > MAX_ORIGIN_LEN {
@@ -68,7 +68,7 @@ fn split_scheme(value: &[u8]) -> Option<(&[u8], &[u8])> {
     valid.then_some((scheme, rest))
 }
 
-/// Splits at the end of the host, which has no empty label and is not empty itself.
+/// Splits at the end of the host, which must not be empty or have an empty label.
 fn split_host(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     if rest.first() == Some(&b'[') {
         let end = rest.iter().position(|byte| *byte == b']')?;

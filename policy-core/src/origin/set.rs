@@ -1,4 +1,4 @@
-//! Sets of origins: who is in, and which set lies inside another.
+//! Sets of origins: whether one contains an origin, and whether one contains another.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,9 @@ use crate::catalogue::Rule;
 
 /// A set of origins, built once from patterns.
 ///
-/// An origin that is listed as it is costs one hash and one comparison. For wildcards and any
-/// port the host is walked once from its end, and one table is asked at every label. So the time
-/// of a look-up grows with the length of the origin and not with the set, and nothing is
-/// allocated.
+/// A listed origin costs one hash and one comparison. For wildcards and any port the host is walked
+/// once from its end, with one table look-up at every label. So the time of a look-up grows with
+/// the length of the origin and not with the set, and nothing is allocated.
 ///
 /// ```
 /// use policy_core::origin::OriginSet;
@@ -34,21 +33,21 @@ use crate::catalogue::Rule;
 #[derive(Clone, Default)]
 pub struct OriginSet {
     patterns: Vec<OwnedPattern>,
-    /// The pattern before, with the same key in the same index.
+    /// The previous pattern with the same key in the same index.
     next: Vec<Option<u32>>,
     /// Single origins, by their whole text.
     single: Index,
-    /// Patterns that stand for many origins, by their parts.
+    /// Patterns that match many origins, by their parts.
     families: Index,
     has_wildcard: bool,
     has_any_port: bool,
 }
 
-/// Places in a list of patterns.
+/// Indexes into a list of patterns.
 type Index = HashMap<u64, u32, BuildHasherDefault<KeyHasher>>;
 
 impl OriginSet {
-    /// Builds a set of patterns; `*` alone is none and is refused.
+    /// Builds a set of patterns; `*` alone is not a pattern and is refused.
     ///
     /// # Errors
     ///
@@ -61,7 +60,7 @@ impl OriginSet {
         Ok(set)
     }
 
-    /// Adds what a pattern stands for.
+    /// Adds a pattern.
     pub fn insert(&mut self, pattern: &OriginPattern<'_>) {
         let Ok(place) = u32::try_from(self.patterns.len()) else { return };
         if self.has(pattern) {
@@ -84,8 +83,8 @@ impl OriginSet {
         self.single(value).is_some() || self.has_in_family(value)
     }
 
-    /// The value to answer an origin of the set with: the same bytes, but not the request's own
-    /// memory, which a server can then use for the next request.
+    /// The origin to write into a response, if it is in the set. The bytes are copied, so that the
+    /// server can reuse the memory of the request.
     pub(crate) fn echo(&self, value: &HeaderValue) -> Option<HeaderValue> {
         if let Some(known) = self.single(value.as_bytes()) {
             return Some(known.value().clone());
@@ -94,8 +93,8 @@ impl OriginSet {
         self.has_in_family(value.as_bytes()).then(copy).flatten()
     }
 
-    /// Whether everything that `pattern` stands for is in the set. It is decided against one
-    /// entry at a time, which misses no case but one: all 65535 ports listed one by one.
+    /// Whether the set contains everything that `pattern` matches. It compares with one entry at a
+    /// time, which misses only one case: all 65535 ports listed one by one.
     pub fn includes_pattern(&self, pattern: &OriginPattern<'_>) -> bool {
         let (scheme, host) = (pattern.scheme().as_bytes(), pattern.host().as_bytes());
         self.has(pattern) || self.covers(scheme, host, pattern.port(), pattern.is_wildcard())
@@ -121,7 +120,7 @@ impl OriginSet {
         self.patterns.is_empty()
     }
 
-    /// Whether the set was given this very pattern.
+    /// Whether the set has exactly this pattern.
     fn has(&self, pattern: &OriginPattern<'_>) -> bool {
         if pattern.is_single() {
             self.single(pattern.to_string().as_bytes()).is_some()
@@ -133,8 +132,8 @@ impl OriginSet {
     /// The single origin with this text.
     fn single(&self, value: &[u8]) -> Option<&OwnedPattern> {
         let is_value = |known: &&OwnedPattern| known.text().as_bytes() == value;
-        // Comparing a few lengths costs less than a hash. The text of a family, such as
-        // `https://*.test`, is no origin, but a header can say it.
+        // Comparing a few lengths costs less than a hash. The text of a wildcard, such as
+        // `https://*.test`, is not an origin, but a header may contain it.
         if self.patterns.len() <= 8 {
             return self.patterns.iter().find(|known| is_value(known) && known.is_single());
         }
@@ -149,8 +148,8 @@ impl OriginSet {
             })
     }
 
-    /// Whether a family of the set has every origin of such parts. Walks from the top-level
-    /// label to the whole host, and asks at every dot for a wildcard and at the end for the host.
+    /// Whether a wildcard of the set matches these parts. Walks from the top-level label to the
+    /// whole host, with a look-up for a wildcard at every dot and for the host at the end.
     fn covers(&self, scheme: &[u8], host: &[u8], port: Port, is_wildcard: bool) -> bool {
         let salt = hash_from_end(0, scheme);
         let is_family = |state: u64, name: &[u8], wildcard: bool| {
@@ -193,7 +192,7 @@ impl OriginSet {
 }
 
 impl PartialEq for OriginSet {
-    /// Sets are equal if they have the same patterns, in whatever order.
+    /// Sets are equal if they have the same patterns, in any order.
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && other.patterns().all(|pattern| self.has(&pattern))
     }
@@ -235,8 +234,8 @@ fn hash_text(bytes: &[u8]) -> u64 {
     chunks.fold(bytes.len() as u64, |state, chunk| step(state, u64::from_le_bytes(*chunk)))
 }
 
-/// One step of a multiplicative hash. It need not resist an adversary: only a policy's own
-/// origins are ever stored, and a request that finds one by its hash is compared byte by byte.
+/// One step of a multiplicative hash. It need not resist an adversary: only a policy's own origins
+/// are ever stored, and a request that finds one by its hash is compared byte by byte.
 fn step(state: u64, input: u64) -> u64 {
     let mixed = (state.rotate_left(5) ^ input).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^ (mixed >> 32)

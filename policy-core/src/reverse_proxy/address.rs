@@ -80,7 +80,7 @@ impl Upstream {
         self.scheme == Scheme::HTTPS
     }
 
-    /// What `Host` says: host, and port unless it is the default one.
+    /// The `Host` value: the host, and the port unless it is the default one.
     pub const fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -90,19 +90,19 @@ impl Upstream {
         &self.host
     }
 
-    /// The port, said or not.
+    /// The port, explicit or default.
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// What all of its paths begin with: nothing, or segments without a `/` at the end.
+    /// The common prefix of all paths: empty, or segments without a `/` at the end.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Whether what is sent there stays on this machine or in a private network, as far as its
-    /// name says: a loopback or private address (RFC 1918, RFC 4193, RFC 3927), a name without
-    /// dots, or one of a suffix that is not delegated to anybody.
+    /// Whether requests stay on this machine or in a private network, judged by the name: a
+    /// loopback or private address (RFC 1918, RFC 4193, RFC 3927), a name without dots, or one
+    /// under a reserved suffix.
     pub fn is_nearby(&self) -> bool {
         let private = |address: IpAddr| match address {
             IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, header::COOKIE};
 
 use super::mapping::{Mapping, below};
 
-/// The cookies of a request but for those of these names, in one line; `None` where none is left.
+/// The cookies of a request without those of these names, in one line; `None` if none is left.
 pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderValue> {
     let mut lines = headers.get_all(COOKIE).iter();
     let (first, second) = (lines.next()?, lines.next());
@@ -42,9 +42,9 @@ pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderV
 /// A cookie that an upstream sets, as one of ours: for this host alone, and below the prefix. The
 /// path of one without a `Path` follows from the request (RFC 6265 5.1.4), `requested`.
 ///
-/// `None` for a cookie that is not the upstream's to set: one of these names, one without a name
-/// (RFC 6265bis sends its value where a name is expected), or one of a path that no request of
-/// ours leads to. `__Host-` in a name demands `Path=/`, which stays.
+/// `None` for a cookie that the upstream must not set: one of these names, one without a name (RFC
+/// 6265bis sends its value where a name is expected), or one with a path outside the prefix. A
+/// `__Host-` name requires `Path=/`, which stays.
 pub fn rewrite_cookie(
     mapping: &Mapping,
     cookie: &HeaderValue,
@@ -77,7 +77,7 @@ pub fn rewrite_cookie(
     let path = match path.filter(|path| path.starts_with(b"/")) {
         _ if is_of_host => Some(b"/".to_vec()),
         Some(path) => Some(own_path(mapping, path)?),
-        // The path of the prefix itself lies above it.
+        // The path of the prefix itself is above it.
         None => (requested.as_bytes() == prefix).then(|| prefix.to_vec()),
     };
     if let Some(path) = path {

@@ -9,7 +9,8 @@ use http::{
     },
 };
 
-/// Whether a field is about one connection whatever `Connection` says (RFC 9110 7.6.1, 11.7).
+/// Whether a header is about one connection, even if `Connection` does not name it (RFC 9110 7.6.1,
+/// 11.7).
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     matches!(
         *name,
@@ -20,8 +21,7 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Whether a field says where a request came from. Who stands in front of an upstream says that
-/// alone.
+/// Whether a header states where a request came from. Only the gateway states this to its upstream.
 fn is_about_sender(name: &HeaderName) -> bool {
     let text = name.as_str();
     *name == FORWARDED || text.starts_with("x-forwarded-") || text == "x-real-ip"
@@ -34,9 +34,9 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
     options.filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok()).collect()
 }
 
-/// The fields of a request that go on to an upstream as they are: not those of this connection,
-/// and not those that are said anew on the next one (host, length, cookies, expectations, who
-/// sent it).
+/// The headers of a request that go to an upstream unchanged: without those of this connection, and
+/// without those that are written anew for the next one (host, length, cookies, expectations,
+/// forwarding headers).
 ///
 /// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
 pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
@@ -61,8 +61,8 @@ fn takes_trailers(headers: &HeaderMap) -> bool {
     codings.into_iter().any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Removes what an answer of an upstream says about its connection, and about other ways to the
-/// upstream (RFC 7838), which are no ways to this server.
+/// Removes from an upstream's response the headers about its connection, and those about
+/// alternative services (RFC 7838), which do not lead to this server.
 pub fn keep_end_to_end(headers: &mut HeaderMap) {
     for name in named(headers) {
         headers.remove(name);
@@ -72,8 +72,8 @@ pub fn keep_end_to_end(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes from trailers what may not be said in them, since it is about the message as a whole or
-/// decides where it goes (RFC 9110 6.5.1): a receiver may take trailers for fields of the head.
+/// Removes trailers that are not allowed because they are about the message as a whole or its
+/// routing (RFC 9110 6.5.1): a receiver may merge trailers into the headers.
 pub fn keep_trailers(trailers: &mut HeaderMap) {
     retain(trailers, |name| {
         let is_of_head = matches!(
@@ -91,8 +91,8 @@ fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// Whether a request opens a WebSocket (RFC 6455 4.1): the one protocol that is passed through.
-/// Another one, such as HTTP/2, would let its bytes pass by every check.
+/// Whether a request opens a WebSocket (RFC 6455 4.1), the only upgrade that is forwarded. Another
+/// one, such as HTTP/2, would let its bytes bypass every check.
 pub fn asks_for_websocket(method: &Method, version: Version, headers: &HeaderMap) -> bool {
     method == Method::GET
         && version == Version::HTTP_11
@@ -100,7 +100,7 @@ pub fn asks_for_websocket(method: &Method, version: Version, headers: &HeaderMap
         && named(headers).contains(&UPGRADE)
 }
 
-/// Whether an answer agrees to become a WebSocket.
+/// Whether a response accepts the WebSocket.
 pub fn switches_to_websocket(status: StatusCode, headers: &HeaderMap) -> bool {
     status == StatusCode::SWITCHING_PROTOCOLS && is_websocket(headers)
 }

@@ -1,4 +1,4 @@
-//! Addresses that an upstream names in an answer.
+//! Addresses of the upstream in its responses.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use http::{
 use super::mapping::Mapping;
 
 impl Mapping {
-    /// Rewrites what `Location` and `Content-Location` say in terms of the upstream (RFC 9110
-    /// 8.7, 10.2.2) to paths of ours. What leads elsewhere stays as it is.
+    /// Rewrites addresses of the upstream in `Location` and `Content-Location` (RFC 9110 8.7,
+    /// 10.2.2) to paths of this server. Other addresses stay as they are.
     pub fn rewrite_locations(&self, headers: &mut HeaderMap) {
         for name in [LOCATION, CONTENT_LOCATION] {
             let Some(value) = headers.get_mut(name) else { continue };
@@ -46,7 +46,7 @@ impl Mapping {
         self.back(&path).map(|own| own.into_owned().into())
     }
 
-    /// What stands behind the authority, if it is the upstream's.
+    /// The rest after the authority, if it is the upstream's.
     fn path_at_upstream<'a>(&self, address: &'a [u8]) -> Option<&'a [u8]> {
         let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
         let at = address.iter().position(is_end).unwrap_or(address.len());

@@ -1,4 +1,4 @@
-//! Which path of an upstream a path of ours stands for.
+//! Mapping paths of this server to paths of an upstream.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use http::{Uri, uri::PathAndQuery};
 use super::address::Upstream;
 use crate::catalogue::Refusal;
 
-/// A prefix of our paths, and what stands for it at an upstream. Scheme, authority and base path
-/// are the upstream's whatever a request says.
+/// A path prefix of this server and the upstream that serves it. Scheme, authority and base path
+/// are always the upstream's, whatever a request contains.
 ///
 /// ```
 /// use policy_core::{Refusal, reverse_proxy::{Mapping, Upstream}};
@@ -27,7 +27,8 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Everything below `prefix`, which is checked as that of a mount is, with its whole path.
+    /// Maps everything below `prefix`, with the whole path. The prefix is validated like that of a
+    /// mount.
     pub fn new(prefix: &str, upstream: Upstream) -> Self {
         Self { prefix: prefix.into(), upstream, strips: false }
     }
@@ -49,13 +50,13 @@ impl Mapping {
         &self.prefix
     }
 
-    /// Where a request goes. Path and query are passed on byte for byte.
+    /// The upstream address of a request. Path and query are passed on byte for byte.
     ///
     /// # Errors
     ///
-    /// The reason to refuse a path which the upstream could take for one outside of its base: one
-    /// with a dot segment, encoded however often, or one that begins with two slashes once the
-    /// prefix is gone, which is how an authority is written (RFC 3986 4.2).
+    /// Refuses a path that the upstream could resolve to one outside of its base: one with a dot
+    /// segment, at any depth of encoding, or one that begins with two slashes after the prefix is
+    /// removed, which would be an authority (RFC 3986 4.2).
     pub fn target(&self, requested: &PathAndQuery) -> Result<Uri, Refusal> {
         let whole = requested.path();
         let stripped = whole.strip_prefix(&*self.prefix).filter(|rest| is_rest(rest.as_bytes()));
@@ -80,8 +81,8 @@ impl Mapping {
             .map_err(|_not_one| Refusal::TargetForm)
     }
 
-    /// Our path for one of the upstream's, which may have a query or a fragment; `None` for one
-    /// that no request of ours has.
+    /// The path of this server for a path of the upstream, which may have a query or a fragment;
+    /// `None` if no request of this server maps to it.
     pub(super) fn back<'p>(&self, path: &'p [u8]) -> Option<Cow<'p, [u8]>> {
         let rest = below(path, self.upstream.base().as_bytes())?;
         if self.strips {
@@ -91,14 +92,14 @@ impl Mapping {
         Some(rest.into())
     }
 
-    /// What all paths begin with that the upstream gets.
+    /// The common prefix of all paths that the upstream receives.
     pub(super) fn root(&self) -> Cow<'_, str> {
         let base = self.upstream.base();
         if self.strips { base.into() } else { format!("{base}{}", self.prefix).into() }
     }
 }
 
-/// What stands behind `base` in a path that is `base` or lies below it.
+/// The rest of a path after `base`, if the path is `base` or below it.
 pub(super) fn below<'p>(path: &'p [u8], base: &[u8]) -> Option<&'p [u8]> {
     path.strip_prefix(base).filter(|rest| is_rest(rest))
 }
@@ -118,8 +119,8 @@ fn is_plain(path: &str) -> bool {
     })
 }
 
-/// How often an upstream may decode a path, one server behind the other. What is encoded more
-/// often than that is data of nobody.
+/// How many times a chain of servers may decode a path. Text that is encoded more often than this
+/// is refused as well.
 const LAYERS: usize = 4;
 
 fn check(path: &str, begins: bool) -> Result<(), Refusal> {
@@ -139,14 +140,14 @@ fn check(path: &str, begins: bool) -> Result<(), Refusal> {
     Err(Refusal::PathDotSegment)
 }
 
-/// `.` or `..`, also with parameters behind it, which some servers leave away before they resolve
-/// a path (RFC 3986 3.3).
+/// `.` or `..`, also with parameters after it, which some servers remove before they resolve a path
+/// (RFC 3986 3.3).
 fn is_dot_segment(segment: &[u8]) -> bool {
     let name = segment.split(|byte| *byte == b';').next().unwrap_or_default();
     matches!(name, b"." | b"..")
 }
 
-/// The text with its percent codes decoded once; `None` if it has none.
+/// The text, percent-decoded once; `None` if it has no percent codes.
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     let (mut decoded, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
     while let [byte, behind @ ..] = rest {
@@ -230,7 +231,7 @@ mod tests {
                     "/api/..;/x",
                     "/api/..;a=b/x",
                     "/api/%2e%2e%3b/x",
-                    // Deeper than anybody looks.
+                    // Deeper than any server decodes.
                     "/api/%252525252525",
                 ] {
                     let refused = Err(Refusal::PathDotSegment);

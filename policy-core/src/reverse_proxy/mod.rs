@@ -1,6 +1,6 @@
-//! What a gateway does to the messages that it passes on (RFC 9110 7.6): which fields end with it,
-//! where a path leads, what it says of a client, and what an upstream may say to a browser that
-//! knows the gateway alone.
+//! How a gateway changes the messages that it forwards (RFC 9110 7.6): which headers it removes,
+//! how it maps paths, how it describes the client, and which headers of an upstream reach a browser
+//! that knows only the gateway.
 
 mod address;
 mod cookies;

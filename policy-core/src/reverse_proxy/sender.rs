@@ -1,4 +1,4 @@
-//! What an upstream is told about who sent a request.
+//! Telling an upstream who sent a request.
 
 use std::{fmt::Write, net::IpAddr};
 
@@ -7,12 +7,12 @@ use http::{
     header::{FORWARDED, VIA},
 };
 
-/// Who sent a request, and to which address of ours.
+/// The client of a request, and the address that it requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'a> {
     /// The address of the client, if it is known.
     pub client: Option<IpAddr>,
-    /// The host that it asked for, as this server knows it.
+    /// The host that the client requested, as this server knows it.
     pub host: &'a str,
     /// `http` or `https`
     pub scheme: &'a str,
@@ -25,9 +25,9 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 impl Sender<'_> {
-    /// Says it to an upstream: `Forwarded` (RFC 7239), the `X-Forwarded-*` fields that came before
-    /// it, and one more entry of `Via` (RFC 9110 7.6.3). What was there of the first ones is
-    /// replaced: this server is the only one whose word the upstream has.
+    /// Writes it for an upstream: `Forwarded` (RFC 7239), its predecessors `X-Forwarded-*`, and one
+    /// more entry of `Via` (RFC 9110 7.6.3). Existing values of the first two are replaced, so that
+    /// the upstream sees only the statement of this server.
     ///
     /// ```
     /// use http::{HeaderMap, Version};
@@ -44,7 +44,7 @@ impl Sender<'_> {
     /// ```
     pub fn write(&self, headers: &mut HeaderMap) {
         let Self { client, host, scheme, version } = *self;
-        // An address that came over IPv6 may be one of IPv4.
+        // An address that came over IPv6 may be an IPv4-mapped one.
         let client = client.map(|client| client.to_canonical());
         let mut forwarded = String::with_capacity(96);
         // Writing to a string does not fail.
@@ -53,7 +53,7 @@ impl Sender<'_> {
             Some(IpAddr::V6(address)) => write!(forwarded, "for=\"[{address}]\""),
             None => write!(forwarded, "for=unknown"),
         };
-        // A colon, such as that of a port, is for quoted strings only.
+        // A colon, such as that before a port, is allowed only in quoted strings.
         let quote = if host.contains([':', '[']) { "\"" } else { "" };
         let _ = write!(forwarded, ";host={quote}{host}{quote};proto={scheme}");
         let mut put = |name: HeaderName, value: &str| match HeaderValue::from_str(value) {

@@ -1,14 +1,14 @@
-//! What the rules of several policies ask about the route as a whole.
+//! Facts about a route that the rules of several policies use.
 
 use crate::auth::AuthSpec;
 
-/// What is known of a route, its callers and its readers. Macros and the start fill it by
-/// [`RouteFacts::of`], so that both mean the same by it.
+/// Facts about a route, its callers and its readers. Macros and the start both fill it by
+/// [`RouteFacts::of`], so that they agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteFacts<'a> {
     /// Its methods, each once; empty where they are not known.
     pub methods: &'a [&'a str],
-    /// Whether it asks for credentials.
+    /// Whether the route takes credentials.
     pub authentication: Authentication,
     /// Whether an argument of the handler is a `Session`, the `Sessions` or a `CsrfToken`.
     pub takes_session: bool,
@@ -16,7 +16,7 @@ pub struct RouteFacts<'a> {
     pub is_shared: bool,
 }
 
-/// Whether a route asks its callers for credentials.
+/// Whether a route takes credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Authentication {
     /// Nothing is known of it.
@@ -37,12 +37,12 @@ impl RouteFacts<'static> {
         is_shared: false,
     };
 
-    /// A route that asks nobody who they are.
+    /// A public route.
     pub const PUBLIC: Self = Self { authentication: Authentication::Public, ..Self::UNKNOWN };
 }
 
 impl<'a> RouteFacts<'a> {
-    /// What follows from what a route says about its callers.
+    /// The facts that follow from the auth policy of a route.
     pub const fn of(auth: &AuthSpec<'_>, methods: &'a [&'a str], is_shared: bool) -> Self {
         let authentication = if auth.public {
             Authentication::Public
@@ -54,7 +54,7 @@ impl<'a> RouteFacts<'a> {
         Self { methods, authentication, takes_session: auth.takes_session, is_shared }
     }
 
-    /// Whether it asks for credentials.
+    /// Whether the route takes credentials.
     pub const fn asks_caller(&self) -> bool {
         matches!(self.authentication, Authentication::Asked)
     }
@@ -64,7 +64,7 @@ impl<'a> RouteFacts<'a> {
         matches!(self.authentication, Authentication::Public)
     }
 
-    /// Whether its responses may depend on who asks: it asks for credentials, or its handler takes a
+    /// Whether its responses may depend on the caller: it takes credentials, or its handler takes a
     /// session.
     pub const fn is_personal(&self) -> bool {
         self.asks_caller() || self.takes_session

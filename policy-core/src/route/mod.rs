@@ -11,20 +11,20 @@ use crate::{
     limits::Limits,
 };
 
-/// What a level (route, group or app) says about one facet.
+/// The statement of a level (route, group or app) about one facet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Facet<T> {
     /// Nothing: the next outer level decides.
     #[default]
     Inherit,
-    /// None at all, whatever the outer levels say.
+    /// No policy, whatever the outer levels state.
     None,
-    /// This, in place of whatever the outer levels say.
+    /// This policy, instead of those of the outer levels.
     Set(T),
 }
 
 impl<T> Facet<T> {
-    /// The same about another value.
+    /// Maps the value.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Facet<U> {
         match self {
             Self::Inherit => Facet::Inherit,
@@ -46,7 +46,7 @@ pub const MAX_EXTRACTORS: usize = 12;
 pub enum Level {
     /// The route's own attribute.
     Route,
-    /// The default of the group that the route stands in.
+    /// The default of the group that contains the route.
     Group,
     /// The default of the app.
     App,
@@ -63,7 +63,7 @@ impl Level {
     }
 }
 
-/// The nearest level that says something decides; nothing is ever merged.
+/// The nearest level that states something decides; levels are never merged.
 ///
 /// ```
 /// use policy_core::route::{Facet, Level, nearest};
@@ -81,11 +81,11 @@ pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option
     )
 }
 
-/// The list of facets beside CORS, who may call and limits, which are composed in ways of their own.
+/// The list of facets except CORS, auth and limits, which are composed in different ways.
 ///
-/// `levels`: what an attribute says, the checked policy that an app, a group or a route has by it, and
-/// the form that is compiled at start; then the method by which a level states that there is none.
-/// `route`: what a route alone can state.
+/// `levels`: the spec of an attribute, the validated policy of an app, a group or a route, and the
+/// compiled form; then the method by which a level states that there is none. `route`: what only a
+/// route can state.
 ///
 /// `facets!([macro] arguments)` calls a macro with the arguments and the list.
 #[doc(hidden)]
@@ -95,23 +95,23 @@ macro_rules! facets {
         $($define)*! {
             $($arguments)*
             levels {
-                /// Who may keep the responses, and for how long. A default is for what everybody
-                /// may read: routes that ask for credentials, and methods other than GET and HEAD,
-                /// do not take it over.
+                /// Which caches may keep responses, and for how long. A default applies only to
+                /// public responses: routes that take credentials, and methods other than GET and
+                /// HEAD, do not inherit it.
                 cache: $crate::cache::CacheSpec<'static> => $crate::cache::CachePolicy => $crate::cache::Caching,
-                /// Leaves caching to the handlers, whatever the outer level says.
+                /// Leaves caching to the handlers, whatever the outer level states.
                 no_cache;
-                /// The security fields, in place of those of `HeadersPolicy::DEFAULT`.
+                /// The security headers, instead of those of `HeadersPolicy::DEFAULT`.
                 headers: $crate::headers::HeadersSpec<'static> => $crate::headers::HeadersPolicy => $crate::headers::SecurityHeaders,
-                /// Adds no security fields, whatever the outer level says.
+                /// Adds no security headers, whatever the outer level states.
                 no_headers;
-                /// Whose pages may load the responses (W3C Fetch Metadata).
+                /// The pages that may load the responses (W3C Fetch Metadata).
                 isolation: $crate::isolation::Isolation => $crate::isolation::Isolation => $crate::isolation::Isolation,
-                /// Lets the pages of everybody load them, whatever the outer level says.
+                /// Lets every page load the responses, whatever the outer level states.
                 no_isolation;
             }
             route {
-                /// Answers with a script where the query names a function to call.
+                /// Responds with a script if the query names a function to call.
                 jsonp: $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
             }
         }
@@ -126,15 +126,15 @@ macro_rules! define_policies {
         )* }
         route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
     ) => {
-        /// What the attributes of a handler say, as constant data. Their macros have checked it, and
-        /// [`level`](Self::level) makes policies of it once it has checked it too.
+        /// The specs from the attributes of a handler, as constant data. The macros have validated
+        /// them; [`level`](Self::level) validates them again and makes policies of them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct RoutePolicy {
-            /// Who may read the responses from other origins.
+            /// Which other origins may read responses.
             pub cors: Facet<CorsSpec<'static>>,
-            /// Who may call.
+            /// Which callers are admitted.
             pub auth: AuthPolicy,
-            /// What protects sessions from pages of others.
+            /// The CSRF protection.
             pub csrf: CsrfPolicy,
             /// How large, how long, how often, and how many at once.
             pub limits: Limits,
@@ -143,7 +143,7 @@ macro_rules! define_policies {
         }
 
         impl RoutePolicy {
-            /// A route that is open to everybody and says nothing else.
+            /// A public route without further policies.
             pub const PUBLIC: Self = Self {
                 cors: Facet::Inherit,
                 auth: AuthPolicy::Public,
@@ -153,8 +153,8 @@ macro_rules! define_policies {
                 $($own: None,)*
             };
 
-            /// What of it other levels can state, too, and the first violation of each policy that
-            /// breaks a rule; in its place there is none.
+            /// The policies that other levels can state, too, and the first violation of each
+            /// policy that breaks a rule. Such a policy is left out.
             #[cfg(feature = "engine")]
             pub fn level(
                 &self,
@@ -169,18 +169,19 @@ macro_rules! define_policies {
             }
         }
 
-        /// What one level (route, group, mount or app) states, with CORS policies as `C`.
+        /// The policies that one level (route, group, mount or app) states, with CORS policies as
+        /// `C`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct LevelPolicy<C> {
-            /// Who may read the responses from other origins.
+            /// Which other origins may read responses.
             pub cors: Facet<C>,
-            /// How large, how long, how often, and how many at once; each is a facet of its own.
+            /// Limits of size, time, rate and concurrency; each one is inherited by itself.
             pub limits: Limits,
             $($(#[$doc])* pub $name: Facet<$Policy>,)*
         }
 
         impl<C> LevelPolicy<C> {
-            /// The same with another form of CORS policies.
+            /// Converts the CORS policy.
             pub fn map_cors<D>(
                 self,
                 map: impl FnOnce(Facet<C>) -> Facet<D>,
@@ -234,10 +235,10 @@ fn checked<P: FromSpec>(
 /// A facet as the start compiles it for one route.
 #[cfg(feature = "engine")]
 pub trait FacetPolicy: Copy {
-    /// What requests are judged by.
+    /// The compiled form that serves requests.
     type Compiled;
 
-    /// Whether a route takes this policy over from a level.
+    /// Whether a route inherits this policy from a level.
     fn applies(&self, _level: Level, _route: RouteFacts<'_>) -> bool {
         true
     }
@@ -251,8 +252,8 @@ pub trait FacetPolicy: Copy {
     fn compile(&self) -> Self::Compiled;
 }
 
-/// Checks the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor
-/// TRACE, which asks for an echo (RFC 9110 9.3.6 and 9.3.8): no handler has such a resource.
+/// Validates the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor
+/// TRACE, which asks for an echo (RFC 9110 9.3.6 and 9.3.8): handlers serve neither.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What pages load.
+//! Generated loads of pages.
 
 use proptest::{
     option,
@@ -8,9 +8,9 @@ use proptest::{
 
 use crate::browser::{CacheMode, Credentials, Fetch, Mode, Redirect};
 
-/// Something that a page loads from an address: mostly a call of `fetch()` of whatever method,
-/// headers and modes, and by turns a script, an image, a link, a frame, a form or a WebSocket.
-/// Some of it no browser sends: TRACE, or a method that is none.
+/// A load from an address: mostly a call of `fetch()` with any method, headers and modes, and
+/// sometimes a script, an image, a link, a frame, a form or a WebSocket. Some of them no browser
+/// sends: TRACE, or an invalid method.
 ///
 /// ```
 /// use policy_core::testing::any_fetch;

@@ -1,13 +1,13 @@
 //! Generated policies, origins and loads of pages, for property tests (feature `proptest`).
 //!
-//! What is generated is mostly sensible and often close to a boundary: origins that a policy
-//! grants and such that only look so, headers that need a preflight and such that just do not.
-//! Everything shrinks, to the policy of one origin and the plain `GET`.
+//! Generated values are mostly sensible and often close to a boundary: origins that a policy grants
+//! and others that only look like them, headers that need a preflight and others that barely do
+//! not. Everything shrinks, to the policy of one origin and the plain `GET`.
 //!
 //! - [`any_policy`]: policies that break no rule; [`any_pattern`]: entries of their lists
-//! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: what
-//!   anybody may write into `Origin`; [`NearOrigin`] where the policy is not known yet
-//! - [`any_fetch`]: what a page loads, for [`browser`](crate::browser)
+//! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: any value
+//!   of `Origin`; [`NearOrigin`] if the policy is not known yet
+//! - [`any_fetch`]: a load of a page, for [`browser`](crate::browser)
 //!
 //! ```
 //! use policy_core::{

@@ -1,7 +1,7 @@
-//! Origins that are near a pattern: those it stands for, and those that only look so.
+//! Origins near a pattern: those that it matches, and those that only look like them.
 
-/// An origin that `pattern` stands for, and behind it what differs from that in one thing: near
-/// misses, and some hits. All of it can stand in an `Origin` field; browsers write little of it.
+/// An origin that `pattern` matches, followed by origins that differ from it in one thing: mostly
+/// near misses. All of them are valid values of an `Origin` header; browsers send few of them.
 ///
 /// ```
 /// use policy_core::testing::origins_near;

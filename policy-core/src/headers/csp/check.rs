@@ -25,7 +25,7 @@ pub(crate) const fn check(policy: &[Directive<'_>], slot: usize) -> Option<Rule>
     }
 }
 
-/// What stands there.
+/// The entry as text.
 pub(crate) const fn text<'a>(policy: &[Directive<'a>], slot: usize) -> &'a str {
     match locate(policy, slot) {
         Some((_, Directive(name, _), None)) => name.text(),
@@ -151,7 +151,7 @@ const fn takes(name: Name, sources: &[Source<'_>], source: Source<'_>) -> bool {
     }
 }
 
-/// `default-src` is for what has no directive of its own.
+/// `default-src` applies to everything that has no directive of its own.
 const fn decides_scripts(policy: &[Directive<'_>], name: Name) -> bool {
     match name {
         Name::DefaultSrc => !has(policy, Name::ScriptSrc),
@@ -159,7 +159,7 @@ const fn decides_scripts(policy: &[Directive<'_>], name: Name) -> bool {
     }
 }
 
-/// What makes a policy of no use against who can write into a page.
+/// Sources that make a policy useless against injected scripts.
 const fn check_scripts(sources: &[Source<'_>], source: Source<'_>) -> Option<Rule> {
     let has = Has::of(sources);
     match source {
@@ -180,7 +180,7 @@ const fn is_open(scheme: &str) -> bool {
         || scheme.eq_ignore_ascii_case(b"data:")
 }
 
-/// What stands somewhere among the sources of a directive.
+/// The kinds of sources that a directive has.
 struct Has {
     /// A nonce or a hash.
     marks: bool,

@@ -1,4 +1,4 @@
-//! Content Security Policy, level 3: what a page may load and run, as data.
+//! Content Security Policy, level 3, as data: what a page may load and run.
 //!
 //! ```
 //! use policy_core::headers::csp::{Directive, Name, Source};
@@ -15,18 +15,18 @@ pub(super) use check::{check, has, slots, text};
 pub use parse::{Parsed, parse};
 pub use source::Source;
 
-/// One directive of a policy: its name, and what it allows.
+/// One directive of a policy: its name and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive<'a>(pub Name, pub &'a [Source<'a>]);
 
-/// What the value of a directive is made of.
+/// The values that a directive accepts.
 #[derive(Clone, Copy)]
 enum Takes {
     /// Origins, schemes, `'self'` and `'none'`.
     Places,
-    /// The same, and what tells styles of a page from others.
+    /// As `Places`, plus nonces and hashes for styles of the page.
     Styles,
-    /// The same, and what lets scripts do more.
+    /// As `Styles`, plus keywords for scripts.
     Scripts,
     /// `allow-..`, or nothing.
     Flags,

@@ -3,18 +3,18 @@
 use super::{Directive, Name, Source, Takes};
 use crate::catalogue::Rule;
 
-/// What a text says.
+/// The result of parsing a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parsed<'a> {
     /// The directives that could be read.
     pub directives: Vec<(Name, Vec<Source<'a>>)>,
-    /// What could not be read, and the words that it is about.
+    /// The parts that could not be read, with the offending words.
     pub violations: Vec<(Rule, &'a str)>,
 }
 
-/// Reads `directive source ..; ..`, as a header has it, but with `'nonce'` for the nonce that is
-/// another one in each answer. What the directives say is not checked here.
+/// Parses `directive source ..; ..`, the syntax of the header, with `'nonce'` for the nonce that
+/// changes with each response. It does not validate the directives.
 ///
 /// ```
 /// use policy_core::headers::csp::{Name, Source, parse};
@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
 }
 
 impl Parsed<'_> {
-    /// The directives, as a policy takes them.
+    /// The directives in borrowed form.
     pub fn borrowed(&self) -> Vec<Directive<'_>> {
         self.directives.iter().map(|(name, sources)| Directive(*name, sources)).collect()
     }

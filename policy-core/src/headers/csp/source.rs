@@ -1,10 +1,10 @@
-//! What a directive allows.
+//! The sources of a directive.
 
 use crate::grammar::{contains, eq, is_token, strip_prefix};
 
 /// One entry of a directive.
 ///
-/// A host, a scheme, a hash and a word are given as text, which the rules look at once the policy
+/// A host, a scheme, a hash and a word are plain text here; the rules validate them when the policy
 /// is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -15,9 +15,9 @@ pub enum Source<'a> {
     SelfOrigin,
     /// `*`
     Any,
-    /// `'nonce-..'`, which is another one in each answer. In text it is written `'nonce'`.
+    /// `'nonce-..'`, different in each response. In a policy it is written `'nonce'`.
     Nonce,
-    /// `'strict-dynamic'`: scripts that were let in may load others.
+    /// `'strict-dynamic'`: allowed scripts may load further scripts.
     StrictDynamic,
     /// `'report-sample'`
     ReportSample,
@@ -27,7 +27,7 @@ pub enum Source<'a> {
     DangerousUnsafeHashes,
     /// `'unsafe-eval'`: scripts may make scripts of texts.
     DangerousUnsafeEval,
-    /// `'unsafe-inline'`: whoever can write into the page can write scripts.
+    /// `'unsafe-inline'`: injected markup can run scripts.
     DangerousUnsafeInline,
     /// `'script'`, of `require-trusted-types-for`.
     Script,
@@ -39,11 +39,11 @@ pub enum Source<'a> {
     Host(&'a str),
     /// A hash without quotes, such as `sha256-` and 44 characters of base64.
     Hash(&'a str),
-    /// What stands in directives that allow nothing: a flag, a group, an address, a name.
+    /// A value of directives that have no sources: a flag, a group, an address, a name.
     Word(&'a str),
 }
 
-/// The words that stand in quotes, without them.
+/// The quoted keywords, without their quotes.
 const KEYWORDS: [(&str, Source<'static>); 11] = [
     ("none", Source::None),
     ("self", Source::SelfOrigin),
@@ -78,7 +78,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The keyword between quotes; a hash where it is none.
+    /// The keyword in quotes, or a hash.
     pub(super) fn quoted(text: &'a str) -> Self {
         let keyword = KEYWORDS.iter().find(|(keyword, _)| *keyword == text);
         keyword.map_or(Self::Hash(text), |(_, source)| *source)
@@ -183,7 +183,7 @@ const fn is_labels(labels: &[u8]) -> bool {
     is_label_open
 }
 
-/// What precedes the first of these bytes.
+/// The text before the first of these bytes.
 const fn until<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
     let mut rest = text;
     while let [byte, tail @ ..] = rest {
@@ -201,7 +201,7 @@ enum Class {
     Digit,
     Scheme,
     Base64,
-    /// What separates directives, values or policies is percent-encoded in a path.
+    /// Separators of directives, values and policies are percent-encoded in a path.
     Path,
     Word,
 }
