@@ -1,8 +1,8 @@
-//! Finds the attributes of Policy on one function, in whatever order they stand.
+//! Finds the attributes of Policy on one function, in any order.
 //!
-//! The compiler expands attributes from top to bottom, and the first one sees the others as
-//! plain tokens. So the first route attribute takes all of them; a policy attribute that comes
-//! to its turn before puts itself back, below the first route attribute.
+//! The compiler expands attributes from top to bottom, and the first one sees the others as plain
+//! tokens. So the first route attribute takes all of them; a policy attribute that is expanded
+//! before it puts itself back below the first route attribute.
 
 use policy_core::Rule;
 use proc_macro2::{Span, TokenStream};
@@ -14,10 +14,10 @@ use crate::{attributes::Directive, diagnostics::Diagnostics, item::Annotated};
 /// The one argument of an attribute that has been taken, see [`Collected::use_markers`].
 const CONSUMED: &str = "__policy_consumed";
 
-/// The crate that the attributes are called by when nothing else is said.
+/// The default crate of the attributes.
 const CRATE: &str = "policy_server";
 
-/// One attribute: what it is, where it stands, and what it says.
+/// One attribute: its kind, its span and its arguments.
 pub(crate) struct ParsedAttribute {
     pub(crate) directive: Directive,
     /// The tokens to underline when the attribute as a whole is wrong.
@@ -25,7 +25,7 @@ pub(crate) struct ParsedAttribute {
     pub(crate) args: TokenStream,
 }
 
-/// Everything that stands on a function.
+/// The attributes of a function.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) routes: Vec<ParsedAttribute>,
@@ -33,9 +33,9 @@ pub(crate) struct Collected {
     policies: Vec<ParsedAttribute>,
     /// The attributes of others, which stay where they are.
     pub(crate) others: Vec<Attribute>,
-    /// Each taken attribute once more, on an empty item. So an import counts as used, an editor
-    /// can resolve the name, and an attribute of somebody else with the same name is an error
-    /// instead of being swallowed.
+    /// Each taken attribute again, on an empty item. So an import counts as used, an editor can
+    /// resolve the name, and an attribute of another crate with the same name is an error instead
+    /// of being swallowed.
     pub(crate) use_markers: Vec<TokenStream>,
     /// There is an `#[auth]` that could not be read: it is not missing.
     pub(crate) broken_auth: bool,
@@ -93,7 +93,7 @@ impl Collected {
         }
     }
 
-    /// The name of each attribute, and where it stands; by name, since their order says nothing.
+    /// The name and span of each attribute, sorted by name.
     pub(crate) fn spans(&self) -> Vec<(&'static str, Span)> {
         let all = self.routes.iter().chain(&self.policies);
         let mut spans: Vec<_> =
@@ -102,7 +102,7 @@ impl Collected {
         spans
     }
 
-    /// Gives out the policy attribute of this kind.
+    /// Takes the policy attribute of this kind.
     pub(crate) fn policy(&mut self, directive: Directive) -> Option<ParsedAttribute> {
         let index = self.policies.iter().position(|parsed| parsed.directive == directive)?;
         Some(self.policies.swap_remove(index))
@@ -114,7 +114,7 @@ impl Collected {
         self.others.iter().filter(|attr| attr.path().is_ident("cfg")).collect()
     }
 
-    /// The same, and the lints that the function allows.
+    /// The `cfg` conditions, and the lints that the function allows.
     pub(crate) fn conditions_and_allows(&self) -> Vec<&Attribute> {
         self.others
             .iter()
@@ -123,8 +123,8 @@ impl Collected {
     }
 }
 
-/// Whether this is a use marker, which expands to nothing. The item is asked too: by its arguments
-/// alone an attribute could make a function disappear.
+/// Whether this is a use marker, which expands to nothing. The item must be empty, too: otherwise
+/// the arguments alone could make a function disappear.
 pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
     args.to_string() == CONSUMED
         && syn::parse2::<Annotated>(item.clone()).is_ok_and(|item| {
@@ -136,15 +136,15 @@ pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
         })
 }
 
-/// Whether the attribute put itself back, see [`requeue`]. It has been resolved once already.
+/// Whether the attribute was put back, see [`requeue`], and so is resolved already.
 fn is_requeued(path: &Path) -> bool {
     path.leading_colon.is_some()
         && path.segments.len() == 2
         && path.segments.first().is_some_and(|segment| segment.ident == CRATE)
 }
 
-/// A policy attribute whose turn came before that of the route attribute: puts itself back, or
-/// refuses when there is no route. Nothing is ever dropped.
+/// Expands a policy attribute that comes before the route attribute: puts it back, or refuses it if
+/// there is no route attribute. Attributes are never dropped.
 pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) -> TokenStream {
     let name = policy.name();
     let mut diagnostics = Diagnostics::default();
@@ -163,8 +163,8 @@ pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) 
         let errors = diagnostics.errors();
         return quote!(#annotated #errors);
     };
-    // An attribute macro is not told the path it was called by. This one need not even exist:
-    // the route attribute takes it before anybody looks for it.
+    // An attribute macro does not learn the path by which it was called. The path used here need
+    // not exist: the route attribute takes the attribute before it is resolved.
     let (krate, name) = (Ident::new(CRATE, Span::call_site()), Ident::new(name, Span::call_site()));
     annotated.attrs.insert(route + 1, syn::parse_quote!(#[::#krate::#name(#args)]));
     annotated.into_token_stream()

@@ -1,5 +1,5 @@
-//! What the attributes and the arguments of a handler say, where one attribute has to agree with
-//! the others.
+//! The attributes and arguments of one handler, for rules by which one attribute must be consistent
+//! with others.
 
 use policy_core::{
     auth::AuthSpec,
@@ -14,7 +14,7 @@ use crate::{
     parse::PolicyArgs,
 };
 
-/// Everything that stands on one handler, read.
+/// The parsed attributes and arguments of one handler.
 pub(crate) struct Context<'a> {
     /// The name of the handler.
     pub(crate) handler: &'a Ident,
@@ -28,7 +28,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What the rules of several policies ask about the handler.
+    /// The facts about the handler that the rules of several policies use.
     pub(crate) fn facts(&self) -> RouteFacts<'_> {
         let Attributes { auth, cors, jsonp, .. } = self.attributes;
         let words = auth.as_ref().map_or(AuthSpec::NOTHING, auth::Args::words);
@@ -37,7 +37,7 @@ impl Context<'_> {
         RouteFacts::of(&auth, &self.methods, is_granted || jsonp.is_some())
     }
 
-    /// The same, as an expression.
+    /// The facts as an expression.
     pub(crate) fn emit_facts(&self) -> TokenStream {
         let RouteFacts { methods, authentication, takes_session, is_shared } = self.facts();
         let authentication = match authentication {
@@ -55,7 +55,7 @@ impl Context<'_> {
         }
     }
 
-    /// The name of a constant about this handler, which the compiler shows with what is wrong.
+    /// The name of a constant about this handler, which the compiler shows in its errors.
     pub(crate) fn constant(&self, about: &str) -> Ident {
         format_ident!("{about}_of_{}", self.handler.unraw(), span = Span::call_site())
     }

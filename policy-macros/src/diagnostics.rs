@@ -1,4 +1,4 @@
-//! What a macro reports: every error and every warning, each on its own tokens.
+//! The errors and warnings of a macro, each on its own tokens.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Error, spanned::Spanned};
 
-/// Collects what is wrong, so that nobody has to fix one mistake to see the next.
+/// Collects all errors, so that a user sees every mistake at once.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
     errors: Vec<Error>,
@@ -22,8 +22,8 @@ struct Warning {
 }
 
 impl Diagnostics {
-    /// A broken rule of the grammar of attributes, or of how attribute and function fit, whose fix
-    /// is known better here than in the catalogue.
+    /// A violation of the attribute grammar, or of how attribute and function fit together, with a
+    /// fix that is more specific than the catalogue's.
     pub(crate) fn error(
         &mut self,
         at: impl ToTokens,
@@ -34,7 +34,7 @@ impl Diagnostics {
         self.errors.push(Error::new_spanned(at, text(rule, value, help)));
     }
 
-    /// The same, where there are no tokens to underline.
+    /// As [`error`](Self::error), if there are no tokens to underline.
     pub(crate) fn error_at(
         &mut self,
         at: Span,
@@ -45,7 +45,7 @@ impl Diagnostics {
         self.errors.push(Error::new(at, text(rule, value, help)));
     }
 
-    /// What `syn` could not read: it says what it expected, and perhaps a help.
+    /// A syntax error of `syn`, optionally with a help text.
     pub(crate) fn syntax(&mut self, error: Error) {
         let (message, code) = (Rule::Malformed.message(), Rule::Malformed.code());
         self.errors.extend(error.into_iter().map(|error| {
@@ -58,7 +58,8 @@ impl Diagnostics {
         }));
     }
 
-    /// A broken rule, in the words of the catalogue; its severity decides what becomes of it.
+    /// A violated rule with the texts of the catalogue; its severity decides between error and
+    /// warning.
     pub(crate) fn rule(&mut self, at: impl ToTokens, rule: Rule, value: &str) {
         let text = text(rule, value, rule.help());
         match rule.severity() {
@@ -70,7 +71,7 @@ impl Diagnostics {
         }
     }
 
-    /// A broken rule with a second fix that only the caller knows.
+    /// A violated rule with a second fix that only the caller knows.
     pub(crate) fn rule_with_help(
         &mut self,
         at: impl ToTokens,
@@ -116,7 +117,7 @@ impl Diagnostics {
 }
 
 fn text(rule: Rule, value: impl Display, help: impl Display) -> String {
-    // Between backticks a quote is itself.
+    // A quote needs no escape between backticks.
     let value = value.to_string().escape_debug().to_string().replace("\\'", "'");
     let value = if value.is_empty() { value } else { format!("`{value}`: ") };
     format!("{value}{} ({})\nhelp: {help}", rule.message(), rule.code())

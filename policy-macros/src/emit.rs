@@ -1,4 +1,4 @@
-//! What the expansions of several attributes have in common.
+//! The common parts of the expansions.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -6,7 +6,7 @@ use syn::{Expr, Path, spanned::Spanned};
 
 use crate::parse::{List, number_of, strip_groups};
 
-/// What the attributes of one handler become.
+/// The expansion of the attributes of one handler.
 #[derive(Default)]
 pub(crate) struct Expansion {
     /// Constants that the compiler evaluates, and so checks.
@@ -29,14 +29,14 @@ impl Expansion {
         self.state(field, &quote!(__policy::policy_core::route::Facet::Set(#policy)));
     }
 
-    /// States one facet that levels share: no policy, whatever they say.
+    /// Sets one facet that levels share to no policy, whatever the outer levels state.
     pub(crate) fn set_none(&mut self, field: &str) {
         self.state(field, &quote!(__policy::policy_core::route::Facet::None));
     }
 }
 
-/// Where generated code finds the framework: `::policy_server`, unless `crate = ..` says
-/// otherwise.
+/// The path of the framework in generated code: `::policy_server`, unless `crate = ..` names
+/// another.
 pub(crate) struct CratePath(Option<Path>);
 
 impl CratePath {
@@ -76,8 +76,8 @@ pub(crate) fn seconds(expr: &Expr) -> TokenStream {
     constant(&quote!(::core::primitive::i64), &expr.to_token_stream())
 }
 
-/// A value in a constant of its own, so that another type is reported at the value, and in so
-/// many words.
+/// A value in a constant of its own, so that a type mismatch is reported at the value and names
+/// both types.
 fn constant(ty: &TokenStream, value: &TokenStream) -> TokenStream {
     quote!({
         const __POLICY_VALUE: #ty = #value;
@@ -85,8 +85,8 @@ fn constant(ty: &TokenStream, value: &TokenStream) -> TokenStream {
     })
 }
 
-/// A constant whose evaluation asks the rules about a spec, and fails with these tokens. Nothing
-/// refers to it, so that one mistake is one error.
+/// A constant whose evaluation validates a spec, and fails with these tokens. Nothing refers to it,
+/// so that one mistake gives one error.
 pub(crate) fn const_assertion(
     name: &Ident,
     spec: &TokenStream,

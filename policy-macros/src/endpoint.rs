@@ -17,11 +17,11 @@ use crate::{
     signature::{Arguments, Source},
 };
 
-/// Everything that a handler and its attributes say.
+/// A handler with its parsed attributes.
 pub(crate) struct Endpoint<'a> {
     krate: CratePath,
     sig: &'a Signature,
-    /// Where its attributes stand.
+    /// The spans of its attributes.
     spans: Vec<(&'static str, Span)>,
     routes: Vec<(String, LitStr)>,
     arguments: Arguments<'a>,

@@ -1,4 +1,4 @@
-//! A browser and what it keeps.
+//! A browser and its state.
 
 use std::{
     fmt, mem,
@@ -67,18 +67,18 @@ impl Browser {
         Self(Arc::new(Mutex::new(Running { state, loads: 0, clock: None })))
     }
 
-    /// A page at an address, in a window of its own. It is just there: nothing is loaded, so the
-    /// address needs no server.
+    /// A page at an address, in a window of its own. Nothing is loaded, so the address needs no
+    /// server.
     ///
     /// # Panics
     ///
-    /// If `address` is none.
+    /// If `address` is not a URL.
     #[track_caller]
     pub fn open(&self, address: &str) -> Tab {
         Tab::new(self.clone(), Page::at(address_of(address)))
     }
 
-    /// Loads a document as if a person had typed its address: no page asks for it.
+    /// Loads a document as if a person had typed its address, without an initiating page.
     pub async fn visit(&self, net: &Network, address: impl Into<String>) -> Fetched {
         self.load(net, None, Fetch::navigate(address)).await
     }
@@ -118,7 +118,7 @@ impl Browser {
         }
     }
 
-    /// Tells the model what happened, and gives what it does about this load.
+    /// Passes an event to the model and returns its output for this load.
     fn step(&self, event: Event) -> Option<Output> {
         let mut running = self.running();
         running.catch_up();
@@ -130,7 +130,7 @@ impl Browser {
         self.step(Event::WriteCookie { page, text });
     }
 
-    /// What the model knows, now.
+    /// Reads the current state of the model.
     pub(super) fn look<T>(&self, at: impl FnOnce(&State) -> T) -> T {
         let mut running = self.running();
         running.catch_up();
@@ -150,7 +150,7 @@ impl fmt::Debug for Browser {
 }
 
 impl Running {
-    /// Lets the time pass that has passed in the network.
+    /// Advances the model's time to that of the network.
     fn catch_up(&mut self) {
         let Some(clock) = &self.clock else { return };
         let now = Duration::from_millis(clock.now().millis());

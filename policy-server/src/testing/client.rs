@@ -17,8 +17,8 @@ use crate::{app::App, handler::service::SharedService, pipeline::service::AppSer
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
 ///
-/// It is no browser: it follows no redirect, keeps no cookie, and shows every header of an
-/// answer, whatever the policy says. The feature `testing` has one.
+/// It is not a browser: it follows no redirect, keeps no cookie, and shows every header of a
+/// response, whatever the policy. For a browser see the feature `testing`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -45,8 +45,8 @@ pub struct TestClient {
 }
 
 impl<S> App<S> {
-    /// The app as a `tower::Service` for a test, which stops with all of its problems if it has
-    /// some. Sessions and tokens are kept in memory, as [`build`](Self::build) does.
+    /// Builds the app as a `tower::Service` for a test; panics with all start problems if there are
+    /// any. Sessions and tokens are kept in memory, as in [`build`](Self::build).
     ///
     /// ```
     /// use policy_server::{prelude::*, testing::TestClient};
@@ -188,7 +188,7 @@ impl TestClient {
         TestRequest { request, service: self.service.clone(), host: self.host.clone() }
     }
 
-    /// Sends a request that was made elsewhere, and reads the whole answer.
+    /// Sends a prepared request, and reads the whole response.
     ///
     /// # Panics
     ///
@@ -214,12 +214,12 @@ pub struct TestRequest {
 }
 
 impl TestRequest {
-    /// Adds a header; a second of the same name makes another line. `Host` is that of the
-    /// client where none is added. The value may be any bytes that a header can carry.
+    /// Adds a header; a second one with the same name adds another line. `Host` defaults to that of
+    /// the client. The value may be any bytes that are valid in a header.
     ///
     /// # Panics
     ///
-    /// If the name or the value can stand in no header.
+    /// If the name or the value is invalid in a header.
     #[track_caller]
     pub fn header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
         let (name, value) = (name.as_ref(), value.as_ref());
@@ -233,7 +233,7 @@ impl TestRequest {
     ///
     /// # Panics
     ///
-    /// If the origin can stand in no header.
+    /// If the origin is invalid in a header.
     #[track_caller]
     pub fn origin(self, origin: impl AsRef<[u8]>) -> Self {
         self.header(ORIGIN, origin)
@@ -280,11 +280,11 @@ impl TestRequest {
         self
     }
 
-    /// Sends the request and reads the whole answer.
+    /// Sends the request and reads the whole response.
     ///
     /// # Panics
     ///
-    /// If the body of the answer fails, or the client's host can stand in no header.
+    /// If the body of the response fails, or the client's host is invalid in a header.
     #[expect(clippy::panic, reason = "a test is told what went wrong")]
     pub async fn send(mut self) -> TestResponse {
         if !self.request.headers().contains_key(HOST) {
@@ -314,7 +314,7 @@ impl fmt::Debug for TestRequest {
     }
 }
 
-/// An answer with its whole body.
+/// A response with its whole body.
 #[derive(Clone, Debug)]
 pub struct TestResponse {
     status: StatusCode,
@@ -333,7 +333,7 @@ impl TestResponse {
         &self.headers
     }
 
-    /// The first header of that name; `None` also where it is no visible ASCII.
+    /// The first header with that name; `None` also if it is not visible ASCII.
     pub fn header(&self, name: impl AsRef<str>) -> Option<&str> {
         self.headers.get(name.as_ref())?.to_str().ok()
     }

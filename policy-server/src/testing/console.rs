@@ -1,4 +1,4 @@
-//! What a browser's console says of a load, and what it leaves out.
+//! The text of a browser's console about a load, and what consoles leave out.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::fetched::Exchange;
 
-/// What is said of a load that did not end well.
+/// The text about a load that failed.
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
     let problem = last.and_then(|last| Problem::of(last.response.as_ref()?));
     let mut text = match outcome {
@@ -49,16 +49,15 @@ fn named(status: u16) -> String {
     }
 }
 
-/// A problem that an app answers with.
+/// The problem document of an app's response.
 struct Problem {
     code: String,
-    /// What is wrong, in as many words as there are.
+    /// The title.
     title: String,
 }
 
 impl Problem {
-    /// Reads it, in whichever form it was sent: as JSON (RFC 9457 3), or as the page that who
-    /// opens an address gets.
+    /// Reads the problem in either form: JSON (RFC 9457 3), or the HTML page for people.
     fn of(response: &ServerResponse) -> Option<Self> {
         let media_type = response.headers.get(CONTENT_TYPE)?.as_bytes();
         let body = std::str::from_utf8(&response.body).ok()?;
@@ -83,8 +82,8 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     Some(text.split_once(before)?.1.split_once(after)?.0)
 }
 
-/// The attributes that decide such a thing: the code of the app's refusal names them, else what
-/// the browser looked for in vain.
+/// The attributes that decide such a case: named by the code of the app's refusal, otherwise by
+/// what the browser missed.
 fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
     let by_code: &[&str] = match code.split_once('.') {
         Some(("auth" | "session", _)) => &["auth"],

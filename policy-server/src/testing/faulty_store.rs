@@ -1,4 +1,4 @@
-//! A store that a test breaks and holds up.
+//! A store that a test can make fail or block.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -17,10 +17,11 @@ use crate::store::{
     Summary, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
-/// A store that fails, or waits, when a test tells it to, and names what it was asked.
+/// A store that fails or blocks when a test tells it to, and records the names of its calls.
 ///
-/// It shows what an app does while its store is out of reach: who is refused, what is made up for
-/// later. Everything else goes to the store inside. Copies share everything.
+/// It shows how an app behaves while its store is unavailable: which requests are refused, and
+/// which writes are repeated later. All other calls go to the inner store. Clones share their
+/// state.
 ///
 /// ```
 /// use policy_server::{prelude::*, testing::FaultyStore};
@@ -71,7 +72,7 @@ impl Default for State {
     }
 }
 
-/// What a call does to the store.
+/// The kind of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -79,7 +80,7 @@ enum Kind {
 }
 
 impl<S> FaultyStore<S> {
-    /// A store that works until it is told otherwise.
+    /// A store that works until it is told to fail.
     pub fn new(store: S) -> Self {
         Self { store, state: Arc::default() }
     }
@@ -109,7 +110,7 @@ impl<S> FaultyStore<S> {
         self.state.fails_to_write.store(write, Ordering::SeqCst);
     }
 
-    /// Lets calls wait from now on, for [`step`](Self::step) or [`release`](Self::release).
+    /// Blocks calls from now on, until [`step`](Self::step) or [`release`](Self::release).
     pub fn hold(&self) {
         self.state.holds.store(true, Ordering::SeqCst);
     }
@@ -121,19 +122,19 @@ impl<S> FaultyStore<S> {
         }
     }
 
-    /// Lets one call go on.
+    /// Lets one call proceed.
     pub fn step(&self) {
         self.state.permits.add_permits(1);
     }
 
-    /// Lets all calls go on, those that come as well.
+    /// Lets all calls proceed, present and future ones.
     pub fn release(&self) {
         self.state.holds.store(false, Ordering::SeqCst);
         self.state.permits.add_permits(Semaphore::MAX_PERMITS / 2);
     }
 
-    /// The names of the calls since the last time this was asked, but for those that come by
-    /// themselves: `purge` and `revocations`.
+    /// The names of the calls since the last `take_calls`, without those of background tasks:
+    /// `purge` and `revocations`.
     pub fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.calls())
     }
@@ -167,7 +168,7 @@ impl<S> FaultyStore<S> {
         })
     }
 
-    /// A call that comes by itself, now and then.
+    /// A call of a background task.
     fn background<'a, T>(
         &'a self,
         kind: Kind,

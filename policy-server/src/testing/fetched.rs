@@ -1,4 +1,4 @@
-//! What came of a load.
+//! The result of a load.
 
 use http::HeaderMap;
 use policy_core::browser::{Blocked, Outcome, Response, Sent, ServerResponse};
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{Browser, Tab, console};
 use crate::pipeline::explain::RouteFinding;
 
-/// What came of a load, as the page sees it: what the browser hides is not there.
+/// The result of a load as the page sees it: without what the browser hides.
 ///
 /// ```
 /// use policy_server::{prelude::*, testing::{Browser, Fetch, Network}};
@@ -34,12 +34,12 @@ pub struct Fetched {
     last: Option<Exchange>,
 }
 
-/// The last request of a load, and what became of it.
+/// The last request of a load, and its response.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) request: Sent,
     pub(super) response: Option<ServerResponse>,
-    /// What in the app decides about it.
+    /// The route and attribute that decide it.
     pub(super) decider: Option<RouteFinding>,
 }
 
@@ -48,8 +48,8 @@ impl Fetched {
         Self { browser, outcome, last }
     }
 
-    /// The status code, 0 where it is hidden: of another origin that was not asked (mode
-    /// `no-cors`), and of a redirect that is not followed.
+    /// The status code; 0 if the browser hides it: for another origin in mode `no-cors`, and for a
+    /// redirect that is not followed.
     ///
     /// # Panics
     ///
@@ -111,12 +111,12 @@ impl Fetched {
         }
     }
 
-    /// All of the response that the page may see, that of a document as well.
+    /// The part of the response that the page may see, also for a document.
     ///
     /// # Panics
     ///
-    /// If there is none: with the words of the [console](Self::console) where the browser blocked
-    /// it; a script and a WebSocket have none to show.
+    /// If there is no response: with the text of the [console](Self::console) if the browser
+    /// blocked it; a script and a WebSocket have no response to show.
     #[track_caller]
     pub fn response(&self) -> &Response {
         match &self.outcome {
@@ -129,7 +129,7 @@ impl Fetched {
     ///
     /// # Panics
     ///
-    /// If none did, or it is not UTF-8.
+    /// If no script ran, or it is not UTF-8.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test is told what it got")]
     pub fn script(&self) -> &str {
@@ -144,7 +144,7 @@ impl Fetched {
     ///
     /// # Panics
     ///
-    /// If none was.
+    /// If no page was loaded.
     #[track_caller]
     pub fn tab(&self) -> Tab {
         let Outcome::Page(page, _) = &self.outcome else { self.is_no("document") };
@@ -156,12 +156,12 @@ impl Fetched {
         matches!(self.outcome, Outcome::Open)
     }
 
-    /// Whether the browser kept it from the page.
+    /// Whether the browser blocked the load.
     pub fn is_blocked(&self) -> bool {
         self.blocked().is_some()
     }
 
-    /// Why the browser kept it from the page.
+    /// Why the browser blocked the load.
     pub fn blocked(&self) -> Option<&Blocked> {
         match &self.outcome {
             Outcome::Blocked(blocked) => Some(blocked),
@@ -169,9 +169,9 @@ impl Fetched {
         }
     }
 
-    /// What the browser's console says about a load that was blocked, or answered with an error;
-    /// and what consoles do not say: what the server had answered, which route and which of its
-    /// attributes decided, and what the browser would have needed.
+    /// The text of the browser's console about a load that was blocked or failed, and what consoles
+    /// do not show: the response of the server, the route and attributes that decided, and what the
+    /// browser would have needed.
     pub fn console(&self) -> Option<String> {
         console::text(&self.outcome, self.last.as_ref())
     }

@@ -55,7 +55,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of nobody. Its clock stands, at about the time of the system.
+    /// A network without servers. Its clock stands still at about the time of the system.
     #[expect(clippy::new_without_default, reason = "a network of nobody is no default of anything")]
     pub fn new() -> Self {
         let clock = Clock::at(start().as_secs());
@@ -67,7 +67,7 @@ impl Network {
     ///
     /// # Panics
     ///
-    /// If `origin` is none, or has a server already.
+    /// If `origin` is not an origin, or already has a server.
     #[must_use]
     #[track_caller]
     #[expect(clippy::panic, reason = "a test is told that it is wrong")]
@@ -99,25 +99,24 @@ impl Network {
         self
     }
 
-    /// The time of the network, which apps share by [`App::clock`](crate::App::clock), and
-    /// browsers by what they load from it.
+    /// The clock of the network. Apps share it by [`App::clock`](crate::App::clock), browsers by
+    /// loading from the network.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }
 
-    /// Lets time pass, for the browsers and for the apps that have the
-    /// [clock](Self::clock).
+    /// Advances the time of the browsers, and of the apps that use the [clock](Self::clock).
     pub fn elapse(&self, duration: Duration) {
         self.clock.advance(duration);
     }
 
-    /// Everything that browsers have sent so far, in order: preflights too, and what was for
-    /// hosts that nobody has.
+    /// All requests that browsers have sent so far, in order, including preflights and requests to
+    /// hosts without a server.
     pub fn requests(&self) -> Vec<Sent> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Brings a request to its server. `None` where there is none, or where its answer breaks
+    /// Delivers a request to its server. `None` if there is no server, or if its response breaks
     /// off.
     pub(super) async fn deliver(&self, sent: &Sent, trace: &RouteTrace) -> Option<ServerResponse> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
@@ -140,7 +139,7 @@ impl fmt::Debug for Network {
     }
 }
 
-/// Whether an answer is a stream of events (HTML, 9.2), which a page reads as it comes.
+/// Whether a response is an event stream (HTML, 9.2), which a page reads while it arrives.
 fn is_endless(headers: &HeaderMap) -> bool {
     let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     media_type.is_some_and(|it| it.starts_with(b"text/event-stream"))
@@ -150,7 +149,7 @@ async fn whole(body: Body) -> Option<Vec<u8>> {
     Some(body.collect().await.ok()?.to_bytes().into())
 }
 
-/// What is there of a stream without waiting for more of it.
+/// The part of a stream that is available without waiting.
 fn so_far(mut body: Body) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     while let Some(Some(frame)) = body.frame().now_or_never() {
@@ -169,7 +168,7 @@ pub(super) fn start() -> Duration {
     *START
 }
 
-/// The origin of a server; that of a WebSocket is the one of its handshake.
+/// The origin of a server; for a WebSocket, that of its handshake.
 fn origin_of(url: &Url) -> String {
     let origin = url.origin().ascii_serialization();
     match origin.strip_prefix("ws") {

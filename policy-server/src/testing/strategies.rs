@@ -26,11 +26,11 @@ use proptest::{
 
 use crate::pipeline::service::AppService;
 
-/// Traffic for the routes of an app, as browsers and others send it: paths with their parameters
-/// filled in, methods that are served and some that are not, preflights, origins that the route
-/// grants, that only look so and of strangers, cookies, tokens, bodies and conditions.
+/// Requests to the routes of an app, as browsers and other clients send them: paths with their
+/// parameters filled in, served and unserved methods, preflights, origins that are granted, similar
+/// or unknown, cookies, tokens, bodies and conditions.
 ///
-/// Credentials are well-formed and nobody's: add those that the app gave out.
+/// Credentials are well-formed but invalid: add those that the app has issued.
 ///
 /// ```
 /// use policy_server::{prelude::*, testing::strategies::any_request_for, testing::TestClient};
@@ -137,7 +137,7 @@ impl Target {
     }
 }
 
-/// A query, and values of parameters: numbers and names, and what only looks like a path.
+/// A query, and values of parameters: numbers, names, and values that look like paths.
 fn path_values() -> impl Strategy<Value = Vec<&'static str>> + Clone {
     let query = prop_oneof![4 => Just(""), 1 => select(&["?page=2", "?q=a%20b&q=", "?", "?%"][..])];
     let value = prop_oneof![
@@ -150,11 +150,11 @@ fn path_values() -> impl Strategy<Value = Vec<&'static str>> + Clone {
     (query, vec(value, 4)).prop_map(|(query, values)| [vec![query], values].concat())
 }
 
-/// The method of a request once those of its route are known.
+/// The method of a request, chosen once those of its route are known.
 #[derive(Clone, Debug)]
 struct AnyMethod {
     served: Index,
-    /// In place of one that is served.
+    /// A method instead of one that is served.
     other: Option<Method>,
 }
 
@@ -171,21 +171,21 @@ impl AnyMethod {
     }
 }
 
-/// Who sends a request, and with what.
+/// The sender of a request, and its headers.
 #[derive(Clone, Debug)]
 struct Sender {
     from: From,
     is_preflight: bool,
-    /// What a preflight asks for.
+    /// The headers that a preflight asks for.
     asked: Vec<&'static str>,
     fields: Vec<(HeaderName, &'static str)>,
-    /// Whether its browser says where it comes from.
+    /// Whether its browser sends Fetch Metadata.
     has_metadata: bool,
 }
 
 #[derive(Clone, Debug)]
 enum From {
-    /// No page, or one that need not say.
+    /// No page, or one that need not send its origin.
     Nowhere,
     /// A page of the app's own origin.
     Own,

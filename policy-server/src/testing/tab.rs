@@ -1,4 +1,4 @@
-//! A page and what it can load.
+//! A page and its loads.
 
 use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy};
 
@@ -6,8 +6,8 @@ use super::{Browser, Fetched, Network, browser::address_of};
 
 /// A page that is open in a [`Browser`], in a window or in a frame.
 ///
-/// It is a page, not the window: what [leaves](Fetch::navigate) it gives
-/// [another one](Fetched::tab), and the old one is still there to ask.
+/// It is a page, not the window: a [navigation](Fetch::navigate) gives [another
+/// page](Fetched::tab), and the old one stays usable.
 ///
 /// ```
 /// use policy_server::testing::{Browser, Fetch, Network};
@@ -51,7 +51,7 @@ impl Tab {
     ///
     /// # Panics
     ///
-    /// If `address` is none.
+    /// If `address` is not a URL.
     #[track_caller]
     pub fn frame(&self, address: &str) -> Self {
         let page = self.page.framed(address_of(address));
@@ -78,7 +78,7 @@ impl Tab {
         self.browser.look(|state| state.read_cookies(&self.page))
     }
 
-    /// `document.cookie = text`: what a browser would not store is not stored.
+    /// `document.cookie = text`: stores the cookie as a browser would, or ignores it.
     pub fn set_cookie(&self, text: impl Into<String>) {
         self.browser.write_cookie(self.page.clone(), text.into());
     }

@@ -1,5 +1,5 @@
-//! The opening handshake of a WebSocket, over a connection in memory: a server takes over what
-//! is below its request, so there has to be something.
+//! The opening handshake of a WebSocket, over an in-memory connection: the server needs one to take
+//! over.
 
 use axum_core::{body::Body, extract::Request, response::Response};
 use hyper::{client, server, service::service_fn};
@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use crate::{handler::service::SharedService, pipeline::explain::RouteTrace};
 
-/// What the server says to the handshake. A connection that it opens is closed again.
+/// The server's response to the handshake. A connection that it opens is closed again.
 pub(super) async fn open(
     service: SharedService,
     request: Request,

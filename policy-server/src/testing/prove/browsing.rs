@@ -1,11 +1,10 @@
-//! The browser: the model of `policy_core::browser`, asked once for each question that it is asked
-//! more than once.
+//! The browser of a proof: the model of `policy_core::browser`, with its results cached.
 //!
-//! What it does depends on the page, on what that loads, on the cookies it has, and on what it
-//! sees of the answers. So each load is a tree: at its nodes a request is sent, and its branches
-//! are the answers that look different to a browser. How an origin is called makes no difference
-//! to it, but for its scheme and its site: one page stands in for all that are alike in those, and
-//! in what is sent and answered the two names change indices.
+//! The behaviour of the browser depends on the page, the load, the cookies, and what it sees of the
+//! responses. So each load is a tree: each node sends a request, and its branches are the responses
+//! that the browser can tell apart. The name of an origin makes no difference, except for its
+//! scheme and its site: one page stands in for all pages that agree in these, and the two names are
+//! swapped in requests and responses.
 
 use std::{
     cell::RefCell,
@@ -35,15 +34,15 @@ const PROFILE: Profile = Profile::STANDARD.third_party(ThirdParty::Sent);
 /// How a load ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The page has the answer, with these fields.
+    /// The page can read the response, with these headers.
     Readable(Vec<HeaderName>),
-    /// There is an answer, and the page sees nothing of it.
+    /// There is a response, but the page sees nothing of it.
     Opaque,
     /// A script ran, a document was loaded, or a WebSocket opened.
     Loaded,
-    /// The browser kept it from the page.
+    /// The browser blocked the load.
     Blocked(Blocked),
-    /// The model did not come to an end.
+    /// The model did not finish.
     Lost,
 }
 
@@ -86,7 +85,7 @@ impl Node {
         }
     }
 
-    /// Where the load goes after an answer to the page `real`, for which another stands in.
+    /// The next node after a response to the page `real`, for which another one stands in.
     pub(super) fn after(&self, reply: &Reply, real: &str, stand_in: &StandIn) -> Rc<Self> {
         let Kind::Sends(sends) = &self.kind else {
             return Rc::new(Self { kind: Kind::Ended(End::Lost), next: RefCell::default() });
@@ -113,7 +112,7 @@ impl Node {
     }
 }
 
-/// What a browser sees of an answer. Where it is asked for by `fetch()`, that is what it may show.
+/// What a browser sees of a response. For `fetch()`, this is also what it may show.
 fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let is_fetched = sent.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
@@ -164,17 +163,17 @@ pub(super) enum Cookies {
 
 /// Browsers in front of one app.
 pub(super) struct Browsing {
-    /// One without cookies, one with that of the sessions, one with that of an own scheme.
+    /// One without cookies, one with a session cookie, one with the cookie of a custom scheme.
     browsers: [State; 3],
-    /// By the place of the page among those that stand in and the cookies, and what it loads.
+    /// By the index of the stand-in and the cookies, and by the load.
     loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
-    /// Pages that stand in for others, with how they are related to the app.
+    /// The stand-ins, with their relation to the app.
     stand_ins: Vec<(String, StandIn)>,
-    /// The places of those, by origins, and whether they tell them.
+    /// The indices of the stand-ins, by origin and by whether the page sends no referrer.
     indices: HashMap<(String, bool), usize>,
 }
 
-/// A page in the place of another one that is the same to a browser but for its name.
+/// A page that stands in for another one that differs only in its name.
 #[derive(Clone, Debug)]
 pub(super) struct StandIn {
     index: usize,
@@ -213,7 +212,7 @@ impl Browsing {
         Self { browsers, loads: HashMap::new(), stand_ins: Vec::new(), indices: HashMap::new() }
     }
 
-    /// Whether a browser that has no cookie keeps that of an answer, and sends it back.
+    /// Whether a browser without cookies keeps the cookie of a response, and sends it back.
     pub(super) fn takes(&self, own: &str, reply: &Reply) -> bool {
         let [none, ..] = &self.browsers;
         let open = || Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
@@ -314,7 +313,7 @@ mod tests {
     #[auth(public)]
     async fn prices() {}
 
-    /// The same load by a browser that has seen nothing before, and by the page itself.
+    /// The same load by a new browser, and by the page itself.
     fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> End {
         let [none, session, _] = &browsing.browsers;
         let state = if exchange.caller.cookie.is_some() { session } else { none };

@@ -1,30 +1,30 @@
-//! Somebody who asks: what they have, what it is worth, and whether a route lets them in.
+//! Callers: their credentials, the state of these, and whether a route admits them.
 
 use policy_core::{auth::Requirement, time::Timestamp};
 
 use super::probe::OWN_CREDENTIAL;
 
-/// Somebody who asks.
+/// A caller.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
-    /// Who, in words.
+    /// A description.
     pub(super) name: String,
     pub(super) state: CredentialState,
     /// The value of the session's cookie.
     pub(super) cookie: Option<String>,
-    /// Whether the own scheme's credential is one that browsers send by themselves.
+    /// Whether the credential of the custom scheme is ambient.
     pub(super) is_ambient: bool,
     /// The value of `Authorization`.
     pub(super) authorization: Option<String>,
     /// The CSRF token that the page has.
     pub(super) csrf: Option<String>,
-    /// The credential of an own scheme.
+    /// The credential of a custom scheme.
     pub(super) own: Option<String>,
     /// Whether there is a ticket in the query: another one each time, since each is good for once.
     pub(super) has_ticket: bool,
 }
 
-/// What a credential is worth.
+/// The state of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CredentialState {
     /// There is none.
@@ -35,7 +35,7 @@ pub(super) enum CredentialState {
     Bad(CredentialKind, Defect),
 }
 
-/// What is wrong with a credential.
+/// The defect of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
     Malformed,
@@ -43,19 +43,19 @@ pub(super) enum Defect {
     Expired,
 }
 
-/// What is true of somebody whose credential is good.
+/// The facts about a caller whose credential is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) subject: String,
     pub(super) kind: CredentialKind,
     pub(super) scopes: Vec<&'static str>,
     pub(super) roles: Vec<&'static str>,
-    /// When they proved who they are.
+    /// When the caller last authenticated.
     pub(super) authenticated: Option<Timestamp>,
     pub(super) now: Timestamp,
 }
 
-/// What proves who somebody is.
+/// The kind of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CredentialKind {
     Session,
@@ -78,8 +78,8 @@ impl Caller {
         }
     }
 
-    /// Whether `#[auth]` lets them in, and as whom, by the plain reading of it. `is_carried` says
-    /// whether their browser sent what it sends by itself.
+    /// Whether `#[auth]` admits the caller, and as whom, by its plain meaning. `is_carried` is
+    /// whether the browser sent its ambient credentials.
     pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
         let is_taken = |kind: CredentialKind| match kind {
             CredentialKind::Session => requirement.session,
@@ -97,7 +97,7 @@ impl Caller {
                     Admitted::No
                 };
             }
-            // A cookie that names no session is none.
+            // A cookie without a session counts as no credential.
             CredentialState::Bad(kind, _)
                 if is_taken(*kind) && !is_lost && *kind != CredentialKind::Session =>
             {
@@ -129,7 +129,7 @@ impl Caller {
         self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
     }
 
-    /// The cookies of their browser, by what is sent for them.
+    /// The value of the `Cookie` header.
     pub(super) fn cookies(&self, of_sessions: &str) -> String {
         let session = self.cookie.as_ref().map(|value| format!("{of_sessions}={value}"));
         let own = self.own.as_ref().filter(|_| self.is_ambient);
@@ -139,16 +139,16 @@ impl Caller {
     }
 }
 
-/// Whether somebody is let in.
+/// Whether a caller is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admitted<'a> {
     No,
-    /// As this user, or as nobody.
+    /// As this user, or as anonymous.
     As(Option<&'a str>),
 }
 
 impl Facts {
-    /// Whether the login is known to be no longer ago than so many seconds.
+    /// Whether the last login is known to be at most `limit` seconds ago.
     fn is_younger(&self, limit: u32) -> bool {
         self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))
     }

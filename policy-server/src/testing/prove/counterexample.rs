@@ -1,4 +1,4 @@
-//! What breaks a law, so that a person can see it happen.
+//! A counterexample to a law, in a form that a person can reproduce.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     server::ProbeRequest,
 };
 
-/// What stands in the place of a secret.
+/// The placeholder of a secret.
 const SECRET: &str = "policy-probe";
 
 /// A load that breaks a law.
@@ -36,14 +36,14 @@ pub(super) fn describe_requests(
     format!("{}\n{}", lines.join("\n"), judged(fault, path, method))
 }
 
-/// What was expected, what was seen, and where it is written.
+/// The expected and the actual behaviour, and the attribute in question.
 fn judged(fault: &Fault, path: &Path<'_>, method: &str) -> String {
     let Fault { expected, seen, attribute } = fault;
     let by = by(path, method, attribute);
     format!("  expected  {expected}\n  seen      {seen}\n  by        {by}")
 }
 
-/// The attribute, with its place in the source.
+/// The attribute, with its location in the source.
 fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
     let Some(route) = path.served(method).or(path.routes.first().copied()) else {
         return "App::cors, which holds for unknown paths".to_owned();
@@ -64,7 +64,7 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
     }
 }
 
-/// The page, its script, who is in front of it, and what the app said.
+/// The page, its script, the caller, and the response of the app.
 pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let page = exchange.page();
     let why = exchange.page_case.why;
@@ -122,7 +122,7 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     }
 }
 
-/// What to write into the console of the page.
+/// The statement to run in the console of the page.
 fn script(fetch: &Fetch, url: &str) -> String {
     let load = |name: &str| {
         format!(
@@ -177,7 +177,7 @@ fn shown(value: &str) -> &str {
     if value == SECRET { "..." } else { value }
 }
 
-/// A request as a command; credentials are left to who types it.
+/// A request as a command, without credentials.
 fn curl(own: &str, request: &ProbeRequest) -> String {
     let mut command = "curl -i".to_owned();
     match request.method.as_str() {
@@ -191,7 +191,7 @@ fn curl(own: &str, request: &ProbeRequest) -> String {
         None => (request.target.as_str(), ""),
     };
     command.push_str(&format!(" '{own}{target}{ticket}'"));
-    // What says nothing to a policy, or the same once more, is left out.
+    // Headers that no policy uses, and repeated statements, are left out.
     let is_said = |name: &str| match name {
         "accept" => false,
         "referer" => !request.headers.contains_key("origin"),

@@ -1,4 +1,4 @@
-//! Everybody who makes a difference to a path, with credentials that the app's own services made.
+//! The callers that a path can tell apart, with credentials issued by the app's own services.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) struct CredentialFactory<'a> {
     sessions: Option<&'a SessionService>,
     tokens: Option<&'a TokenService>,
     clock: &'a Clock,
-    /// The place of the path, and how many were made for it.
+    /// The index of the path, and the number of callers made for it.
     index: u64,
     made: u64,
 }
@@ -32,11 +32,11 @@ pub(super) struct CredentialFactory<'a> {
 /// Rights that make a difference to a path.
 #[derive(Clone, Debug)]
 struct Rights {
-    /// Behind "logged in".
+    /// Appended to "logged in".
     name: String,
     scopes: Vec<&'static str>,
     roles: Vec<&'static str>,
-    /// Seconds since the login; nothing where the credential does not say.
+    /// Seconds since the login; `None` if the credential does not state it.
     age: Option<u64>,
 }
 
@@ -47,12 +47,12 @@ impl<'a> CredentialFactory<'a> {
         Self { sessions, tokens, clock: &guard.clock, index, made: 0 }
     }
 
-    /// What no other has of which something is made.
+    /// A number that is unique among all paths.
     fn number(&self) -> u64 {
         (self.index << 16) + self.made
     }
 
-    /// Everybody who makes a difference to a path, those who are simplest first.
+    /// All callers that the path can tell apart, the simplest first.
     pub(super) async fn callers(&mut self, path: &[&Declaration]) -> Vec<Caller> {
         let mut callers = vec![Caller::anonymous()];
         let rights = rights_of(path);
@@ -103,7 +103,8 @@ impl<'a> CredentialFactory<'a> {
                 cookie: Some(cookie),
                 ..Caller::anonymous()
             };
-            // Without the token of their session first: that is all that a strange page has.
+            // First without the CSRF token of the session: a page of another origin does not have
+            // it.
             if index == 0 {
                 callers.push(caller.clone());
             }
@@ -217,7 +218,7 @@ impl Rights {
     }
 }
 
-/// All rights that a path asks for, and the largest sets that lack one of them.
+/// All rights that a path requires, and the largest sets that lack one of them.
 fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     let asked = || path.iter().filter_map(|route| route.requirement());
     let mut all = Rights::none();
@@ -299,7 +300,7 @@ async fn begin(
     Some((id.text(), csrf))
 }
 
-/// Bytes that are like drawn ones, and the same each time.
+/// Bytes that look random, but are the same each time.
 fn spread(number: u64) -> [u8; 32] {
     let mut bytes = [0; 32];
     let mut word = number.wrapping_add(0x9E37_79B9_7F4A_7C15);

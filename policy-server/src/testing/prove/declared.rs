@@ -1,5 +1,5 @@
-//! What an app says, as text: the lists of its attributes, compared in the plainest way. The laws
-//! judge by this, and by nothing that the engine makes of it.
+//! The declarations of an app as text: the lists of its attributes, compared in the simplest way.
+//! The laws judge only by these, independently of the engine.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub(super) struct Declared {
     /// Under which origin browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
-    /// In the order in which the app takes them up.
+    /// In the order in which the app registers them.
     pub(super) routes: Vec<Declaration>,
-    /// Who may read the answers for unknown paths.
+    /// Which origins may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct Declaration {
     pub(super) sharing: Option<Arc<Sharing>>,
     pub(super) auth: AuthPolicy,
     pub(super) csrf: CsrfPolicy,
-    /// Whether the handler takes the session in its own hands.
+    /// Whether the handler takes the session itself.
     pub(super) takes_session: bool,
     /// Nothing for a mounted service.
     pub(super) description: Option<Description>,
-    /// All that holds for it, as text: routes that agree in it are alike.
+    /// All policies of the route as text: routes with the same text are equivalent.
     pub(super) effective: Arc<str>,
 }
 
-/// A `#[cors]`, or what a group or the app says in its place.
+/// A `#[cors]`, or the default of a group or the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sharing {
-    /// Origins and patterns; `*` for everybody.
+    /// Origins and patterns; `*` for every origin.
     pub(super) origins: Vec<String>,
-    /// The name of a list that came at run time.
+    /// The name of a run-time list.
     list: Option<String>,
     pub(super) credentials: bool,
     methods: Option<Vec<String>>,
@@ -62,12 +62,12 @@ pub(super) struct Sharing {
     pub(super) expose: Vec<String>,
     /// The risks that it states.
     pub(super) dangers: Vec<&'static str>,
-    /// Who says it: `#[cors]`, `group /admin` or `App::cors`.
+    /// Its source: `#[cors]`, `group /admin` or `App::cors`.
     pub(super) said_by: String,
 }
 
 impl Declared {
-    /// Reads an app that has not been put together yet.
+    /// Reads an app before it is built.
     pub(super) fn read(app: &AppParts) -> Self {
         let reader = Reader::of(app);
         let mut routes = Vec::new();
@@ -91,13 +91,13 @@ impl Declared {
         }
     }
 
-    /// Everything that is shared with anybody.
+    /// All CORS policies of the app.
     pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
         self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
     }
 }
 
-/// What is needed to read the parts of an app.
+/// The context for reading the parts of an app.
 struct Reader<'a> {
     app: &'a Defaults,
     lists: Vec<(String, Vec<String>)>,
@@ -105,7 +105,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn of(app: &'a AppParts) -> Self {
-        // What is wrong with a list, the start says.
+        // Errors of a list are reported at start.
         let named =
             NamedLists::read(app.origins.clone(), app.config_file.as_deref(), &mut Vec::new());
         named.fill().for_each(drop);
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Self { app: &app.defaults, lists: lists.collect() }
     }
 
-    /// The nearest level that says something decides.
+    /// The nearest level that states something decides.
     fn sharing(
         &self,
         route: &Facet<CorsSource>,
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Declaration {
-    /// What it asks of its callers, if it asks anything.
+    /// The requirement for callers, if there is one.
     pub(super) fn requirement(&self) -> Option<&Requirement> {
         match &self.auth {
             AuthPolicy::Required(requirement) => Some(requirement),
@@ -246,7 +246,7 @@ impl Declaration {
         }
     }
 
-    /// Whether it counts what browsers send by themselves.
+    /// Whether it accepts ambient credentials.
     pub(super) fn is_ambient(&self) -> bool {
         self.takes_session || self.requirement().is_some_and(Requirement::is_ambient)
     }
@@ -261,7 +261,7 @@ impl Declaration {
         let mut names = Vec::new();
         let (token, ambient) = match self.requirement() {
             Some(requirement) => (requirement.token, requirement.is_ambient()),
-            // A handler may ask for the session itself.
+            // A handler may take the session itself.
             None => (false, has_sessions && self.description.is_some()),
         };
         if token {
@@ -284,7 +284,7 @@ impl Sharing {
         self.origins.iter().any(|pattern| pattern == "*" || covers(pattern, origin))
     }
 
-    /// Whether everybody may read.
+    /// Whether every origin may read.
     pub(super) fn is_for_all(&self) -> bool {
         self.origins == ["*"]
     }
@@ -294,13 +294,13 @@ impl Sharing {
         &self.headers
     }
 
-    /// All but who says it.
+    /// Everything except its source.
     fn text(&self) -> String {
         let nobody = Self { said_by: String::new(), ..self.clone() };
         format!("{nobody:?}")
     }
 
-    /// Whether both say the same about who may ask what.
+    /// Whether both agree, apart from their source.
     fn agrees(&self, other: &Self) -> bool {
         (&self.origins, &self.list, self.credentials, &self.headers)
             == (&other.origins, &other.list, other.credentials, &other.headers)
@@ -342,7 +342,7 @@ impl Sharing {
         path.iter().filter(is_alike).copied().collect()
     }
 
-    /// Whether a page of `origin` is granted a request that it has to ask for in advance.
+    /// Whether a page of `origin` may send a request that needs a preflight.
     pub(super) fn allows(
         &self,
         method: &str,
@@ -356,8 +356,8 @@ impl Sharing {
     }
 }
 
-/// Whether a pattern stands for an origin: `*.` in front of a name for one label or more, `:*` for
-/// any port.
+/// Whether a pattern matches an origin: `*.` before a name matches one or more labels, `:*` any
+/// port.
 fn covers(pattern: &str, origin: &str) -> bool {
     let (Some(pattern), Some(origin)) = (parts(pattern), parts(origin)) else { return false };
     let host = match pattern.host.strip_prefix("*.") {
@@ -381,7 +381,7 @@ pub(super) struct Parts<'a> {
 pub(super) fn parts(text: &str) -> Option<Parts<'_>> {
     let (scheme, rest) = text.split_once("://")?;
     let (host, port) = match rest.rsplit_once(':') {
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are in brackets.
         Some((host, port)) if !port.ends_with(']') => (host, port),
         _ => (rest, ""),
     };

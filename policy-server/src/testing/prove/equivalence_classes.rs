@@ -1,5 +1,5 @@
-//! What makes a difference to an app: finitely many pages, methods and fields for each path, such
-//! that whatever else a browser may send is decided as one of them is.
+//! Equivalence classes: finitely many pages, methods and headers for each path, such that every
+//! other request of a browser is decided like one of these.
 
 use std::sync::Arc;
 
@@ -16,27 +16,27 @@ use super::{
 
 /// A header that no policy names.
 const FRESH_HEADER: &str = "x-policy-fresh";
-/// A method that nobody knows.
+/// A method that no route serves.
 const UNKNOWN_METHOD: &str = "BREW";
-/// What a page says about its credentials, in the order of the shapes of each set of fields.
+/// The credentials modes, in the order in which the request cases of each set of headers use them.
 pub(super) const MODES: [Credentials; 3] =
     [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
-/// A site that nobody grants.
+/// A site that no policy grants.
 const STRANGER: &str = "https://stranger.example";
 
-/// What tells a path from others: its methods, with all that holds for them.
+/// The class of a path: its methods with all their policies.
 type PathKind<'a> = Vec<(&'a Method, Arc<str>)>;
 
-/// One path, with everything that is served there; those that are alike are checked once.
+/// One path with all its routes. Equivalent paths are checked once.
 #[derive(Debug)]
 pub(super) struct Path<'a> {
-    /// The template; for what no route has, a path that none has.
+    /// The template; for unknown paths, one that no route has.
     pub(super) template: &'a str,
     /// A path that it matches.
     pub(super) sample: String,
-    /// In the order of registration; empty for what no route has.
+    /// In the order of registration; empty for unknown paths.
     pub(super) routes: Vec<&'a Declaration>,
-    /// Who may read what belongs to no route of it.
+    /// Which origins may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
     has_sessions: bool,
     /// How many paths of the app are like it.
@@ -78,13 +78,13 @@ impl<'a> Path<'a> {
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
     }
 
-    /// The route that serves a method: that of GET for HEAD, where HEAD has none.
+    /// The route that serves a method; for HEAD without a route of its own, that of GET.
     pub(super) fn served(&self, method: &str) -> Option<&'a Declaration> {
         let of = |name: &str| self.routes.iter().find(|route| route.method.as_str() == name);
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None }).copied()
     }
 
-    /// Who may read an answer to a method.
+    /// Which origins may read a response to a method.
     pub(super) fn sharing(&self, method: &str) -> Option<&'a Sharing> {
         match self.served(method) {
             Some(route) => route.sharing.as_deref(),
@@ -92,7 +92,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Whether the policy grants a page to read what it asks so.
+    /// Whether the policy allows a page to send this request and read its response.
     pub(super) fn grants(&self, page_case: &PageCase, request_case: &RequestCase) -> bool {
         let method = request_case.fetch.method.as_str();
         let Some(sharing) = self.sharing(method) else { return false };
@@ -104,7 +104,7 @@ impl<'a> Path<'a> {
             && sharing.allows(method, &request_case.unsafe_headers, &self.routes, self.has_sessions)
     }
 
-    /// All that is granted to anybody here.
+    /// All CORS policies of the path.
     fn sharings(&self) -> Vec<&'a Sharing> {
         let mut all: Vec<&Sharing> = Vec::new();
         let of_routes = self.routes.iter().filter_map(|route| route.sharing.as_deref());
@@ -116,8 +116,7 @@ impl<'a> Path<'a> {
         all
     }
 
-    /// The methods that make a difference: those that are served, one that is not, one that nobody
-    /// knows, and OPTIONS.
+    /// The methods to try: those that are served, some that are not, an unknown one, and OPTIONS.
     pub(super) fn methods(&self) -> Vec<&'a str> {
         let mut methods: Vec<&str> =
             self.routes.iter().map(|route| route.method.as_str()).collect();
@@ -136,14 +135,14 @@ impl<'a> Path<'a> {
         methods
     }
 
-    /// A request header that a policy of the path names beyond what follows from the route.
+    /// A request header that a policy of the path allows explicitly.
     pub(super) fn granted_header(&self) -> Option<&'a str> {
         let mut names = self.sharings().into_iter().flat_map(Sharing::headers).map(String::as_str);
         names.find(|name| !matches!(*name, "*" | "authorization" | "content-type"))
     }
 
-    /// The pages that make a difference, the simplest first: one for each entry of each list, and
-    /// of those that are near to it. The first of each kind stands for the others.
+    /// The pages to try, the simplest first: one for each entry of each list, and pages with
+    /// similar origins. The first of each kind represents the others.
     pub(super) fn pages(&self, declared: &Declared) -> Vec<PageCase> {
         let sharings = self.sharings();
         let mut cases = vec![PageCase::new("a page of the app's own origin", &declared.own)];
@@ -190,12 +189,12 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A page that may ask.
+/// A page that sends requests.
 #[derive(Clone, Debug)]
 pub(super) struct PageCase {
     /// Which, in words.
     pub(super) why: &'static str,
-    /// Its origin, as browsers say it.
+    /// Its origin, as browsers serialise it.
     pub(super) origin: String,
     pub(super) page: Page,
     pub(super) is_own: bool,
@@ -226,19 +225,19 @@ impl PageCase {
         })
     }
 
-    /// The same page, where it says nothing of itself to those whom it asks: its forms have the
-    /// origin `null` (Fetch, 3.2: append a request `Origin` header).
+    /// The same page with the referrer policy `no-referrer`: its forms have the origin `null`
+    /// (Fetch, 3.2: append a request `Origin` header).
     pub(super) fn no_referrer(&self) -> Self {
         let referrer_policy = ReferrerPolicy::NoReferrer;
         Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
     }
 
-    /// The same page in a browser of before Fetch Metadata.
+    /// The same page in a browser without Fetch Metadata.
     pub(super) fn without_fetch_metadata(&self) -> Self {
         Self { lacks_fetch_metadata: true, ..self.clone() }
     }
 
-    /// A sandboxed frame in a page of a stranger.
+    /// A sandboxed frame in a page of another site.
     fn opaque() -> Option<Self> {
         let stranger = Self::new("a sandboxed frame", STRANGER)?;
         let page = Page { origin: PageOrigin::Opaque, ..stranger.page };
@@ -250,9 +249,9 @@ impl PageCase {
 #[derive(Clone, Debug)]
 pub(super) struct RequestCase {
     pub(super) fetch: Fetch,
-    /// All that tells it from others, as text.
+    /// A text that identifies it among all request cases.
     pub(super) key: String,
-    /// The names, lower case, that a page has to ask for.
+    /// The names, lower case, of headers that need a preflight.
     pub(super) unsafe_headers: Vec<String>,
 }
 
@@ -274,8 +273,8 @@ impl RequestCase {
         Self { fetch, key, unsafe_headers }
     }
 
-    /// The same by a script that has the credentials of somebody. Their values are filled in
-    /// behind the browser.
+    /// The same request by a script that has the caller's credentials. Their values are filled in
+    /// after the browser has decided.
     pub(super) fn with(&self, caller: &Caller) -> Self {
         let (mut fetch, mut names) = (self.fetch.clone(), self.unsafe_headers.clone());
         let token = caller.authorization.as_ref().map(|_| "authorization");
@@ -288,14 +287,14 @@ impl RequestCase {
         Self::new(fetch, names)
     }
 
-    /// Whether browsers ask before they send it (Fetch, 4.1: CORS-preflight).
+    /// Whether browsers send a preflight before it (Fetch, 4.1: CORS-preflight).
     pub(super) fn is_asked_first(&self) -> bool {
         let is_simple = matches!(self.fetch.method.as_str(), "GET" | "HEAD" | "POST");
         self.fetch.mode == Mode::Cors && (!is_simple || !self.unsafe_headers.is_empty())
     }
 }
 
-/// Two templates for the same paths.
+/// Whether two templates match the same paths.
 fn is_same(one: &str, other: &str) -> bool {
     let form = |template: &str| -> Vec<String> {
         let of = |segment: &str| match segment.strip_prefix('{') {
@@ -308,7 +307,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || form(one) == form(other)
 }
 
-/// What elements, forms, links and WebSockets of a page send, which nobody asks for in advance.
+/// The requests of elements, forms, links and WebSockets, which need no preflight.
 pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
     let of_get = [Fetch::image, Fetch::script, Fetch::frame, Fetch::navigate, Fetch::websocket];
     let of_get = of_get.into_iter().filter(|_| path.served("GET").is_some()).map(|load| load(url));
@@ -329,7 +328,7 @@ fn sample(template: &str) -> String {
     template.split('/').map(of).collect::<Vec<_>>().join("/")
 }
 
-/// An origin that a pattern stands for, and some that are near.
+/// An origin that a pattern matches, and similar ones.
 fn examples(pattern: &str) -> (String, Vec<String>) {
     let Some(parts) = parts(pattern) else { return (pattern.to_owned(), Vec::new()) };
     let of = |scheme: &str, host: &str, port: &str| match port {
@@ -369,8 +368,8 @@ fn neighbour(own: &str) -> Option<String> {
     })
 }
 
-/// The calls of `fetch()` that make a difference to a method of a path: each set of fields with
-/// each credentials mode; those without a field and with a content type come first.
+/// The calls of `fetch()` to try for a method of a path: each set of headers with each credentials
+/// mode; those without a header and with a content type come first.
 pub(super) fn request_cases(path: &Path<'_>, method: &str, url: &str) -> Vec<RequestCase> {
     let has_body = !matches!(method, "GET" | "HEAD");
     let granted = path.granted_header();
@@ -380,7 +379,7 @@ pub(super) fn request_cases(path: &Path<'_>, method: &str, url: &str) -> Vec<Req
     }
     sets.push(vec![("content-type", "application/json")]);
     sets.extend(granted.map(|name| vec![(name, "1")]));
-    // Without a token of anybody: `*` does not cover the name.
+    // An invalid token: `*` does not cover the name.
     sets.push(vec![("authorization", "policy-probe")]);
     sets.push(vec![(FRESH_HEADER, "1")]);
     sets.extend(granted.map(|name| vec![(name, "1"), (FRESH_HEADER, "1")]));

@@ -1,4 +1,4 @@
-//! One load of a page, and all that came of it.
+//! One load of a page, and its result.
 
 use std::{fmt, rc::Rc};
 
@@ -15,16 +15,16 @@ use super::{
     server::Reply,
 };
 
-/// What a page loads from an app, who is in front of the browser, and what came of it: what a law
-/// is about. [`every_exchange`](super::every_exchange) gives them.
+/// A load of a page from an app, the caller, and the result: the subject of a law.
+/// [`every_exchange`](super::every_exchange) produces them.
 ///
-/// As text it is what a person needs to see it happen: the page to open, what to write into its
-/// console, and what the app said.
+/// `Display` shows what a person needs to reproduce it: the page to open, the statement for its
+/// console, and the response of the app.
 pub struct Exchange<'a> {
     pub(super) own: &'a str,
     pub(super) path: &'a Path<'a>,
     pub(super) page_case: &'a PageCase,
-    /// The page that the browser saw in its place.
+    /// The page that stands in for it in the browser.
     pub(super) stand_in: StandIn,
     pub(super) request_case: &'a RequestCase,
     pub(super) caller: &'a Caller,
@@ -32,13 +32,13 @@ pub struct Exchange<'a> {
     /// The name of the cookie of the sessions.
     pub(super) cookie: &'a str,
     pub(super) preflight: Option<Rc<Reply>>,
-    /// The request itself, once the browser sends it, and the answer.
+    /// The request itself, if the browser sent it, and the response.
     pub(super) sent: Option<(Rc<Node>, Rc<Reply>)>,
     pub(super) last: Rc<Node>,
 }
 
 impl Exchange<'_> {
-    /// The route: `/orders/{id}`, prefix included. For what no route has, a path that none has.
+    /// The route: `/orders/{id}`, prefix included. For unknown paths, one that no route has.
     pub fn path(&self) -> &str {
         self.path.template
     }
@@ -58,27 +58,27 @@ impl Exchange<'_> {
         &self.page_case.origin
     }
 
-    /// Whether the page is one of the app's own origin.
+    /// Whether the page is of the app's own origin.
     pub fn is_own_page(&self) -> bool {
         self.page_case.is_own
     }
 
-    /// What the page loads.
+    /// The load.
     pub fn fetch(&self) -> &Fetch {
         &self.request_case.fetch
     }
 
-    /// Who is in front of the browser, or whose token the script has, in words.
+    /// A description of the user of the browser, or of the token that the script has.
     pub fn caller(&self) -> &str {
         &self.caller.name
     }
 
-    /// What the handler does, if it runs.
+    /// The behaviour of the handler, if it runs.
     pub fn behavior(&self) -> HandlerBehavior {
         self.behavior
     }
 
-    /// Whether the request itself was sent, and not only a preflight, if any.
+    /// Whether the request itself was sent, and not only a preflight.
     pub fn is_sent(&self) -> bool {
         self.sent.is_some()
     }
@@ -88,27 +88,28 @@ impl Exchange<'_> {
         self.reply().is_some_and(|reply| reply.report.is_some())
     }
 
-    /// Whom the handler was told to serve; nobody where it did not run or is for everybody.
+    /// The principal that the handler received; `None` if it did not run or the caller is
+    /// anonymous.
     pub fn principal(&self) -> Option<&str> {
         self.reply()?.report.as_ref()?.principal.as_deref()
     }
 
-    /// The status of the answer, whether or not the page may see it.
+    /// The status of the response, whether or not the page may see it.
     pub fn status(&self) -> Option<u16> {
         Some(self.reply()?.status)
     }
 
-    /// The fields of the answer, whether or not the page may see them.
+    /// The headers of the response, whether or not the page may see them.
     pub fn headers(&self) -> Option<&HeaderMap> {
         Some(&self.reply()?.headers)
     }
 
-    /// Whether the page can read the answer.
+    /// Whether the page can read the response.
     pub fn is_readable(&self) -> bool {
         matches!(self.end(), End::Readable(_))
     }
 
-    /// Why the browser kept the answer from the page.
+    /// Why the browser blocked the response.
     pub fn blocked(&self) -> Option<Blocked> {
         let End::Blocked(blocked) = self.end() else { return None };
         let mut blocked = blocked.clone();
@@ -138,7 +139,7 @@ impl Exchange<'_> {
         self.last.end().unwrap_or(&End::Lost)
     }
 
-    /// Whether the request carries what browsers send by themselves.
+    /// Whether the request carries ambient credentials.
     pub(super) fn is_carried(&self) -> bool {
         let sent = self.sent.as_ref().and_then(|(node, _)| node.sent());
         sent.is_some_and(|sent| sent.headers.contains_key(COOKIE))
@@ -148,7 +149,7 @@ impl Exchange<'_> {
         self.request_case.fetch.mode == Mode::Cors
     }
 
-    /// Whether the policy grants the page to read the answer; the own origin needs no grant.
+    /// Whether the policy allows the page to read the response; the own origin needs no grant.
     pub(super) fn is_granted(&self) -> bool {
         self.page_case.is_own || self.path.grants(self.page_case, self.request_case)
     }

@@ -1,4 +1,4 @@
-//! Goes through everything that makes a difference to an app.
+//! Explores every case that an app can tell apart.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::pipeline::service::AppService;
 
-/// How handlers end besides answering 200.
+/// The endings of handlers other than status 200.
 const ENDS: [HandlerBehavior; 4] = [
     HandlerBehavior::Fails(404),
     HandlerBehavior::Fails(303),
@@ -31,7 +31,7 @@ const ENDS: [HandlerBehavior; 4] = [
     HandlerBehavior::Panics,
 ];
 
-/// One app, and all that asks it.
+/// Explores one app.
 pub(super) struct AppExplorer<'a> {
     pub(super) declared: &'a Declared,
     pub(super) server: Server,
@@ -41,7 +41,7 @@ pub(super) struct AppExplorer<'a> {
     url: String,
 }
 
-/// One path of it, with its answers so far.
+/// Explores one path of it, and keeps the responses so far.
 pub(super) struct PathExplorer<'a, 's> {
     pub(super) app: &'s mut AppExplorer<'a>,
     pub(super) path: &'s Path<'a>,
@@ -78,12 +78,12 @@ impl<'a> AppExplorer<'a> {
         &self.browsing
     }
 
-    /// Whether a browser keeps a cookie of an answer, and sends it back.
+    /// Whether a browser keeps a cookie of a response, and sends it back.
     pub(super) fn takes(&self, reply: &Reply) -> bool {
         self.browsing.takes(&self.declared.own, reply)
     }
 
-    /// At the path at this place.
+    /// The explorer of this path. `index` keeps its credentials apart from those of other paths.
     pub(super) fn path<'s>(&'s mut self, index: usize, path: &'s Path<'a>) -> PathExplorer<'a, 's> {
         let mut factory = CredentialFactory::new(self.server.guard(), index as u64);
         let callers = self.server.wait(factory.callers(&path.routes));
@@ -101,7 +101,7 @@ impl PathExplorer<'_, '_> {
             let request_cases =
                 equivalence_classes::request_cases(self.path, method, &self.app.url);
             for (index, request_case) in request_cases.iter().enumerate() {
-                // Fields beside the credentials and whose they are do not depend on each other.
+                // Headers and callers are independent: do not try all combinations of the two.
                 let all_callers = is_served && index < 2 * MODES.len();
                 for caller in &callers {
                     let is_one_of_few = caller.is_anonymous() || is_best(caller, &callers);
@@ -180,7 +180,7 @@ impl PathExplorer<'_, '_> {
             } else if sent.is_none() {
                 sent = Some((Rc::clone(&node), reply));
             } else {
-                // A redirect: what the first answer says is what counts.
+                // A redirect: only the first response is judged.
                 break;
             }
             node = next;
@@ -200,7 +200,7 @@ impl PathExplorer<'_, '_> {
         })
     }
 
-    /// The answer to a request of no page.
+    /// Sends a request without a browser.
     pub(super) fn ask(
         &mut self,
         request: &ProbeRequest,
@@ -210,7 +210,7 @@ impl PathExplorer<'_, '_> {
         self.app.server.ask(request, script)
     }
 
-    /// The path, with a ticket that was not used yet where somebody has one.
+    /// The path, with an unused ticket if the caller has one.
     fn target(&self, caller: &Caller) -> String {
         let path = &self.path.sample;
         if !caller.has_ticket {
@@ -224,7 +224,7 @@ impl PathExplorer<'_, '_> {
         format!("{path}?ticket={}", ticket.as_deref().unwrap_or("none"))
     }
 
-    /// What somebody sends by a method, from a page of this origin.
+    /// The request of a caller with this method, from a page of this origin.
     pub(super) fn by(
         &self,
         caller: &Caller,
@@ -249,7 +249,7 @@ impl PathExplorer<'_, '_> {
         ProbeRequest { method: method.clone(), target, headers, body: Bytes::new() }
     }
 
-    /// The fields of everybody's credentials, and others that a preflight should not depend on.
+    /// The headers with all callers' credentials, and others that a preflight must not depend on.
     pub(super) fn credentials(&self) -> Vec<(HeaderName, HeaderValue)> {
         let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
         for caller in self.callers.iter().filter(|caller| is_best(caller, &self.callers)) {
@@ -263,7 +263,7 @@ impl PathExplorer<'_, '_> {
         fields
     }
 
-    /// What the handler of a method is told to do.
+    /// The script for the handler of a method.
     pub(super) fn script(&self, method: &str, behavior: HandlerBehavior) -> ProbeScript {
         let route = self.path.served(method);
         let exposed = self.path.sharing(method).into_iter().flat_map(|sharing| &sharing.expose);
@@ -275,7 +275,7 @@ impl PathExplorer<'_, '_> {
         }
     }
 
-    /// The answer to what a browser sends, asked for once.
+    /// The response to a browser's request. Each different request is sent once.
     fn respond(
         &mut self,
         sent: &Sent,
@@ -290,7 +290,7 @@ impl PathExplorer<'_, '_> {
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
-        // Where that makes no difference, a preflight is asked for once, whatever it lists.
+        // If the requested headers make no difference, one preflight represents all.
         let is_pure = self.is_pure;
         let is_list = |name| is_pure && name == header::ACCESS_CONTROL_REQUEST_HEADERS;
         for (name, value) in sent.headers.iter().filter(|(name, _)| !is_list(*name)) {
@@ -308,8 +308,8 @@ impl PathExplorer<'_, '_> {
     }
 }
 
-/// What a browser sends, with the path, the credentials and the name of the page in their places;
-/// `page` is that and the one that stands in.
+/// The request of a browser with the path, the credentials and the page's origin filled in; `page`
+/// is the page and its stand-in.
 pub(super) fn probe_request(
     sent: &Sent,
     caller: &Caller,
@@ -341,7 +341,7 @@ pub(super) fn probe_request(
     {
         set(HeaderName::from_static(policy_core::csrf::HEADER), csrf);
     }
-    // How a page sends it, only the author of the scheme knows.
+    // Only the author of the scheme knows how a page sends it.
     if let Some(own) = &caller.own
         && !caller.is_ambient
         && !sent.is_preflight
@@ -361,8 +361,8 @@ pub(super) fn probe_request(
     }
 }
 
-/// Whether nobody with the same kind of credential may do more: those who come first have all
-/// rights, and the CSRF token where there is one.
+/// Whether this is the caller with the most rights of its kind: the first one has all rights, and
+/// the CSRF token if there is one.
 fn is_best(caller: &Caller, callers: &[Caller]) -> bool {
     let Some(facts) = caller.facts() else { return callers.len() == 1 };
     let is_rival = |other: &&Caller| {

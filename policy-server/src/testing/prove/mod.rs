@@ -41,13 +41,13 @@ use tally::Tallies;
 /// When it is in every proof: Unix time.
 const NOW: u64 = 1_800_000_000;
 
-/// What was found out about an app.
+/// The result of a proof.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Proof {
     declared: Declared,
     tallies: Tallies,
-    /// The same without the layers around the app, where there are any and a law is broken.
+    /// The results without the layers around the app, if there are layers and a law is broken.
     bare: Option<Tallies>,
     paths: usize,
     kinds: usize,
@@ -77,12 +77,12 @@ fn prove_parts(app: AppParts) -> Proof {
 }
 
 impl Proof {
-    /// Says what became of a law.
+    /// Asserts a law.
     ///
     /// # Panics
     ///
-    /// If it does not hold, with the smallest case; or if there was no case for it, where there
-    /// should have been.
+    /// If it does not hold, with the smallest counterexample; or if no case tested it although
+    /// there should be one.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails so")]
     #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
@@ -108,7 +108,7 @@ impl Proof {
         }
     }
 
-    /// The words of a broken law; nothing where it holds.
+    /// The text of the violation; empty if the law holds.
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
         let Some(counterexample) = tally.counterexample else { return String::new() };
@@ -128,7 +128,7 @@ impl Proof {
         format!("{paths} paths of {kinds} kinds, {} combinations", tallies.combinations)
     }
 
-    /// What a law does not look at, because the app says so.
+    /// The cases that a law leaves out, because the app declares them as exceptions.
     pub fn outside(&self, law: Law) -> Vec<String> {
         let mut lines = Vec::new();
         for route in &self.declared.routes {
@@ -155,12 +155,12 @@ impl Proof {
     }
 }
 
-/// Shows a law of your own every load that makes a difference to an app: each page that may ask,
-/// each method and set of fields, everybody who may be in front of the browser, and each end of a
-/// handler. It fails, with the first load that breaks it, if the law panics.
+/// Checks a law of your own on every load that an app can tell apart: each page, each method and
+/// set of headers, each caller, and each behaviour of a handler. If the law panics, the test fails
+/// with the first load that breaks it.
 ///
-/// Handlers, mounted services and schemes of the app do not run: in their place stands what notes
-/// that it ran. All stores are in memory, and no limit of a rate holds.
+/// Handlers, mounted services and schemes of the app do not run: probes replace them and record
+/// that they ran. All stores are in memory, and rate limits are off.
 ///
 /// ```
 /// use policy_server::{prelude::*, testing::every_exchange};
@@ -200,7 +200,7 @@ pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
     }
 }
 
-/// What an app says, and the app with nothing of its own in it.
+/// The declarations of an app, and the app with its own code replaced.
 #[track_caller]
 #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
 fn prepared(app: AppParts) -> (Declared, AppService) {
@@ -221,7 +221,7 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     plan.in_memory()
 }
 
-/// Nobody asks as often as a proof.
+/// Removes the rate limits, which a proof would exceed.
 fn without_rates(mut app: AppParts) -> AppParts {
     let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
     no_rate(&mut app.defaults);
@@ -234,8 +234,8 @@ fn without_rates(mut app: AppParts) -> AppParts {
     app
 }
 
-/// Goes through all paths of an app, some at a time: how many paths there are, of how many kinds,
-/// and what became of the laws.
+/// Explores all paths of an app, some of them in parallel. Returns the number of paths, the number
+/// of classes, and the results of the laws.
 fn explore_all(declared: &Declared, service: &AppService) -> (usize, usize, Tallies) {
     let paths = Path::all(declared);
     let workers = thread::available_parallelism().map_or(1, usize::from).min(4);
@@ -274,8 +274,8 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
     tallies
 }
 
-/// The laws of policies for an app, as one test for each: on every combination of what makes a
-/// difference to it.
+/// Tests for the laws of an app's policies, one for each law, over every combination that the app
+/// can tell apart.
 ///
 /// ```
 /// # use policy_server::prelude::*;
@@ -291,14 +291,14 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
 ///
 /// Two apps of one module get names: `policy_tests!(shop: crate::shop::app());`.
 ///
-/// See [`testing`](crate::testing) for what the laws are, and what they look at.
+/// See [`testing`](crate::testing) for the laws and their cases.
 #[macro_export]
 macro_rules! policy_tests {
     ($app:expr $(,)?) => {
         $crate::policy_tests!(policy_laws: $app);
     };
     ($name:ident: $app:expr $(,)?) => {
-        // Out here the path of the app means what it does for whoever wrote it.
+        // Outside of the module, so that the path of the app resolves as in the caller's code.
         #[cfg(test)]
         impl $name::Subject {
             fn proof() -> $crate::__private::Proof {

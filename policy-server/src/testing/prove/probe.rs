@@ -1,5 +1,5 @@
-//! What stands in the place of an app's own code: it notes that it ran, and answers as somebody
-//! who wants to break the policy.
+//! The replacement of an app's own code: it records that it ran, and responds like an adversary of
+//! the policy.
 
 use std::{cell::RefCell, panic::resume_unwind};
 
@@ -19,32 +19,32 @@ use crate::{
     handler::{BoxFuture, Call, service::SharedService},
 };
 
-/// The field, and the cookie, that a credential of an application's own scheme comes in here.
+/// The header, and the cookie, for credentials of a custom scheme.
 pub(super) const OWN_CREDENTIAL: &str = "x-policy-credential";
-/// What such a credential says where it is no good.
+/// The value of an invalid credential.
 pub(super) const BAD_CREDENTIAL: &str = "wrong";
-/// A field of answers that no policy exposes.
+/// A response header that no policy exposes.
 const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
 
-/// How a handler comes to its end.
+/// The behaviour of a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HandlerBehavior {
-    /// It answers 200.
+    /// It responds with 200.
     Answers,
-    /// It answers with another status.
+    /// It responds with another status.
     Fails(u16),
     /// It panics.
     Panics,
-    /// It logs somebody in, if it has the sessions, and answers 200.
+    /// It logs a user in, if it takes the sessions, and responds with 200.
     LogsIn,
 }
 
-/// What a request tells the probe.
+/// The instructions for the probe.
 #[derive(Clone, Debug)]
 pub(super) struct ProbeScript {
     pub(super) behavior: HandlerBehavior,
-    /// Whether the handler takes the session in its own hands.
+    /// Whether the handler takes the session itself.
     pub(super) takes_session: bool,
     /// Fields that are declared as exposed.
     pub(super) exposed: Vec<HeaderName>,
@@ -55,7 +55,7 @@ pub(super) struct ProbeScript {
 /// That a handler ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProbeReport {
-    /// Who asked, as the handler is told.
+    /// The principal that the handler received.
     pub(super) principal: Option<Box<str>>,
 }
 
@@ -64,7 +64,7 @@ thread_local! {
     static PROBE: RefCell<(Option<ProbeScript>, Option<ProbeReport>)> = const { RefCell::new((None, None)) };
 }
 
-/// Tells the probe of this thread what to do, and gives what it did since.
+/// Sets the instructions for the probe of this thread, and clears its report.
 pub(super) fn program(script: ProbeScript) {
     PROBE.set((Some(script), None));
 }
@@ -73,7 +73,7 @@ pub(super) fn take_report() -> Option<ProbeReport> {
     PROBE.take().1
 }
 
-/// In place of a handler or of a mounted service.
+/// Replaces a handler or a mounted service.
 pub(super) fn handler(mut call: Call) -> BoxFuture {
     let script = PROBE.with_borrow(|probe| probe.0.clone());
     let Some(script) = script else { return Box::pin(async { ().into_response() }) };
@@ -101,7 +101,7 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
     })
 }
 
-/// In place of the fallback.
+/// Replaces the fallback.
 pub(super) fn fallback() -> SharedService {
     SharedService::from_fn(|_: Request| async {
         note(None);
@@ -156,8 +156,7 @@ fn adverse(headers: &mut HeaderMap) {
     }
 }
 
-/// A scheme in the place of one of the application's own: nobody here knows how to make a
-/// credential for that.
+/// Replaces a custom scheme, for which no credentials can be made here.
 pub(super) fn scheme(own: &SharedScheme) -> SharedScheme {
     SharedScheme::new(OwnScheme { challenge: own.challenge() })
 }
@@ -167,7 +166,7 @@ struct OwnScheme {
 }
 
 impl Scheme for OwnScheme {
-    // What is ambient, the policy says.
+    // The policy states whether the scheme is ambient.
     const AMBIENT: bool = false;
 
     fn challenge(&self) -> Option<HeaderValue> {
@@ -192,8 +191,8 @@ impl Scheme for OwnScheme {
     }
 }
 
-/// Somebody as a credential of here describes them: `subject/scope scope/role role`, with signs
-/// that can stand in a cookie.
+/// The user of a test credential: `subject/scope&scope/role&role`, in characters that are valid in
+/// a cookie.
 fn identity(text: &str) -> Identity {
     let mut parts = text.split('/');
     let subject = parts.next().unwrap_or_default();

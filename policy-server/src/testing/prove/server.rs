@@ -1,4 +1,4 @@
-//! The app behind its layers, asked without a socket.
+//! The app with its layers, called without a socket.
 
 use axum_core::{body::Body, extract::Request};
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::probe::{self, ProbeReport, ProbeScript};
 use crate::{auth::AuthService, pipeline::service::AppService};
 
-/// What is sent.
+/// A request to the app.
 #[derive(Clone, Debug)]
 pub(super) struct ProbeRequest {
     pub(super) method: Method,
@@ -20,24 +20,24 @@ pub(super) struct ProbeRequest {
     pub(super) body: Bytes,
 }
 
-/// What comes back.
+/// The response of the app.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Whether a handler ran, and for whom.
+    /// The report of the handler, if it ran.
     pub(super) report: Option<ProbeReport>,
 }
 
 impl Reply {
-    /// A field as text, where it stands once.
+    /// A header as text.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// An app that answers, in one thread.
+/// A running app, in one thread.
 pub(super) struct Server {
     service: AppService,
     host: HeaderValue,
@@ -45,7 +45,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Nothing if there is no runtime to be had, or `own` is no origin.
+    /// `None` if no runtime can be started, or `own` is not an origin.
     pub(super) fn new(service: &AppService, own: &str) -> Option<Self> {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let (_, host) = own.split_once("://")?;
@@ -61,7 +61,7 @@ impl Server {
         self.runtime.block_on(future)
     }
 
-    /// Sends a request; the handler that it reaches does as `orders` say.
+    /// Sends a request; the handler that it reaches follows `script`.
     pub(super) fn ask(&self, sent: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
         let mut request = Request::new(Body::from(sent.body.clone()));
         *request.method_mut() = sent.method.clone();

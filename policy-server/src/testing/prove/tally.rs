@@ -1,4 +1,4 @@
-//! How often each law was put to the test, and what breaks it.
+//! The number of cases of each law, and its counterexample.
 
 use super::{
     counterexample,
@@ -8,7 +8,7 @@ use super::{
     server::ProbeRequest,
 };
 
-/// What became of each law.
+/// The results of all laws.
 #[derive(Debug)]
 pub(super) struct Tallies {
     own: String,
@@ -17,13 +17,13 @@ pub(super) struct Tallies {
     pub(super) combinations: u64,
 }
 
-/// What became of one law.
+/// The result of one law.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// How often it said something.
+    /// The number of cases to which it applied.
     pub(super) tried: u64,
     pub(super) broken: u64,
-    /// The first case that breaks it, in words: cases come from the simple to the odd.
+    /// The first counterexample as text: cases come in order of complexity.
     pub(super) counterexample: Option<String>,
 }
 
@@ -37,12 +37,12 @@ impl Tallies {
         self.tallies.get(law as usize).cloned().unwrap_or_default()
     }
 
-    /// Notes what an exchange says about a law.
+    /// Records the verdict of a law on an exchange.
     pub(super) fn exchange(&mut self, law: Law, exchange: &Exchange<'_>, verdict: Verdict) {
         self.note(law, verdict, |fault| counterexample::describe_exchange(exchange, &fault));
     }
 
-    /// Notes what some requests say about a law.
+    /// Records the verdict of a law on some requests.
     pub(super) fn requests(
         &mut self,
         law: Law,
@@ -76,7 +76,7 @@ impl Tallies {
         }
     }
 
-    /// Adds what was found elsewhere, behind what was found here.
+    /// Appends the results of another part.
     pub(super) fn merge(&mut self, other: Self) {
         self.combinations += other.combinations;
         for (tally, more) in self.tallies.iter_mut().zip(other.tallies) {

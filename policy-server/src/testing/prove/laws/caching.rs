@@ -1,4 +1,4 @@
-//! Caches: whoever gets a stored answer would have got the same one from the app.
+//! Caches: a stored response equals the one that the app would have sent.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,17 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// Statuses that caches keep where nothing is said (RFC 9110 15.1).
+/// Statuses that caches keep without explicit permission (RFC 9110 15.1).
 const KEPT: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
 
-/// What makes one answer another one: who may read it, and for whom it is.
+/// What tells responses apart: who may read one, and for whom it is.
 type View = (Vec<Option<String>>, Option<Box<str>>);
 
-/// The fields of a `Vary`, and what a request says in them.
+/// The headers of a `Vary`, and their values in a request.
 type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
 
-/// A stored answer is given only to requests that are alike in every field of its `Vary`; so those
-/// get the same from the app (RFC 9111 4.1).
+/// A stored response is reused only for requests that agree in every header of its `Vary`; so the
+/// app must send the same response to those (RFC 9111 4.1).
 pub(super) fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.path.served("GET").is_none() && !explorer.path.routes.is_empty() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
         }
     }
     let lists: Vec<Vec<String>> = stored.iter().map(|(_, reply, _)| varies(reply)).collect();
-    // For each `Vary`, what all requests get that are alike in it.
+    // For each `Vary`, the responses to all requests that agree in it.
     let mut groups: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     let mut distinct: Vec<&[String]> = lists.iter().map(Vec::as_slice).collect();
     distinct.sort_unstable();
@@ -111,7 +111,7 @@ fn has_directive(reply: &Reply, directive: &str) -> bool {
     })
 }
 
-/// Whether a cache may keep the answer and give it out without asking (RFC 9111 3 and 4).
+/// Whether a cache may keep the response and reuse it without revalidation (RFC 9111 3 and 4).
 fn is_reused(reply: &Reply) -> bool {
     let has_age = has_directive(reply, "max-age")
         || has_directive(reply, "s-maxage")
@@ -136,7 +136,7 @@ fn view(reply: &Reply, is_shared: bool) -> View {
         "access-control-expose-headers",
     ];
     let fields = fields.into_iter().map(|name| reply.field(name).map(str::to_owned)).collect();
-    // A cache of one browser keeps what is its user's.
+    // A private cache keeps the responses of one user only.
     let principal = reply.report.as_ref().and_then(|ran| ran.principal.clone());
     (fields, principal.filter(|_| is_shared))
 }

@@ -1,4 +1,4 @@
-//! Who calls: handlers run for those who are let in, and refusals tell nothing.
+//! Callers: handlers run only for admitted callers, and refusals reveal nothing.
 
 use http::{HeaderMap, HeaderName, header};
 
@@ -11,7 +11,7 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// A handler that ran was let in to, for the user whose credential came.
+/// A handler runs only for an admitted caller, with the user of the credential as the principal.
 pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     let Some(requirement) = exchange.route().and_then(|route| route.requirement()) else {
         return Verdict::Silent;
@@ -38,7 +38,7 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// Whoever is refused learns from the fields of the answer nothing but that.
+/// The headers of a refusal reveal only that the caller was refused.
 pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let callers = explorer.callers.clone();
@@ -47,7 +47,7 @@ pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies
         if route.requirement().is_none_or(|requirement| requirement.optional) {
             continue;
         }
-        // By a token that came, cookies are not looked at, which `Vary` says.
+        // If a token was sent, cookies are not read, and `Vary` differs.
         let (mut of_cookies, mut of_tokens) = (None, None);
         for caller in callers.iter().filter(|caller| refused(&caller.state)) {
             let request = explorer.by(caller, &route.method, Some(&own.origin));
@@ -80,7 +80,7 @@ pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies
     }
 }
 
-/// The fields of a refusal, but for what its code is said in.
+/// The headers of a refusal, except those that depend on its code.
 fn fields_of(headers: &HeaderMap) -> Vec<String> {
     const OF_CODE: [HeaderName; 4] =
         [header::CONTENT_LENGTH, header::WWW_AUTHENTICATE, header::SET_COOKIE, header::DATE];

@@ -7,10 +7,10 @@ use crate::testing::prove::{
     exchange::Exchange, explorer::PathExplorer, probe::HandlerBehavior, tally::Tallies,
 };
 
-/// What the attributes of the cookie are, besides its name.
+/// The required attributes of the cookie.
 const DEMANDED: [&str; 2] = ["httponly", "path=/"];
 
-/// A handler that writes the cookie of the sessions itself is not heard.
+/// A handler cannot set the session cookie itself.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.handler_ran() || exchange.cookie.is_empty() {
         return Verdict::Silent;
@@ -25,8 +25,8 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// A login sets one cookie, that no script sees and that goes to no other host, in an answer that
-/// no cache keeps; and a browser takes it.
+/// A login sets exactly one cookie, which no script can read and which is sent to no other host, in
+/// a response that no cache keeps; and a browser accepts it.
 pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };

@@ -1,5 +1,5 @@
-//! The laws: what holds for an app whatever a page does, whoever is in front of the browser, and
-//! however a handler behaves.
+//! The laws: what holds for an app for every page, every caller, and every behaviour of its
+//! handlers.
 
 mod caching;
 mod callers;
@@ -18,7 +18,7 @@ use super::{
     tally::Tallies,
 };
 
-/// What holds for an app.
+/// A property of an app.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
@@ -79,7 +79,7 @@ impl Law {
         }
     }
 
-    /// What to do where it does not hold.
+    /// How to fix a violation.
     pub(super) const fn help(self) -> &'static str {
         match self {
             Self::ReadSoundness | Self::OriginEcho => {
@@ -106,7 +106,7 @@ impl Law {
         }
     }
 
-    /// Why it says nothing about an app, if it does not.
+    /// Why the law does not apply to an app, if so.
     pub(super) fn silence(self, declared: &Declared) -> Option<&'static str> {
         let any = |of: fn(&Declaration) -> bool| declared.routes.iter().any(of);
         let (applies, otherwise) = match self {
@@ -140,10 +140,10 @@ impl Law {
     }
 }
 
-/// What one case says about a law.
+/// The verdict of a law on one case.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The law says nothing about it.
+    /// The law does not apply.
     Silent,
     Holds,
     Broken(Fault),
@@ -164,7 +164,7 @@ impl Verdict {
     }
 }
 
-/// What a law says about an exchange.
+/// Judges an exchange by one law.
 type Judge = fn(&Exchange<'_>) -> Verdict;
 
 /// Puts every law about exchanges to the test.
@@ -184,7 +184,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
     }
 }
 
-/// Puts every law about the answers of one path to the test.
+/// Checks every law about the responses of one path.
 pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     preflights::pure(explorer, tallies);
     origins::odd(explorer, tallies);

@@ -1,4 +1,4 @@
-//! The origin that an answer names: the page's own, byte for byte, or none.
+//! The origin in a response: the page's own, byte for byte, or none.
 
 use http::{HeaderValue, Method, header};
 
@@ -12,8 +12,8 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// `Access-Control-Allow-Origin` is never `*` with credentials, and names nobody who is not
-/// granted.
+/// `Access-Control-Allow-Origin` is never `*` with credentials, and never names an origin that is
+/// not granted.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let sharing = exchange.path.sharing(exchange.method());
     let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());

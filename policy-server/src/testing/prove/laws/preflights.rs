@@ -1,4 +1,4 @@
-//! Preflights: what is not granted waits, and nothing but origin and method decides.
+//! Preflights: requests that are not granted are not sent, and only origin and method decide.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// What a page has to ask for, and is not granted, is not sent.
+/// A request that needs a preflight and is not granted is not sent.
 pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
     let is_asked_first = exchange.request_case.is_asked_first() && !exchange.is_own_page();
     if !is_asked_first || exchange.is_granted() {
@@ -32,7 +32,7 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// The answer to a preflight stays the same with cookies, tokens and lists of fields; nothing of
+/// The response to a preflight does not depend on cookies, tokens and requested headers; no code of
 /// the app runs for it, and it sets no cookie.
 pub(super) fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let pages: Vec<_> =
@@ -99,7 +99,7 @@ pub(super) fn preflight(
     ProbeRequest { method: Method::OPTIONS, target, headers, body: Bytes::new() }
 }
 
-/// What of an answer does not change with the time.
+/// The parts of a response that do not change over time.
 fn stable(reply: &Reply) -> (u16, bool, BTreeMap<&str, Vec<&HeaderValue>>) {
     let mut fields: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (name, value) in reply.headers.iter().filter(|(name, _)| *name != header::DATE) {

@@ -1,4 +1,4 @@
-//! What pages read: what is granted, all of it, and nothing else.
+//! Reading: pages can read everything that is granted, and nothing else.
 
 use policy_core::browser::Reason;
 
@@ -45,7 +45,7 @@ pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
     }
 }
 
-/// What is granted can be read, where it succeeds.
+/// Granted responses can be read, if they succeed.
 pub(super) fn complete(exchange: &Exchange<'_>) -> Verdict {
     if exchange.status().is_some_and(|status| status >= 400) {
         return Verdict::Silent;
@@ -53,7 +53,7 @@ pub(super) fn complete(exchange: &Exchange<'_>) -> Verdict {
     readable(exchange)
 }
 
-/// The same where it fails.
+/// Granted responses can be read, if they fail.
 pub(super) fn errors(exchange: &Exchange<'_>) -> Verdict {
     if exchange.status().is_none_or(|status| status < 400) {
         return Verdict::Silent;
@@ -63,7 +63,7 @@ pub(super) fn errors(exchange: &Exchange<'_>) -> Verdict {
 
 fn readable(exchange: &Exchange<'_>) -> Verdict {
     let is_shared = exchange.is_fetch() && !exchange.is_own_page() && exchange.is_granted();
-    // What plain text is kept from is none of the policy's business.
+    // Mixed content is blocked by the browser, whatever the policy.
     let is_mixed = exchange.blocked().is_some_and(|blocked| blocked.reason == Reason::MixedContent);
     if !is_shared || is_mixed {
         return Verdict::Silent;
@@ -95,7 +95,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     }
 }
 
-/// What the policy says about who may read.
+/// Describes which origins the policy lets read.
 fn granted(exchange: &Exchange<'_>) -> String {
     let Some(sharing) = exchange.path.sharing(exchange.method()) else {
         return "the route is shared with nobody".to_owned();
@@ -104,7 +104,7 @@ fn granted(exchange: &Exchange<'_>) -> String {
     format!("the policy names {} {credentials} credentials", sharing.origins.join(" "))
 }
 
-/// The fields of CORS that an answer has.
+/// The CORS headers of a response.
 pub(super) fn cors_fields(exchange: &Exchange<'_>) -> String {
     let all = exchange.headers().into_iter().flatten();
     let of_cors = all.filter(|(name, _)| name.as_str().starts_with("access-control-"));

@@ -1,13 +1,13 @@
-//! Forged requests: what a browser sends by itself changes nothing for a page that nobody trusts.
+//! Forged requests: ambient credentials change nothing for pages that are not trusted.
 
 use policy_core::{browser::Mode, csrf::CsrfPolicy};
 
 use super::{Fault, Verdict};
 use crate::testing::prove::exchange::Exchange;
 
-/// With the session of its user, and without the token of it, no page reaches a handler that
-/// changes something; where the route asks for the origin alone, none that the policy does not
-/// trust with credentials. The same goes for WebSockets.
+/// With the user's session but without its CSRF token, no page reaches a handler that changes
+/// something; if the route checks only the origin, no page reaches it that the policy does not
+/// trust with credentials. The same holds for WebSockets.
 pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(facts)) = (exchange.route(), exchange.caller.facts()) else {
         return Verdict::Silent;
@@ -21,7 +21,7 @@ pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
     let sharing = exchange.path.sharing(exchange.method());
     let is_trusted = exchange.is_own_page()
         || sharing.is_some_and(|all| all.credentials && all.names(exchange.page()));
-    // The token is what an honest page has besides; browsers cannot add it to a WebSocket.
+    // A legitimate page also has the token; browsers cannot add it to a WebSocket.
     let asks_token = route.csrf == CsrfPolicy::Token && !opens_socket;
     let is_ambient = facts.subject.as_str();
     if is_trusted && !asks_token {
