@@ -31,14 +31,15 @@ impl Relay {
                     Ok((length, sender)) = front.recv_from(&mut from_client) => {
                         client = Some(sender);
                         let packet = &from_client[..length];
-                        if *held.borrow() && has_answered {
+                        if *held.borrow() && has_answered && !is_early_data(packet) {
                             waiting.push(packet.to_vec());
                         } else {
                             let _ = back.send(packet).await;
                         }
                     }
                     Ok(length) = back.recv(&mut from_server) => {
-                        has_answered = true;
+                        // The connection before this one may still have something to say.
+                        has_answered |= is_of_handshake(&from_server[..length]);
                         if let Some(client) = client {
                             let _ = front.send_to(&from_server[..length], client).await;
                         }
@@ -54,6 +55,16 @@ impl Relay {
         });
         Self { address, hold, passing }
     }
+}
+
+/// Whether a packet has a long header, as all have until the handshake is complete (RFC 9000 17.2).
+fn is_of_handshake(packet: &[u8]) -> bool {
+    packet[0] & 0x80 != 0
+}
+
+/// Whether a datagram has early data and nothing before it (RFC 9000 17.2.3).
+fn is_early_data(packet: &[u8]) -> bool {
+    packet[0] & 0xb0 == 0x90
 }
 
 impl Drop for Relay {
