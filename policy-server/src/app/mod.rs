@@ -72,6 +72,26 @@ use crate::{
 /// assert_eq!(response.header("access-control-allow-origin"), Some("https://app.shop.example"));
 /// # });
 /// ```
+///
+/// # Methods by purpose
+///
+/// - Routes: [`routes`](Self::routes), [`group`](Self::group), [`mount`](Self::mount),
+///   [`fallback`](Self::fallback), [`layer`](Self::layer); with the feature `gateway` also `proxy`,
+///   `tunnel` and `trace`.
+/// - Policies of routes without their own: [`cors`](Self::cors), [`cache`](Self::cache),
+///   [`headers`](Self::headers), [`isolation`](Self::isolation), [`limits`](Self::limits).
+/// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
+///   [`origins_from_env`](Self::origins_from_env), [`config_file`](Self::config_file).
+/// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
+///   [`scheme`](Self::scheme).
+/// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
+///   [`settings`](Self::settings); with the feature `tls` also `tls`.
+/// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
+///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log).
+/// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
+///   [`random`](Self::random).
+/// - Start: [`build`](Self::build), [`open`](Self::open), [`bind`](Self::bind),
+///   [`serve`](Self::serve).
 #[must_use = "an app does nothing until it is served"]
 pub struct App<S> {
     pub(crate) parts: AppParts,
