@@ -98,15 +98,9 @@ impl Activity {
     }
 
     /// Whether the socket must fail; if not, the waiting task is woken when it must.
+    #[inline]
     pub(super) fn is_cut(&self, side: Side, context: &Context<'_>) -> bool {
-        if !self.cut.is_upgraded.load(Relaxed) {
-            return false;
-        }
-        match side {
-            Side::Read => self.cut.reader.register(context.waker()),
-            Side::Write => self.cut.writer.register(context.waker()),
-        }
-        self.cut.is_cut.load(Relaxed)
+        self.cut.is_upgraded.load(Relaxed) && self.cut.is_done(side, context)
     }
 
     /// Whether only a part of a head was received and no request is in flight.
@@ -129,6 +123,18 @@ impl Activity {
     /// Exceeds all earlier values when data of a response was sent.
     pub(super) fn balance(&self) -> i64 {
         self.balance.load(Relaxed)
+    }
+}
+
+impl Cut {
+    /// Asked of upgraded connections only, and so kept out of the path of the others.
+    #[inline(never)]
+    fn is_done(&self, side: Side, context: &Context<'_>) -> bool {
+        match side {
+            Side::Read => self.reader.register(context.waker()),
+            Side::Write => self.writer.register(context.waker()),
+        }
+        self.is_cut.load(Relaxed)
     }
 }
 
