@@ -1,11 +1,11 @@
-//! The store in a file, beside the database it is made of.
+//! The embedded store, compared with the database that it uses.
 //!
 //! `embedded FOLDER read N` and `embedded FOLDER raw N`: N reads of one session among 10,000, by
-//! the store, and by redb alone. `embedded FOLDER logins CLIENTS SECONDS`: durable logins by so
-//! many clients, each of which waits for its answer before it logs in again; `single SECONDS`:
-//! the same rows written by redb, one commit for each login.
+//! the store and by redb directly. `embedded FOLDER logins CLIENTS SECONDS`: durable logins by a
+//! number of clients, each of which waits for its result before it logs in again; `single SECONDS`:
+//! the same rows written by redb, one commit per login.
 //!
-//! The folder should be on the disk that counts: in memory a sync is nothing.
+//! The folder should be on a real disk: in memory a sync costs nothing.
 
 use std::{
     env,
@@ -34,7 +34,7 @@ const ROWS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("rows")
 const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> = MultimapTableDefinition::new("users");
 const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("deadlines");
 
-/// The key of one of many sessions.
+/// The key of a session.
 fn key(number: u64) -> SessionKey {
     let mut id = [0; 32];
     id[..8].copy_from_slice(&number.to_le_bytes());
@@ -81,7 +81,7 @@ async fn store(folder: &Path) -> Result<EmbeddedStore, Failure> {
     Ok(store)
 }
 
-/// What a row of a session takes.
+/// The value of a session row.
 const ROW: [u8; 180] = [7; 180];
 
 fn database(folder: &Path) -> Result<Database, Failure> {
@@ -109,7 +109,7 @@ fn insert(transaction: &redb::WriteTransaction, number: u64) -> Result<(), Failu
     Ok(())
 }
 
-/// The store answers reads at once, so nothing has to run them.
+/// The store completes reads at once, so no runtime is needed.
 fn now<T>(answer: impl Future<Output = T>) -> Option<T> {
     match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),

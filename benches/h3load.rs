@@ -1,9 +1,9 @@
-//! Requests over HTTP/3 and over HTTP/2 by one client, and a server to send them to.
+//! A client for HTTP/3 and HTTP/2 load, and a server for it.
 //!
 //! `h3load serve FOLDER` serves and prints its address and process id. `h3load VERSION FOLDER
-//! ADDRESS PID CONNECTIONS STREAMS SECONDS` keeps as many streams busy and prints requests a second
-//! and the server's time for each; VERSION is `h3` or `h2`. Any server with the certificate of the
-//! folder will do.
+//! ADDRESS PID CONNECTIONS STREAMS SECONDS` keeps that many streams busy and prints requests a
+//! second and the server's time per request; VERSION is `h3` or `h2`. It works with any server that
+//! has the certificate of the folder.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -70,14 +70,14 @@ async fn main() -> Result<(), Error> {
     for _ in 0..connections {
         running.spawn(Arc::clone(&load).connection());
     }
-    // What begins is not measured.
+    // The start is not measured.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (begun, before, ticks) = (Instant::now(), load.done.load(Relaxed), ticks(process));
     tokio::time::sleep(time).await;
     let (done, after, passed) = (load.done.load(Relaxed), self::ticks(process), begun.elapsed());
     load.is_over.store(true, Relaxed);
     let requests = (done - before) as f64;
-    // A hundred a second, in every Linux.
+    // Linux counts in hundredths of a second.
     let each = |ticks: u64| ticks as f64 * 10_000.0 / requests;
     println!(
         "{} {:.0} requests/s, {:.2} us user and {:.2} us system for each",
@@ -106,7 +106,7 @@ fn trust(folder: &Path, version: &str) -> ClientConfig {
 /// User and system time of a process so far.
 fn ticks(process: u64) -> (u64, u64) {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("a process");
-    // The name before may have blanks.
+    // The name before may contain spaces.
     let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();
     (fields[11].parse().expect("a number"), fields[12].parse().expect("a number"))
 }

@@ -1,5 +1,5 @@
-//! Loads a second of the test kit, on one thread: `loads [SECONDS]`. Tests run unoptimised, so it
-//! is the debug build that counts.
+//! Loads a second of the test kit, on one thread: `loads [SECONDS]`. Tests run unoptimised, so
+//! measure the debug build.
 
 #![expect(clippy::print_stdout, reason = "its figures are its output")]
 
@@ -30,7 +30,7 @@ async fn me(me: Principal) -> String {
     me.subject().to_owned()
 }
 
-/// Its preflight is never kept.
+/// Its preflight is never cached.
 #[put("/orders")]
 #[cors(origins = ["https://app.shop.example"], max_age = 0)]
 #[auth(public)]

@@ -1,8 +1,8 @@
-//! Single decisions, to be counted by callgrind: `micro list`, `micro count CASE N`. The time to
-//! start an app: `micro start ROUTES`.
+//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. The time to start an
+//! app: `micro start ROUTES`.
 //!
-//! A case named `X.base` is what the cases `X.*` do besides deciding; the report subtracts it.
-//! `benches/run micro` runs all of them.
+//! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
+//! it. `benches/run micro` runs all of them.
 
 use std::{
     hint::black_box,
@@ -60,7 +60,7 @@ fn request(is_preflight: bool) -> Request<()> {
     request
 }
 
-/// An answer with room for the headers of a policy, as a framework's would be.
+/// A response with capacity for the headers of a policy, as in a framework.
 fn response() -> Response<()> {
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -95,7 +95,7 @@ fn preflight(cors: &Cors, preflight: &Preflight) {
     drop(black_box(response));
 }
 
-/// A set of so many origins, and one of them in the middle.
+/// A set of this many origins, and one from its middle.
 fn run_time(count: usize) -> Result<Operation, String> {
     let origins: Vec<_> = (0..count).map(|n| format!("https://a{n:06}.partner.example")).collect();
     let set =
@@ -139,7 +139,7 @@ async fn two(id: u64, part: String) -> String {
     format!("{id}:{part}")
 }
 
-/// An app of so many routes: five below each prefix.
+/// An app with this many routes: five below each prefix.
 fn app(routes: usize) -> Result<AppService, String> {
     let groups = (0..routes / 5).map(|n| format!("/s{n}"));
     let app = groups.fold(App::new(()), |app, prefix| {
@@ -164,8 +164,8 @@ fn route(routes: usize) -> Result<Operation, String> {
     Ok(Box::new(move || ask(&mut service, "/s13/items/42/parts/1001")))
 }
 
-/// A token of so many bytes, verified with all rules. SHA-256 is most of the count, by the block
-/// of 64 bytes.
+/// A token of this many bytes, verified with all rules. Most of the count is SHA-256, per block of
+/// 64 bytes.
 fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Operation, String> {
     let now = Timestamp::from_seconds(1_800_000_000);
     let key = Key::hs256("k1", &SecretKey::drawn([7; 32])).map_err(|error| error.to_string())?;
@@ -183,7 +183,7 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-/// One decision, among a hundred clients; without a table, only the question.
+/// One decision, among a hundred clients; without a table, only the lookup.
 fn rate_limit(count: Option<u32>) -> Operation {
     let rate = Rate::per_minute(count.unwrap_or(1));
     let table = count.map(|_| RateTable::new(65_536, [1, 2]));

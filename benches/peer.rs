@@ -1,8 +1,8 @@
-//! The server that is measured beside other frameworks: the answers, the policy and the hundred
+//! The server that is compared with other frameworks: the responses, the policy and the hundred
 //! routes of every peer, with all limits on.
 //!
-//! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime for
-//! each core that the process may use. HTTP/2 is spoken with whoever begins with it.
+//! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime
+//! for each core that the process may use. Clients that begin with HTTP/2 get HTTP/2.
 
 use policy_core::{
     headers::HeadersPolicy,
@@ -15,10 +15,10 @@ use policy_server::{
     tokens::SecretKey,
 };
 
-/// What every peer verifies tokens with.
+/// The key with which every peer verifies tokens.
 const SECRET: [u8; 32] = *b"an-hs256-secret-of-exactly-32-by";
 
-/// How many sessions there are besides the one that is measured.
+/// The number of sessions besides the one that is measured.
 const SESSIONS: u32 = 10_000;
 
 const APPS: CorsPolicy = CorsPolicy::origins(&[
@@ -46,7 +46,7 @@ async fn cors_route() -> &'static str {
     "Hello, World!"
 }
 
-/// Every policy on: what the hand-written server sends by hand.
+/// Every policy on: the hand-written server sends the same headers.
 #[get("/policies")]
 #[cors(APPS)]
 #[cache(public, max_age = 60)]
@@ -199,7 +199,7 @@ async fn two_parameters(id: String, item: String) -> String {
     [&id, ":", &item].concat()
 }
 
-/// A store that has sessions already.
+/// A store that already contains sessions.
 async fn filled() -> Result<MemoryStore, std::io::Error> {
     let (store, now) = (MemoryStore::new(), Timestamp::from_seconds(1_800_000_000));
     for number in 0..SESSIONS {
@@ -250,7 +250,7 @@ fn main() -> Result<(), Error> {
             .routes(routes![plain, cors_route, policies, login, session, token])
             .routes(routes![no_parameter, one_parameter, two_parameters]);
         let server = app.bind(format!("127.0.0.1:{port}")).await?;
-        // On a worker's own thread, as the peers do.
+        // On a worker's own thread, like the peers.
         match tokio::spawn(server.run()).await {
             Ok(result) => result,
             Err(error) => Err(Error::Io(std::io::Error::other(error))),

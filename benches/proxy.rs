@@ -1,4 +1,4 @@
-//! The proxy that is measured against nginx, on one thread as one worker of nginx is.
+//! The proxy that is compared with nginx, on one thread like one worker of nginx.
 //!
 //! `proxy PORT UPSTREAM [--http2]`
 
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Report> {
     };
     let proxy = Proxy::new("/api", upstream).strip_prefix().no_headers();
     let proxy = if is_http2 { proxy.http2() } else { proxy };
-    // As many bytes as nginx lets pass with `client_max_body_size 0`.
+    // Unlimited, like nginx with `client_max_body_size 0`.
     let proxy = proxy.limits(Limits::NONE.body(1 << 40));
     App::new(()).proxy(proxy).serve(format!("127.0.0.1:{port}")).await?;
     Ok(())

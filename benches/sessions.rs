@@ -1,7 +1,7 @@
 //! A million sessions in memory.
 //!
 //! `sessions users|anonymous N`: the memory they take, and the steps of a purge of half of them.
-//! `sessions load N`: N loads and nothing else that grows with N, to be counted by callgrind.
+//! `sessions load N`: N loads and nothing else that depends on N, for counting by callgrind.
 
 #![expect(clippy::print_stdout, reason = "its figures are its output")]
 
@@ -27,7 +27,7 @@ use policy_server::{
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const LATER: Timestamp = Timestamp::from_seconds(1_800_000_600);
 
-/// Bytes that look drawn (splitmix64).
+/// Pseudo-random bytes (splitmix64).
 fn mixed<const N: usize>(seed: u64) -> [u8; N] {
     let mut state = seed.wrapping_mul(0x2545_f491_4f6c_dd1d);
     std::array::from_fn(|_| {
@@ -39,7 +39,7 @@ fn mixed<const N: usize>(seed: u64) -> [u8; N] {
     })
 }
 
-/// Every second one is dead `LATER`.
+/// Every second one is expired at `LATER`.
 fn record(number: u64, is_user: bool) -> Record {
     let idle = Duration::from_secs(if number.is_multiple_of(2) { 300 } else { 900 });
     let user = || Identity::new(format!("user-{number:07}")).roles(["member"]);
@@ -61,7 +61,7 @@ fn record(number: u64, is_user: bool) -> Record {
     }
 }
 
-/// The answer of a store that has it at once.
+/// The result of a store that need not be awaited.
 fn ready<T>(answer: impl Future<Output = T>) -> Option<T> {
     match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
@@ -87,7 +87,7 @@ fn loads(store: &MemoryStore, keys: &[SessionKey], count: u64) {
     }
 }
 
-/// The memory of this process that is in RAM.
+/// The resident memory of this process.
 fn resident() -> Result<u64, Error> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
@@ -101,7 +101,7 @@ fn report(what: &str, mut times: Vec<Duration>) {
     println!("{what}: {} times, p50 {:?}, p99 {:?}, max {max:?}", times.len(), at(500), at(990));
 }
 
-/// Each poll of a purge is a step: what a request may have to wait for.
+/// Each poll of a purge is a step: the time that a request may have to wait.
 fn purge(store: &MemoryStore, now: Timestamp) -> (Vec<Duration>, usize) {
     let mut purge = pin!(SessionStore::purge(store, now, usize::MAX));
     let mut steps = Vec::new();
@@ -128,7 +128,7 @@ fn memory(count: u64, is_user: bool) -> Result<(), Error> {
 
     let is_purging = AtomicBool::new(true);
     thread::scope(|scope| {
-        // A request's view: loads of living sessions while half of all are purged.
+        // As a request sees it: loads of live sessions while half of all are purged.
         let loads = scope.spawn(|| {
             let mut times = Vec::new();
             for number in (0..count / 2).map(|number| 2 * number + 1).cycle() {

@@ -1,8 +1,8 @@
-//! What a connection over TLS costs a server, ours or another.
+//! The cost of a TLS connection for a server, ours or another.
 //!
-//! `tls serve PORT CERTIFICATE KEY`: serves `/` on one thread.
-//! `tls load ADDRESS CERTIFICATE SECONDS full|resumed [PID]`: connects as often as it can, asks once
-//! on each connection, and closes it. With the process of the server, it says what that cost.
+//! `tls serve PORT CERTIFICATE KEY`: serves `/` on one thread. `tls load ADDRESS CERTIFICATE
+//! SECONDS full|resumed [PID]`: connects as often as it can, sends one request per connection, and
+//! closes it. With the process id of the server, it prints the server's cost.
 
 #![expect(clippy::expect_used, reason = "a measurement that cannot be made ends")]
 #![expect(clippy::print_stdout, reason = "it speaks to the person who measures")]
@@ -31,7 +31,7 @@ use tokio_rustls::{
     },
 };
 
-/// Connections at once.
+/// Concurrent connections.
 const AT_ONCE: usize = 16;
 
 #[get("/")]
@@ -70,7 +70,7 @@ fn main() {
     }
 }
 
-/// Of every client one session, as a browser has.
+/// Keeps one session per client, like a browser.
 fn connector(certificate: &str, resumes: bool) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(certificate).expect("a certificate");
@@ -87,7 +87,7 @@ fn connector(certificate: &str, resumes: bool) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// How many connections there were until then, and how many of them were resumed.
+/// The number of connections, and how many of them were resumed.
 async fn load(connector: TlsConnector, address: SocketAddr, end: Instant) -> (usize, usize) {
     let mut clients = JoinSet::new();
     for _ in 0..AT_ONCE {
@@ -119,7 +119,7 @@ async fn ask(connector: &TlsConnector, address: SocketAddr) -> Option<HandshakeK
     stream.get_ref().1.handshake_kind()
 }
 
-/// The seconds that a process took so far, of Linux's 100 a second.
+/// The seconds that a process has used; Linux counts in hundredths.
 fn processor_time(pid: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
     let fields = status.rsplit_once(')').expect("a name").1;

@@ -1,4 +1,4 @@
-"""Draws what the other modes have written as bars, in one SVG file."""
+"""Draws the results of the other modes as bars, in one SVG file."""
 
 import json, os
 

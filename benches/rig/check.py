@@ -1,4 +1,4 @@
-"""Whether all servers give equal answers: a server that does not is not measured."""
+"""Checks that all servers give equal responses: one that does not is not measured."""
 
 from rig.client import Client, request
 from rig.rows import ORIGIN, ROWS, SECRET, SUBJECT, USER, fields, token
@@ -11,13 +11,13 @@ PREFLIGHT = ALLOWED | {
     "access-control-allow-methods": "PUT", "access-control-allow-headers": "content-type,x-request-id",
     "access-control-max-age": "600",
 }
-# What is written besides by a route with every policy on; what is left of its rate changes.
+# Further headers of the route with every policy on; the remaining quota changes.
 POLICIES = {
     "cache-control": "public,max-age=60", "x-content-type-options": "nosniff", "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'", "ratelimit-policy": '"default";q=4000000000;w=1',
 }
-# Row: statuses, body, fields that have to be there with these words, or with None must not be there.
+# Row: statuses, body, headers with their required text, or None if they must be absent.
 EXPECTED = {
     "plain": ((200,), "Hello, World!", NOT_SHARED | {"content-type": "text/plain; charset=utf-8"}),
     "cors": ((200,), "Hello, World!", SHARED),
@@ -30,7 +30,7 @@ EXPECTED = {
 
 
 def check(server):
-    """What a server answers otherwise than it has to, and what it does otherwise than most."""
+    """The errors in the responses of a server, and its differences from most others."""
     wrong, notes = [], []
 
     def case(title, method, path, sent, statuses, body=None, expected={}, into=wrong):
@@ -71,7 +71,7 @@ def split(value):
 
 
 def checked(servers):
-    """Whether all answer as they have to; prints what they do not."""
+    """Whether all responses are right; prints the errors."""
     failures = 0
     for server in servers:
         with server:

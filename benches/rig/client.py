@@ -1,4 +1,4 @@
-"""One kept HTTP/1.1 connection, and the bytes of a request."""
+"""One keep-alive HTTP/1.1 connection, and the bytes of a request."""
 
 import socket
 
@@ -16,7 +16,7 @@ class Client:
         self.unread = b""
 
     def ask(self, request):
-        """The status, the fields by their lower-case name, and the body."""
+        """The status, the headers by lower-case name, and the body."""
         self.socket.sendall(request)
         while b"\r\n\r\n" not in self.unread:
             self.read()

@@ -1,4 +1,4 @@
-"""User-space instructions by callgrind: exact whatever else a machine does."""
+"""User-space instructions by callgrind: exact on a busy machine too."""
 
 import os, re, subprocess, tempfile
 
@@ -70,7 +70,7 @@ def of_one(server, sent, folder):
 
 
 def of_decisions(micro):
-    """Instructions and allocations of single decisions. `X.base` is what the cases `X.*` do besides."""
+    """Instructions and allocations of single decisions. `X.base` is subtracted from the cases `X.*`."""
     cases = subprocess.run([micro, "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     counts = {case: {"instructions": each(micro, case, *CALLGRIND), "allocations": each(micro, case, *MEMCHECK)} for case in cases}
     found = {}

@@ -1,4 +1,4 @@
-"""Rates, times and memory of servers under load, on loopback: as noisy as the machine is."""
+"""Rates, times and memory of servers under load, on loopback: as noisy as the machine."""
 
 import os, re, resource, statistics, subprocess, tempfile, time
 
@@ -11,7 +11,7 @@ IDLE = 2000
 
 def rates(servers, rows, seconds, rounds, is_http2):
     """By wrk, or by h2load over HTTP/2 with prior knowledge: servers in turn. Medians; a ratio is of one round."""
-    if is_http2:  # Where nobody is logged in.
+    if is_http2:  # Without the login, which is over HTTP/1.1.
         rows = [row for row in rows if row != "session"]
     found, noise = [], []
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
@@ -61,7 +61,7 @@ def rates_of(row, servers, seconds, rounds, is_http2, script, noise):
 
 
 def burst(server, row, seconds, is_http2, script):
-    """What one burst brought, and the CPUs that neither server nor client used."""
+    """The results of one burst, and the CPUs that neither server nor client used."""
     method, path = ROWS[row]
     headers = [word for name, value in fields(row, server).items() for word in ("-H", f"{name}: {value}")]
     url = f"http://127.0.0.1:{server.port}{path}"
@@ -95,7 +95,7 @@ def burst(server, row, seconds, is_http2, script):
 
 
 def idle(servers):
-    """Memory of a connection that is kept and asks nothing."""
+    """Memory of an idle keep-alive connection."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if most != resource.RLIM_INFINITY and most < IDLE + 100:

@@ -1,4 +1,4 @@
-"""What is asked of every server: a row of the tables is one request."""
+"""The requests to every server: a row of the tables is one request."""
 
 import base64, hashlib, hmac, json, time
 
@@ -19,7 +19,7 @@ ROWS = {
     "policies": ("GET", "/policies"),
 }
 
-# What Chromium 140 adds to a request of HTTP/1.1, with the `Accept` of a navigation.
+# The headers that Chromium 140 adds to an HTTP/1.1 request, with the `Accept` of a navigation.
 BROWSER = {
     "connection": "keep-alive",
     "sec-ch-ua": '"Chromium";v="140", "Not=A?Brand";v="24", "Google Chrome";v="140"',
@@ -36,7 +36,7 @@ BROWSER = {
 
 
 def fields(row, server, is_browser=False):
-    """The header fields of a row's request besides Host, for a server that the client has logged in to."""
+    """The headers of a row's request except Host, for a server that the client has logged in to."""
     own = {} if row in ("plain", "parameters") else {"origin": ORIGIN}
     if row == "preflight":
         own |= {"access-control-request-method": "PUT", "access-control-request-headers": "content-type,x-request-id"}

@@ -46,12 +46,11 @@ fn quoted(word: &str) -> String {
     if word.contains([' ', '\'', '"']) { format!("'{word}'") } else { word.to_owned() }
 }
 
-/// Runs a command whose lines of standard output pass through `line` on their way to the
-/// terminal.
+/// Runs a command and passes each line of its standard output through `line` before it is printed.
 ///
 /// # Errors
 ///
-/// The command cannot be started, or says that it failed.
+/// The command cannot be started, or fails.
 pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outcome {
     let text = shown(command);
     println!("$ {text}");
@@ -63,13 +62,13 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
     loop {
         match lines.recv_timeout(Duration::from_millis(500)) {
             Ok(bytes) => {
-                // Lines are bytes: a test may print what is no UTF-8.
+                // Lines are bytes: a test may print invalid UTF-8.
                 let text = String::from_utf8_lossy(&bytes);
                 print!("{text}");
                 line(text.trim_end());
             }
             Err(RecvTimeoutError::Disconnected) => break,
-            // What it has left behind may hold its output for ever.
+            // A process that it left behind may keep its output open for ever.
             Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {
                 println!("something that `{text}` started is still running");
                 break;
@@ -84,7 +83,7 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
     }
 }
 
-/// Sends line by line, for as long as there are any and somebody listens.
+/// Sends line by line, until the output ends or the receiver is gone.
 fn send_lines(output: impl Read, lines: &mpsc::Sender<Vec<u8>>) {
     let mut reader = BufReader::new(output);
     let mut bytes = Vec::new();
@@ -100,7 +99,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     stream(command, |_| ())
 }
 
-/// Whether a program is there and answers.
+/// Whether a program exists and succeeds.
 pub(crate) fn answers(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -110,17 +109,17 @@ pub(crate) fn answers(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// What a captured command did.
+/// The result of a captured command.
 pub(crate) struct Captured {
-    /// Nothing when its time was over and it was killed.
+    /// `None` if its time was over and it was killed.
     pub(crate) success: Option<bool>,
-    /// Both streams, line by line as they came.
+    /// Both streams, line by line in order of arrival.
     pub(crate) output: String,
     pub(crate) took: Duration,
 }
 
 /// Runs a command for at most `limit`, or up to the first line of standard output that is enough,
-/// and keeps what it printed. One that is ended early has failed.
+/// and returns its output. A command that is ended early counts as failed.
 ///
 /// # Errors
 ///
@@ -132,7 +131,7 @@ pub(crate) fn capture(
 ) -> Outcome<Captured> {
     let text = shown(command);
     let began = Instant::now();
-    // A group of its own, so that the programs it starts can be ended with it.
+    // In its own process group, so that programs it starts can be ended with it.
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command.process_group(0), &text)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -153,7 +152,7 @@ fn start(command: &mut Command, text: &str) -> Outcome<Child> {
     command.spawn().map_err(|error| Failure::new(format!("cannot start `{text}`: {error}")))
 }
 
-/// All that a stream has. Its lines are looked at as they come.
+/// Reads a whole stream, and passes its lines on as they arrive.
 fn drained(stream: Option<impl Read>, mut look: impl FnMut(&str)) -> String {
     let (mut text, mut bytes) = (String::new(), Vec::new());
     let Some(mut reader) = stream.map(BufReader::new) else { return text };

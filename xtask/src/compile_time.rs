@@ -1,8 +1,8 @@
-//! What the attributes cost the compiler: 300 annotated handlers against plain axum.
+//! The compile time of the attributes: 300 annotated handlers compared with plain axum.
 //!
 //! Two crates with the same 300 handlers (path parameter, state, query, JSON body) are generated
-//! under the target folder. Their dependencies are built first; then only the crate itself is
-//! checked and built, without incremental compilation, and the best of three times counts.
+//! below the target folder. Their dependencies are built first; then only the crate itself is
+//! checked and built, without incremental compilation, and the best of three times is used.
 
 use std::{
     fmt::Write as _,
@@ -21,7 +21,7 @@ use crate::{
 
 const HANDLERS: usize = 300;
 const ROUNDS: usize = 3;
-/// How much longer than plain axum `cargo check` may take, and `cargo build`.
+/// The permitted ratio to plain axum, for `cargo check` and `cargo build`.
 const BOUNDS: [(&str, f64); 2] = [("check", 3.0), ("build", 1.0)];
 
 /// Generates, measures, prints the two ratios.
@@ -72,7 +72,7 @@ fn generate() -> Outcome<PathBuf> {
     let workspace = project::target().join("compile-time");
     let root = project::root();
     write(&workspace, "Cargo.toml", WORKSPACE)?;
-    // The same versions as everywhere else.
+    // The same versions as in the workspace.
     let (from, to) = (root.join("Cargo.lock"), workspace.join("Cargo.lock"));
     fs::copy(&from, &to).map_err(Failure::with_path("copy", &from))?;
     let axum = "axum = { version = \"0.8\", features = [\"macros\"] }";

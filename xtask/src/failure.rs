@@ -4,7 +4,7 @@ use std::{fmt, io, path::Path};
 
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// A sentence for the person at the terminal.
+/// A message for the terminal.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
@@ -13,19 +13,19 @@ impl Failure {
         Self(text.into())
     }
 
-    /// A failure that was told already.
+    /// A failure that was already printed.
     pub(crate) fn told() -> Self {
         Self(String::new())
     }
 
-    /// Prints it, unless it was told already.
+    /// Prints it, unless it was already printed.
     pub(crate) fn tell(&self) {
         if !self.0.is_empty() {
             eprintln!("\nxtask: {self}");
         }
     }
 
-    /// For `map_err`: what was tried with a file or a folder, and why it went wrong.
+    /// For `map_err`: what was tried with a file or folder, and the error.
     pub(crate) fn with_path<'a>(what: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
         move |error| Self(format!("cannot {what} {}: {error}", path.display()))
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask long`: what takes longer than anybody wants to wait after each change.
+//! `cargo xtask long`: runs that take too long for every change.
 
 use std::process::Command;
 
@@ -131,7 +131,7 @@ fn laws(arguments: &[&str]) -> Outcome {
 const TARGETS: &[&str] =
     &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record", "wire"];
 
-/// The time is split over the targets.
+/// The time is divided among the targets.
 fn fuzz(arguments: &[&str]) -> Outcome {
     let (target, seconds) = match arguments {
         [] => (None, "300"),
@@ -165,7 +165,7 @@ fn requests(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count))
 }
 
-/// Engines as they are installed and with third-party cookies, each with as many cases.
+/// Each engine as installed and with third-party cookies, with this many cases each.
 fn browser_diff(arguments: &[&str]) -> Outcome {
     let (mut cases, mut seed, mut case, mut engine) = ("5000", "1", None, "");
     for pair in arguments.chunks(2) {
@@ -203,7 +203,7 @@ fn crash(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
 }
 
-/// One after the other: each has the machine for itself.
+/// One after the other, so that each has the machine to itself.
 fn attack(arguments: &[&str]) -> Outcome {
     setup::require(&[SLOWHTTPTEST])?;
     let seconds = match arguments {
@@ -250,8 +250,8 @@ fn compile_time(arguments: &[&str]) -> Outcome {
     compile_time::run()
 }
 
-/// Changes of one module by rule, where seeded faults are chosen by hand: what survives is either
-/// no fault or a missing test, which a person tells apart.
+/// Mechanical mutations of one module, in contrast to the chosen seeded faults: a survivor is
+/// either a missing test or a change without effect, which a person has to decide.
 fn mutants(arguments: &[&str]) -> Outcome {
     let [path] = arguments else {
         return Err(Failure::new("`mutants` takes a path, such as `policy-core/src/cookie`"));
@@ -265,23 +265,23 @@ fn mutants(arguments: &[&str]) -> Outcome {
     let mut cargo_mutants = installed("cargo-mutants", "27.1.0")?;
     cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
     if package == "policy-core" {
-        // Its tests from outside are a package of their own.
+        // The tests of its public API are a package of their own.
         cargo_mutants.args(["--test-package", "policy-core,policy-core-tests"]);
     }
     cargo_mutants.arg("--output").arg(&target).args(["--", "--tests"]);
-    // Nobody debugs these builds, or reads the case that broke a law.
+    // These builds are not debugged, and minimal cases are not needed.
     let mutants = with_env(cargo_mutants, "CARGO_PROFILE_DEV_DEBUG", "none");
     command::run(&mut with_env(mutants, "PROPTEST_MAX_SHRINK_ITERS", "0"))
 }
 
-/// Advisories are not part of it: their list would have to be fetched.
+/// Advisories are not checked: their list would have to be downloaded.
 fn deny(arguments: &[&str]) -> Outcome {
     no_arguments("deny", arguments)?;
     let mut cargo_deny = installed("cargo-deny", "0.20.2")?;
     command::run(cargo_deny.args(["check", "licenses", "bans", "sources"]))
 }
 
-/// A tool of cargo, which is installed below the target folder where it is missing.
+/// A cargo tool, which is installed below the target folder if it is missing.
 fn installed(name: &str, version: &str) -> Outcome<Command> {
     let folder = project::target().join("tools").join(format!("{name}-{version}"));
     let executable = folder.join("bin").join(name);
@@ -307,7 +307,7 @@ fn features(arguments: &[&str]) -> Outcome {
 fn oldest_rust(arguments: &[&str]) -> Outcome {
     no_arguments("oldest-rust", arguments)?;
     let version = project::rust_version()?;
-    // In a folder of its own: the toolchains of the one who runs this stay as they are.
+    // In a separate folder, so that the user's toolchains are not changed.
     let home = project::target().join("rustup");
     let rustup = |arguments: &[&str]| {
         let mut rustup = program("rustup", arguments);
@@ -318,7 +318,7 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
     rustup(&["run", &version, "cargo", "check", "--workspace", "--all-targets"])
 }
 
-/// It names the programs that it needs.
+/// It lists the programs that it needs.
 fn bench(arguments: &[&str]) -> Outcome {
     command::run(&mut program("benches/run", arguments))
 }

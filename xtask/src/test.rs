@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that has to hold, within 20 minutes.
+//! `cargo xtask test`: all checks, within 20 minutes.
 
 use std::process::Command;
 
@@ -13,15 +13,15 @@ use crate::{
     },
 };
 
-/// What is off by default and tested with all else: a feature only adds, and one build for all
-/// tests costs less than one more for some. The lints see it off.
+/// Features that are off by default are tested together with the rest: a feature only adds, and one
+/// build for all tests is cheaper than two. Clippy checks the default features too.
 const FEATURES: [&str; 1] = ["--all-features"];
 
-/// Runs every step up to the first that fails, and closes with the counts.
+/// Runs every step up to the first that fails, and prints the totals last.
 pub(crate) fn run() -> Outcome {
     let mut run = Run::new();
     let outcome = steps(&mut run).map_err(|failure| {
-        // Before the counts, which are the last line in any case.
+        // Before the totals, which are always the last line.
         failure.tell();
         Failure::told()
     });
@@ -71,30 +71,30 @@ fn lints() -> [Command; 3] {
     let workspace = ["--workspace", "--all-targets"];
     [
         clippy(&[&workspace[..], &FEATURES].concat()),
-        // The workspace unites the features of all its members; users do not. Each feature by
-        // itself is a long run.
+        // The workspace unites the features of all its members, unlike users' builds. Each feature
+        // alone is a long run.
         clippy(&["--package", "policy-server", "--lib"]),
         clippy(&["--package", "policy-core", "--all-targets", "--no-default-features"]),
     ]
 }
 
-/// Clippy, for which a warning is an error.
+/// Clippy with warnings as errors.
 pub(crate) fn clippy(arguments: &[&str]) -> Command {
     cargo(&[&["clippy"], arguments, &["--", "--deny", "warnings"]].concat())
 }
 
-/// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with
-/// the reason, so that it lists them as left out. Here they run, and fail if it is not there.
+/// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
+/// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
 fn with_programs() -> Command {
     with_features(&["test", "--workspace", "--tests", "--no-fail-fast"], &["--", "--ignored"])
 }
 
-/// A command of cargo with the features, before what is behind them.
+/// A cargo command with the features, followed by further arguments.
 fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
     cargo(&[arguments, &FEATURES, behind].concat())
 }
 
-/// For the test that runs the quickstart: it was built with these features just now.
+/// For the test that runs the quickstart, which was just built with these features.
 fn with_built_examples(command: Command) -> Command {
     with_env(command, "POLICY_EXAMPLES", "built")
 }

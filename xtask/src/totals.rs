@@ -1,8 +1,8 @@
-//! The sum over many test binaries.
+//! Totals over many test binaries.
 
 use std::fmt;
 
-/// Counts of tests, read from the lines that end each test binary's output.
+/// Test counts, read from the last lines of each test binary's output.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     passed: u64,
@@ -11,8 +11,8 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds `test result: ok. 5 passed; 0 failed; ..` and notes `test a::b ... FAILED`; other
-    /// lines count nothing.
+    /// Adds `test result: ok. 5 passed; 0 failed; ..` and records `test a::b ... FAILED`; other
+    /// lines are ignored.
     pub(crate) fn read(&mut self, line: &str) {
         self.names_of_failed.extend(failed_test(line).map(str::to_owned));
         let Some(counts) = line.trim().strip_prefix("test result: ") else { return };
@@ -28,12 +28,12 @@ impl Totals {
         }
     }
 
-    /// The tests that failed, far up in the output.
+    /// The tests that failed, which are listed far up in the output.
     pub(crate) fn names_of_failed(&self) -> &[String] {
         &self.names_of_failed
     }
 
-    /// Adds checks that are no tests of a test binary, such as killed and surviving faults.
+    /// Adds checks that are not tests of a test binary, such as killed and surviving faults.
     pub(crate) fn add(&mut self, passed: usize, failed: usize) {
         self.passed += passed as u64;
         self.failed += failed as u64;

@@ -1,4 +1,4 @@
-//! Test binaries of the copy of the tree: built, and run without cargo.
+//! Builds the test binaries of the copied tree, and runs them without cargo.
 
 use std::{collections::BTreeMap, path::PathBuf, process::Command, time::Duration};
 
@@ -15,9 +15,9 @@ use crate::{
     totals::failed_test,
 };
 
-/// How long a build may take; that of all dependencies takes longest.
+/// The time-out of a build; the first one builds all dependencies.
 const BUILD_LIMIT: Duration = Duration::from_secs(3600);
-/// How long the tests of one fault may take.
+/// The time-out of the tests of one fault.
 const TEST_LIMIT: Duration = Duration::from_secs(300);
 
 /// Test binaries that are built.
@@ -26,20 +26,21 @@ pub(super) struct Binaries(BTreeMap<Target, Binary>);
 
 struct Binary {
     executable: PathBuf,
-    /// Where cargo would start it.
+    /// The working directory that cargo would use.
     folder: PathBuf,
 }
 
-/// Why there are none.
+/// Why a build failed.
 #[derive(Debug, Default)]
 pub(super) struct BuildError {
-    /// For each error the lines that the compiler points at, in files from the root of the tree.
+    /// For each error, the lines that the compiler points at, by file relative to the root of the
+    /// tree.
     pub(super) errors: Vec<Vec<(PathBuf, usize)>>,
-    /// What it says.
+    /// The compiler's output.
     pub(super) text: String,
 }
 
-/// A line of what cargo says with `--message-format json`.
+/// A line of cargo's output with `--message-format json`.
 #[derive(Deserialize)]
 #[serde(tag = "reason")]
 enum Message {
@@ -72,8 +73,8 @@ struct Span {
 }
 
 impl Binaries {
-    /// Builds all of these binaries, package by package: that way a package has the same features
-    /// whatever else is built.
+    /// Builds these binaries, package by package, so that a package has the same features whatever
+    /// else is built.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl Binaries {
         Ok(if captured.success == Some(true) { Ok(()) } else { Err(error) })
     }
 
-    /// Runs the tests that must notice a fault, up to the first that does.
+    /// Runs the tests that must detect a fault, up to the first that does.
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl BuildError {
     fn add(&mut self, message: Diagnostic) {
         if message.level == "error" {
             self.text.push_str(&message.rendered);
-            // The primary span says what is wrong, the others why.
+            // The primary span shows the error, the others its reasons.
             let (primary, others): (Vec<_>, Vec<_>) =
                 message.spans.into_iter().partition(|span| span.is_primary);
             let spans = primary.into_iter().chain(others);

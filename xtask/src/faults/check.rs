@@ -1,4 +1,4 @@
-//! Whether each entry still fits the tree: it breaks in seconds what would break a long run.
+//! Checks in seconds that each entry still fits the tree, before a long run.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -34,18 +34,18 @@ impl Crates {
         Ok(Self(crates))
     }
 
-    /// Where each edit of a fault is made, or what is to be mended.
+    /// Where each edit of a fault applies, or what to correct.
     pub(super) fn places(&self, fault: &Fault) -> Result<Vec<Place<'_>>, String> {
         let sources = self.0.get(&fault.package).ok_or("its crate was not read")?;
         fault.edit.iter().map(|edit| sources.place(edit)).collect()
     }
 }
 
-/// Checks that each edit finds its one place, and that the tests exist which are to notice.
+/// Checks that each edit matches exactly one place, and that the named tests exist.
 ///
 /// # Errors
 ///
-/// Names every entry that is to be mended, and how.
+/// Every entry to correct, and how.
 pub(super) fn check(faults: &[Fault], crates: &Crates) -> Outcome {
     let mut tests = Tests::of_workspace()?;
     let mut stale = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn check(faults: &[Fault], crates: &Crates) -> Outcome {
     Err(Failure::new(format!("{text}\n\n{} of {} faults are stale", stale.len(), faults.len())))
 }
 
-/// The test binaries of the workspace, and the names of the tests of those that were asked for.
+/// The test binaries of the workspace, and the test names of those that were queried.
 struct Tests {
     folders: BTreeMap<Target, PathBuf>,
     names: HashMap<PathBuf, Vec<String>>,
@@ -111,7 +111,7 @@ impl Tests {
         Ok(Self { folders, names: HashMap::new() })
     }
 
-    /// Whether the binary exists, and has a test that its filter chooses.
+    /// Whether the binary exists, and has a test that the filter selects.
     fn check(&mut self, killer: &Killer) -> Outcome<Result<(), String>> {
         let Some(folder) = self.folders.get(&killer.target) else {
             return Ok(Err(format!("there is no test binary `{}`", killer.target)));
@@ -134,7 +134,8 @@ mod tests {
     use super::*;
     use crate::faults::entry;
 
-    /// `cargo test --package xtask every_fault` says in a second what a change has made stale.
+    /// `cargo test --package xtask every_fault` shows in a second which entries a change has made
+    /// stale.
     #[test]
     fn every_fault_finds_its_place_and_its_tests() {
         let faults = entry::read().unwrap();
@@ -152,7 +153,7 @@ mod tests {
         for (killer, is_known) in [
             ("-p policy-core --lib", true),
             ("-p policy-core --lib origin::set::tests::a_wildcard_needs", true),
-            // Names of the sources, but of no test.
+            // Names that occur in the sources, but not in a test.
             ("-p policy-core --lib origin::a_wildcard_needs", false),
             ("-p policy-core --lib origin::set::OriginSet::covers", false),
             ("-p policy-core --test cases cors::", false),

@@ -29,10 +29,10 @@ pub(super) struct Fault {
     #[serde(skip)]
     pub(super) file: PathBuf,
     pub(super) name: String,
-    /// What no longer holds.
+    /// The broken rule, in words.
     pub(super) what: String,
     pub(super) killed_by: Killer,
-    /// Whether `cargo xtask test` tries it as well.
+    /// Whether `cargo xtask test` includes it.
     #[serde(default)]
     pub(super) short: bool,
     pub(super) edit: Vec<Edit>,
@@ -42,20 +42,20 @@ pub(super) struct Fault {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
-    /// The path of the innermost item in which all of the text stands, without the modules that are
-    /// files; its last names are enough. Empty for what stands in no item.
+    /// The path of the innermost item that contains all of the text, without the modules that are
+    /// files; its last names are enough. Empty for text outside of items.
     #[serde(rename = "in")]
     pub(super) item: String,
-    /// The text, but for white space.
+    /// The text; white space is ignored.
     pub(super) find: String,
     pub(super) replace: String,
 }
 
-/// All faults, by file and in the order in which they stand there.
+/// All faults, by file and in their order there.
 ///
 /// # Errors
 ///
-/// A file cannot be read, or two faults have one name.
+/// A file cannot be read, or two faults have the same name.
 pub(super) fn read() -> Outcome<Vec<Fault>> {
     let folder = project::root().join("faults");
     let mut faults = Vec::new();

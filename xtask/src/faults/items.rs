@@ -1,4 +1,4 @@
-//! The items of a source file: what they are called, and from where to where they stand.
+//! The named items of a source file, and their ranges.
 
 use std::ops::Range;
 
@@ -7,29 +7,29 @@ use proc_macro2::{Delimiter, Group, LexError, TokenStream, TokenTree};
 /// An item that has a name.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// Names from the outside in, such as `OriginSet::covers`: those of modules that are files are
-    /// no part of it, so that it survives a move.
+    /// Names from the outside in, such as `OriginSet::covers`, without modules that are files, so
+    /// that it survives a move.
     pub(super) path: String,
     pub(super) range: Range<usize>,
     pub(super) kind: Kind,
 }
 
-/// When the text of an item takes effect.
+/// When the code of an item takes effect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A function that runs, and its text between the braces.
+    /// A function that runs, and the range between its braces.
     Function(Range<usize>),
-    /// What the compiler runs or copies: constants, functions that may be one, macros.
+    /// Code that the compiler evaluates or copies: constants, `const fn`, macros.
     Constant,
-    /// What only has others in it, and types.
+    /// Items that only contain others, and types.
     Other,
 }
 
-/// The items of a file, each before those in it.
+/// The items of a file, each before those inside it.
 ///
 /// # Errors
 ///
-/// The text is no Rust.
+/// The text is not Rust.
 pub(super) fn items(text: &str) -> Result<Vec<Item>, LexError> {
     let mut items = Vec::new();
     walk(text.parse()?, "", &mut items);
@@ -108,7 +108,7 @@ impl Head {
     }
 }
 
-/// The name of the type behind `impl`.
+/// The name of the type after `impl`.
 fn implementor(tokens: &[TokenTree]) -> Option<String> {
     let (mut depth, mut name, mut previous) = (0_u32, None, None);
     for token in tokens.iter().take_while(|token| braces(token).is_none()) {

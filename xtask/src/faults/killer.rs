@@ -1,4 +1,4 @@
-//! The tests that must notice a fault.
+//! The tests that must detect a fault.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[serde(try_from = "String")]
 pub(super) struct Killer {
     pub(super) target: Target,
-    /// A part of the names, or nothing for all.
+    /// A part of the test names; `None` for all tests.
     pub(super) filter: Option<String>,
     pub(super) is_ignored: bool,
 }
@@ -19,7 +19,7 @@ pub(super) struct Killer {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Target {
     pub(super) package: String,
-    /// The name of the integration test, or nothing for the unit tests of the library.
+    /// The name of the integration test; `None` for the unit tests of the library.
     pub(super) test: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which test killed which faults, for a person to read.
+//! A report of which test killed which faults.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 

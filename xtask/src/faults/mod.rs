@@ -1,11 +1,11 @@
-//! Seeded faults: do the tests notice when a rule is broken?
+//! Seeded faults: do the tests detect a broken rule?
 //!
-//! Every entry of `faults/CRATE/MODULE.toml` breaks one rule and names the test that must notice.
-//! CONTRIBUTING.md says how one is written.
+//! Every entry of `faults/CRATE/MODULE.toml` breaks one rule and names the test that must fail.
+//! CONTRIBUTING.md describes the format.
 //!
-//! An edit is found by its text and by the item around it, in whatever file of the crate that is.
-//! The tree itself is never touched: faults are put into a copy of it below the target folder, as
-//! many as possible into one build (see [`switched`]) and the others one at a time.
+//! An edit is found by its text and the item around it, in any file of the crate. The tree itself
+//! is never changed: faults are applied to a copy below the target folder, as many as possible in
+//! one build (see [`switched`]) and the others one at a time.
 
 mod build;
 mod check;
@@ -38,13 +38,13 @@ use switched::{Switched, is_switchable};
 use tree::Tree;
 use verdict::Verdict;
 
-/// Which faults to try.
+/// The faults to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selection<'a> {
     All,
     /// Those marked `short`.
     Short,
-    /// Those whose name, description, file or tests have one of the texts.
+    /// Those whose name, description, file or tests contain one of the texts.
     Matching(&'a [&'a str]),
 }
 
@@ -61,13 +61,13 @@ impl Selection<'_> {
         }
     }
 
-    /// The file of the results, so that a short run does not end a long one.
+    /// The results file, so that a short run does not overwrite a long one.
     fn file(self) -> &'static str {
         if self == Self::Short { "short.jsonl" } else { "results.jsonl" }
     }
 }
 
-/// What became of the faults.
+/// The results of all faults.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     pub(crate) killed: usize,
@@ -86,12 +86,12 @@ impl Verdicts {
     }
 }
 
-/// Tries the faults, or those that the last run has not killed, and prints a table: fault, test
-/// that killed it, time; and at the end which test killed which faults.
+/// Runs the faults, or those that the last run has not killed, and prints a table of fault, killing
+/// test and time, followed by the faults that each test killed.
 ///
 /// # Errors
 ///
-/// An entry is stale, or the tests that the entries name fail without any fault.
+/// An entry is stale, or the named tests fail without any fault.
 pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdicts> {
     let faults = entry::read()?;
     let crates = Crates::of(&faults)?;
@@ -116,7 +116,7 @@ pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdict
     Ok(Verdicts { killed, survived })
 }
 
-/// Faults as they are tried.
+/// The state of a run.
 struct Trials {
     tree: Tree,
     results: Results,
@@ -124,8 +124,8 @@ struct Trials {
 }
 
 impl Trials {
-    /// Tries those that fit into one build, and returns the others: those that did not fit, and
-    /// those that nothing noticed, since that may be due to the switches.
+    /// Runs the faults that fit into one build, and returns the others: those that did not fit, and
+    /// those that survived, since that may be due to the switches.
     fn together<'a>(&mut self, faults: Vec<Placed<'a>>) -> Outcome<Vec<Placed<'a>>> {
         let killers: BTreeSet<&Killer> =
             faults.iter().map(|placed| &placed.fault.killed_by).collect();
@@ -164,7 +164,7 @@ impl Trials {
         Ok(alone)
     }
 
-    /// A test that fails anyway kills nothing.
+    /// A test that fails anyway detects nothing.
     fn without_faults(&self, binaries: &Binaries, killers: &BTreeSet<&Killer>) -> Outcome {
         for killer in killers {
             let captured = binaries.run(&self.tree, killer, "")?;
@@ -181,9 +181,9 @@ impl Trials {
         Ok(())
     }
 
-    /// Tries each in a build of its own.
+    /// Runs each in a separate build.
     fn alone(&mut self, mut faults: Vec<Placed<'_>>) -> Outcome {
-        // What is next to each other shares most of a build.
+        // Neighbours share most of a build.
         faults.sort_by(|a, b| {
             let key = |placed: &Placed<'_>| {
                 (placed.fault.package.clone(), placed.fault.killed_by.clone())

@@ -1,4 +1,4 @@
-//! A fault whose place in the sources is known.
+//! A fault whose edits are located in the sources.
 
 use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
@@ -7,7 +7,7 @@ use super::{
     sources::{Place, Source},
 };
 
-/// A fault and the places of its edits, in their order.
+/// A fault and the places of its edits, in order.
 pub(super) struct Placed<'a> {
     pub(super) fault: &'a Fault,
     pub(super) places: Vec<Place<'a>>,

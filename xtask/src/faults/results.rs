@@ -1,4 +1,4 @@
-//! What became of each fault, written down as it comes: a run that was ended can go on.
+//! The result of each fault, written at once, so that an interrupted run can be resumed.
 
 use std::{
     fs::{self, File},
@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 use super::verdict::Verdict;
 use crate::{Failure, Outcome};
 
-/// The results so far, and the file that has one a line.
+/// The results so far, and the file with one per line.
 pub(super) struct Results {
     path: PathBuf,
     file: File,
     pub(super) results: Vec<Trial>,
 }
 
-/// A fault that was tried.
+/// A fault that was run.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Trial {
     pub(super) fault: String,
     pub(super) verdict: String,
-    /// The tests that noticed it.
+    /// The tests that failed.
     pub(super) killed_by: Vec<String>,
     pub(super) took: Duration,
 }
 
 impl Results {
-    /// Begins a file, with the faults in it that the last run has killed or with none.
+    /// Begins a results file, with the faults that the last run killed or empty.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Results {
             if is_resumed { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
         let file = File::create(path).map_err(Failure::with_path("create", path))?;
         let mut results = Self { path: path.to_owned(), file, results: Vec::new() };
-        // The last line may be cut off.
+        // The last line may be truncated.
         let trials = old.lines().filter_map(|line| serde_json::from_str::<Trial>(line).ok());
         for trial in trials.filter(|trial| !trial.killed_by.is_empty()) {
             results.write(trial)?;

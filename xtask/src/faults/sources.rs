@@ -1,4 +1,4 @@
-//! The sources of a crate, and where in them the text of an edit stands.
+//! The sources of a crate, and the places of edits in them.
 
 use std::{
     cell::OnceCell,
@@ -22,20 +22,20 @@ pub(super) struct Sources(Vec<Source>);
 
 /// A source file.
 pub(super) struct Source {
-    /// From the root of the workspace.
+    /// Relative to the root of the workspace.
     pub(super) file: PathBuf,
     pub(super) text: String,
     squeezed: OnceCell<Squeezed>,
 }
 
-/// Where the text of an edit stands.
+/// The place of an edit.
 #[derive(Clone)]
 pub(super) struct Place<'a> {
     pub(super) source: &'a Source,
     pub(super) range: Range<usize>,
     /// The path of the innermost item around it.
     item: String,
-    /// The body of the outermost function around it, if it runs and has all of the text.
+    /// The body of the outermost function around it, if that runs and contains all of the text.
     pub(super) body: Option<Range<usize>>,
 }
 
@@ -51,7 +51,7 @@ impl Sources {
         Ok(Self(sources))
     }
 
-    /// The one place of the text of an edit, or what is to be mended in the entry.
+    /// The only place of an edit's text, or what to correct in the entry.
     pub(super) fn place(&self, edit: &Edit) -> Result<Place<'_>, String> {
         let (find, replace) = (Squeezed::of(&edit.find), Squeezed::of(&edit.replace));
         if find.text().is_empty() || find.text() == replace.text() {
@@ -81,7 +81,7 @@ impl Sources {
         }
     }
 
-    /// What is most like a text that stands nowhere: in items of the name, if there are any.
+    /// The most similar text, preferably in items with the given name.
     fn nearest(&self, edit: &Edit, find: &Squeezed) -> String {
         let items = || {
             self.0
@@ -113,7 +113,7 @@ impl Sources {
         text
     }
 
-    /// The names of the tests of a crate whose root is in this folder.
+    /// The test names of a crate whose root is in this folder.
     pub(super) fn tests(&self, folder: &Path) -> Vec<String> {
         let folder = folder.strip_prefix(project::root()).unwrap_or(folder);
         self.0.iter().flat_map(|source| source.tests(folder)).collect()
@@ -138,7 +138,7 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Outcome {
 impl Source {
     fn places<'a>(&'a self, find: &Squeezed) -> Vec<Place<'a>> {
         let ranges = self.squeezed.get_or_init(|| Squeezed::of(&self.text)).find(find);
-        // Most files have none, and reading their items takes time.
+        // Most files do not contain the text, and parsing items takes time.
         let items = if ranges.is_empty() { Vec::new() } else { self.items() };
         let place = |range: Range<usize>| {
             let around: Vec<&Item> =
@@ -174,12 +174,12 @@ impl Source {
         tests.map(|item| [&modules[..], &[item.path]].concat().join("::")).collect()
     }
 
-    /// None of a file that is no Rust: the compiler says so better.
+    /// Empty for a file that is not Rust, which the compiler reports better.
     fn items(&self) -> Vec<Item> {
         items(&self.text).unwrap_or_default()
     }
 
-    /// Each so many lines of a part of the file, with where they stand.
+    /// Each run of this many lines in a part of the file, with its location.
     fn windows(&self, part: Range<usize>, lines: usize) -> Vec<(String, &str)> {
         let text = self.part(part.clone());
         let starts: Vec<usize> =

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A text, and where each of its bytes stood before it was squeezed.
+/// A text without white space, and the original offset of each byte.
 #[derive(Debug)]
 pub(super) struct Squeezed {
     text: String,
@@ -10,7 +10,7 @@ pub(super) struct Squeezed {
 }
 
 impl Squeezed {
-    /// Leaves out white space but between words, and the comma that ends a wrapped list.
+    /// Drops white space, except between words, and the comma that ends a wrapped list.
     pub(super) fn of(text: &str) -> Self {
         let mut squeezed = Self {
             text: String::with_capacity(text.len()),
@@ -44,7 +44,7 @@ impl Squeezed {
         &self.text
     }
 
-    /// Where in the text as it was the other one stands, as whole words.
+    /// The ranges of the other text in the original, as whole words.
     pub(super) fn find(&self, other: &Self) -> Vec<Range<usize>> {
         let places = self.text.match_indices(&other.text);
         let whole = places.filter(|(at, found)| {

@@ -1,9 +1,9 @@
-//! Many faults in one build, each switched on by a variable where the program runs.
+//! Many faults in one build, each switched on by an environment variable.
 //!
-//! Every function that faults change gets a body for each of them beside its own. A build takes
-//! longer than a test by far, and this needs one build instead of one for each fault. What the
-//! compiler runs (constants, functions that may be one, macros) and what it checks (types,
-//! signatures) can hold no switch: such faults are tried alone.
+//! Every function that faults change gets an additional body for each of them. A build takes much
+//! longer than a test, and this needs one build instead of one per fault. Code that the compiler
+//! evaluates (constants, `const fn`, macros) or checks (types, signatures) cannot contain a switch,
+//! so such faults are built separately.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,10 +15,10 @@ use std::{
 use super::{build::BuildError, placed::Placed, sources::Source};
 use crate::{Failure, Outcome, project};
 
-/// The name of the fault that is switched on.
+/// The variable with the name of the active fault.
 pub(super) const VARIABLE: &str = "POLICY_SEEDED_FAULT";
 
-/// What the switches ask, in the root of each crate.
+/// The function that the switches call, in the root of each crate.
 const IS_ON: &str = r#"
 /// Whether this fault is switched on.
 pub(crate) fn seeded_fault(name: &str) -> bool {
@@ -27,19 +27,19 @@ pub(crate) fn seeded_fault(name: &str) -> bool {
 }
 "#;
 
-/// Whether a fault changes bodies of functions that run, and nothing else.
+/// Whether a fault changes only bodies of functions that run.
 pub(super) fn is_switchable(placed: &Placed<'_>) -> bool {
     placed.places.iter().all(|place| place.body.is_some())
 }
 
-/// Files with many faults in them.
+/// Files that contain many faults.
 #[derive(Default)]
 pub(super) struct Switched {
     pub(super) files: BTreeMap<PathBuf, String>,
     lines: BTreeMap<PathBuf, Vec<Lines>>,
 }
 
-/// Lines that are there for certain faults. The inner ones of a file come behind the outer ones.
+/// The lines that belong to certain faults. Inner ones of a file come after outer ones.
 struct Lines {
     range: RangeInclusive<usize>,
     faults: Vec<String>,
@@ -53,7 +53,7 @@ struct Body<'a> {
 }
 
 impl Switched {
-    /// Puts faults that are switchable into the files that they change.
+    /// Applies switchable faults to the files that they change.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Switched {
         self.lines.insert(file.to_owned(), lines);
     }
 
-    /// The faults because of which something does not compile.
+    /// The faults that may cause a compile error.
     pub(super) fn blamed(&self, error: &BuildError) -> BTreeSet<&str> {
         let points = error.errors.iter();
         let faults = points

@@ -27,8 +27,8 @@ impl Tree {
         Ok(Self { folder, copy })
     }
 
-    /// Makes the copy equal to the tree, but for these files and their texts. Files that are equal
-    /// keep their time, so that cargo builds again only what has changed.
+    /// Makes the copy equal to the tree, except for these files. Unchanged files keep their
+    /// modification time, so that cargo rebuilds only what has changed.
     pub(super) fn set(&self, changed: &BTreeMap<PathBuf, String>) -> Outcome {
         let files = listed()?;
         self.remove_others(&self.copy, &files)?;
@@ -44,14 +44,14 @@ impl Tree {
             if let Some(folder) = to.parent() {
                 fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
             }
-            // A copy first: it has the permissions.
+            // Copy first, to keep the permissions.
             fs::copy(&from, &to).map_err(Failure::with_path("write", &to))?;
             fs::write(&to, content).map_err(Failure::with_path("write", &to))?;
         }
         Ok(())
     }
 
-    /// Removes what is no copy: files that were deleted, and what tests leave behind.
+    /// Removes other files: deleted ones, and those that tests left behind.
     fn remove_others(&self, folder: &Path, files: &HashSet<PathBuf>) -> Outcome {
         let entries = fs::read_dir(folder).map_err(Failure::with_path("read", folder))?;
         for entry in entries {
@@ -69,16 +69,16 @@ impl Tree {
     pub(super) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut cargo = cargo(arguments);
         self.prepare(cargo.current_dir(&self.copy));
-        // Nobody debugs these builds.
+        // These builds are not debugged.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "none");
         cargo
     }
 
-    /// Sets what a program of the copy finds in its environment.
+    /// Sets the environment of a program in the copy.
     pub(super) fn prepare(&self, command: &mut Command) {
         command
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
-            // Nobody reads the case that broke a law.
+            // The minimal case is not needed.
             .env("PROPTEST_MAX_SHRINK_ITERS", "0");
     }
 }

@@ -1,21 +1,21 @@
-//! What the output of a test run says about a fault.
+//! Interprets the output of a test run with a fault.
 
 use std::fmt;
 
 use crate::{command::Captured, totals::failed_test};
 
-/// The end of a fault.
+/// The result of a fault.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It took too long to say.
+    /// The tests took too long.
     Hung(String),
-    /// These tests failed, one at least.
+    /// These tests failed, at least one.
     Killed { tests: Vec<String> },
-    /// Nothing ran that could have failed.
+    /// No test ran.
     NoTests,
-    /// The compiler noticed it, and no test.
+    /// It did not compile.
     NotBuilt(String),
-    /// The program ended before a test failed.
+    /// The program ended without a failing test.
     Ended(String),
     /// All tests passed.
     Survived,
@@ -36,7 +36,7 @@ impl Verdict {
         }
     }
 
-    /// What a reader needs to see to mend the entry.
+    /// The output that helps to correct the entry.
     pub(super) fn output(&self) -> Option<&str> {
         match self {
             Self::Hung(output) | Self::NotBuilt(output) | Self::Ended(output) => Some(output),

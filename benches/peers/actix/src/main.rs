@@ -1,4 +1,4 @@
-//! actix-web with the crates that one would take for the same work: actix-cors, jsonwebtoken,
+//! actix-web with the crates that one would use for the same work: actix-cors, jsonwebtoken, and
 //! actix-session, which ships no store in memory.
 //!
 //! `actix-peer PORT [--threads N] [--http2]`: one runtime for each thread; HTTP/2 with prior knowledge

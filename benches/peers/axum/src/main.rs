@@ -1,7 +1,8 @@
-//! axum with the crates that one would take for the same work: tower-http's `CorsLayer`,
-//! jsonwebtoken, tower-sessions with its store in memory.
+//! axum with the crates that one would use for the same work: tower-http's `CorsLayer`,
+//! jsonwebtoken, and tower-sessions with its store in memory.
 //!
-//! `axum-peer PORT [--threads N]`, on one work-stealing runtime. Whoever begins with HTTP/2 gets it.
+//! `axum-peer PORT [--threads N]`, on one work-stealing runtime. Clients that begin with HTTP/2 get
+//! it.
 
 use std::{collections::HashMap, error::Error, time::Duration};
 
@@ -28,9 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let listener = listener.tap_io(|stream: &mut TcpStream| {
             let _ = stream.set_nodelay(true);
         });
-        // Served as a router, as most programs do, each connection gets a copy of all its routes.
+        // Served as a router, as in most programs, each connection copies all routes.
         let service = app().await?.into_make_service();
-        // On a worker's own thread, as those that serve do.
+        // On a worker's own thread.
         tokio::spawn(async { axum::serve(listener, service).await }).await??;
         Ok(())
     })
@@ -58,7 +59,7 @@ async fn app() -> Result<Router, Box<dyn Error>> {
     Ok(app)
 }
 
-/// A store that has sessions already.
+/// A store that already contains sessions.
 async fn filled() -> Result<MemoryStore, Box<dyn Error>> {
     let store = MemoryStore::default();
     for user in 0..contract::SESSIONS {

@@ -19,7 +19,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// The port is missing, or a number is none.
+    /// The port is missing, or a number is invalid.
     pub fn parse() -> io::Result<Self> {
         let (mut port, mut threads, mut flags) = (None, Some(1), Vec::new());
         let mut words = env::args().skip(1);
@@ -35,7 +35,7 @@ impl Arguments {
         Ok(Self { port, threads, flags })
     }
 
-    /// How many threads answer requests.
+    /// The number of threads that serve requests.
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -45,7 +45,7 @@ impl Arguments {
         self.flags.iter().any(|given| given == flag)
     }
 
-    /// A non-blocking listener on the port of loopback, which several threads may share.
+    /// A non-blocking listener on a loopback port, which several threads may share.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     pub fn runtime(&self) -> io::Result<Runtime> {
         Builder::new_multi_thread().worker_threads(self.threads).enable_all().build()
     }

@@ -1,4 +1,4 @@
-/// A hundred routes, by how many parameters they have.
+/// A hundred routes, by the number of their parameters.
 #[derive(Debug)]
 pub struct Routes {
     pub without: Vec<String>,
@@ -6,7 +6,7 @@ pub struct Routes {
     pub with_two: Vec<String>,
 }
 
-/// Collections, and what each item of them has: `/users/{id}/posts/{item}`.
+/// Collections and the sub-collection of their items: `/users/{id}/posts/{item}`.
 const COLLECTIONS: [(&str, &str); 33] = [
     ("users", "posts"),
     ("accounts", "entries"),
@@ -43,7 +43,7 @@ const COLLECTIONS: [(&str, &str); 33] = [
     ("uploads", "chunks"),
 ];
 
-/// The hundred routes; `parameter` writes a parameter of that name as the framework's router wants it.
+/// The hundred routes; `parameter` formats a parameter as the framework's router expects it.
 pub fn routes(parameter: impl Fn(&str) -> String) -> Routes {
     let (id, item) = (&parameter("id"), &parameter("item"));
     let each = |path: fn((&str, &str), &str, &str) -> String| {

@@ -10,7 +10,7 @@ use base64_simd::{Out, URL_SAFE_NO_PAD};
 type Id = [u8; 32];
 type Shard = RwLock<HashMap<Id, u64, BuildHasherDefault<FirstBytes>>>;
 
-/// Sessions found by the id in a cookie, written by hand: what can be spared is spared.
+/// Sessions found by the id in a cookie, hand-written with the least possible work.
 #[derive(Debug)]
 pub struct Sessions([Shard; 64]);
 
@@ -21,11 +21,11 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// Begins a session; gives the value of its `Set-Cookie`.
+    /// Begins a session; returns the value of its `Set-Cookie`.
     ///
     /// # Errors
     ///
-    /// The system draws no random bytes.
+    /// The system returns no random bytes.
     pub fn create(&self, user: u64) -> Result<String, getrandom::Error> {
         let mut id = [0; 32];
         getrandom::fill(&mut id)?;
@@ -57,7 +57,7 @@ impl Sessions {
     }
 }
 
-/// An id is random, so its first eight bytes are hash enough.
+/// An id is random, so its first eight bytes serve as its hash.
 #[derive(Default)]
 struct FirstBytes(u64);
 
@@ -68,7 +68,7 @@ impl Hasher for FirstBytes {
         }
     }
 
-    /// The length, which all ids share.
+    /// The length, which is the same for all ids.
     fn write_usize(&mut self, _length: usize) {}
 
     fn finish(&self) -> u64 {

@@ -3,7 +3,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// Sessions in memory for frameworks that ship no such store, or none that two routes can share.
+/// Sessions in memory for frameworks without such a store, or with one that two routes cannot
+/// share.
 #[derive(Debug, Default)]
 pub struct Store<T>(Arc<RwLock<HashMap<String, T>>>);
 
@@ -14,17 +15,17 @@ impl<T> Clone for Store<T> {
 }
 
 impl<T: Clone> Store<T> {
-    /// What is kept under an id.
+    /// The value of an id.
     pub fn load(&self, id: &str) -> Option<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// Keeps something under an id.
+    /// Stores the value of an id.
     pub fn save(&self, id: &str, state: T) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), state);
     }
 
-    /// Forgets an id.
+    /// Removes an id.
     pub fn remove(&self, id: &str) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }

@@ -1,7 +1,8 @@
 //! poem with what it ships for the same work, CORS and sessions, and jsonwebtoken. Its own store in
 //! memory cannot be shared by two routes.
 //!
-//! `poem-peer PORT [--threads N]`, on one work-stealing runtime. Whoever begins with HTTP/2 gets it.
+//! `poem-peer PORT [--threads N]`, on one work-stealing runtime. Clients that begin with HTTP/2 get
+//! it.
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     arguments.runtime()?.block_on(async {
         let acceptor = TcpAcceptor::from_std(arguments.listen()?)?;
-        // On a worker's own thread, as those that serve do.
+        // On a worker's own thread.
         tokio::spawn(Server::new_with_acceptor(acceptor).run(app(&store))).await??;
         Ok(())
     })

@@ -1,9 +1,9 @@
-//! The floor: what the same answers cost without a framework. hyper, a `match` over paths, constant
-//! headers; nothing is generic.
+//! The baseline: the cost of the same responses without a framework. hyper, a `match` over paths,
+//! constant headers; nothing is generic.
 //!
-//! `raw-peer PORT [--threads N] [--per-core] [--no-timer] [--http2]`: one work-stealing runtime with N
-//! threads, or N threads with a runtime and a listener each; with hyper's time limit for a request's
-//! head, which it arms for each request, or without; HTTP/1.1, or HTTP/2 for who begins with it.
+//! `raw-peer PORT [--threads N] [--per-core] [--no-timer] [--http2]`: one work-stealing runtime
+//! with N threads, or N threads each with a runtime and a listener; with or without hyper's header
+//! time-out, which arms a timer per request; HTTP/1.1, or HTTP/2 for clients that begin with it.
 
 mod respond;
 mod token;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let app = Arc::new(App::new()?);
     if !arguments.has("--per-core") {
         let listener = arguments.listen()?;
-        // On a worker's own thread, as those that serve do.
+        // On a worker's own thread.
         return Ok(arguments
             .runtime()?
             .block_on(async { tokio::spawn(serve(listener, app, protocol)).await })??);
@@ -69,7 +69,7 @@ async fn serve(
     }
 }
 
-/// What ends a connection is the client's affair.
+/// Errors of a connection are caused by the client, and ignored.
 async fn connection(stream: TcpStream, handler: Handler, protocol: Protocol) {
     let io = TokioIo::new(stream);
     let _ = match protocol {

@@ -1,4 +1,4 @@
-//! The answers, and the CORS policy of three origins.
+//! The responses, and the CORS policy with three origins.
 
 use std::error::Error;
 
@@ -28,7 +28,8 @@ pub(crate) struct App {
     origins: [HeaderValue; 3],
 }
 
-/// What a route with every policy on writes besides CORS; its rate and its places are not counted.
+/// The headers of a route with every policy on, besides CORS; its rate and its permits are not
+/// counted.
 const POLICIES: [(HeaderName, HeaderValue); 7] = [
     (CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -79,7 +80,7 @@ impl App {
         }
     }
 
-    /// The answer for who may read it from another origin, or that of a preflight.
+    /// The response with CORS headers, or that to a preflight.
     #[inline]
     fn shared(
         &self,
@@ -136,7 +137,7 @@ impl App {
         reply
     }
 
-    /// The parameters of one of the hundred routes, as its body.
+    /// The parameters of one of the hundred routes, as the body.
     fn routed(&self, path: &str) -> Reply {
         let Ok(found) = self.router.at(path) else { return status(StatusCode::NOT_FOUND) };
         let mut body = String::with_capacity(32);
@@ -166,7 +167,7 @@ fn text(body: Bytes) -> Reply {
     with_room(8, body)
 }
 
-/// A text, with room for as many header fields.
+/// A text, with capacity for this many headers.
 #[inline]
 fn with_room(fields: usize, body: Bytes) -> Reply {
     let mut headers = HeaderMap::with_capacity(fields);

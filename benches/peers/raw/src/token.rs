@@ -1,4 +1,4 @@
-//! HS256 for tokens with one header and two claims that matter.
+//! HS256 for tokens with one fixed header and two claims.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,13 +6,13 @@ use base64_simd::{Out, URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac, digest::InvalidLength};
 use sha2::Sha256;
 
-/// `{"alg":"HS256","typ":"JWT"}` and its dot. Whoever writes another header is refused.
+/// `{"alg":"HS256","typ":"JWT"}` and its dot. Any other header is refused.
 const HEADER: &[u8] = b"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.";
 
-/// What the signature takes at the end: a dot and 43 characters.
+/// The length of the signature part: a dot and 43 characters.
 const SIGNATURE: usize = 44;
 
-/// With the two states of the key computed once.
+/// An HMAC key whose two states are precomputed.
 pub(crate) struct Verifier(Hmac<Sha256>);
 
 #[derive(serde::Deserialize)]
@@ -26,7 +26,8 @@ impl Verifier {
         Hmac::new_from_slice(secret).map(Self)
     }
 
-    /// The subject of a token that holds; its claims are decoded into `decoded`, so nothing is allocated.
+    /// The subject of a valid token. Its claims are decoded into `decoded`, so nothing is
+    /// allocated.
     #[inline]
     pub(crate) fn verify<'a>(&self, token: &[u8], decoded: &'a mut [u8; 512]) -> Option<&'a str> {
         let (signed, signature) = token.split_at_checked(token.len().checked_sub(SIGNATURE)?)?;
@@ -38,7 +39,7 @@ impl Verifier {
         let mut keyed = self.0.clone();
         keyed.update(signed);
         keyed.verify_slice(signature).ok()?;
-        // No more than 512 bytes.
+        // At most 512 bytes.
         if claims.len() > 682 {
             return None;
         }
