@@ -69,8 +69,8 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// The errors, and an implementation that is never called: nobody has to read about a
-    /// missing one as well.
+    /// The errors, and an implementation that is never called, so that the compiler does not also
+    /// report a missing one.
     pub(crate) fn placeholder(&self, errors: &TokenStream) -> TokenStream {
         let Self { krate, sig, .. } = self;
         let name = &sig.ident;
@@ -114,7 +114,8 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// One bound for each argument, at its type: there the compiler says what does not fit.
+    /// One bound for each argument, spanned at its type, where the compiler then reports a
+    /// mismatch.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
         let parameters = arguments
@@ -143,7 +144,7 @@ impl<'a> Endpoint<'a> {
         let (extracts, takes_session) =
             (!arguments.extractors.is_empty(), arguments.takes_session());
         let handler = format!("::{}", sig.ident.unraw());
-        // Spanned at the handler, whose location they tell.
+        // Spanned at the handler, so that they give its location.
         let (file, line) = (
             quote_spanned!(sig.ident.span()=> ::core::file!()),
             quote_spanned!(sig.ident.span()=> ::core::line!()),
@@ -164,9 +165,9 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// The one call: the library takes the request apart, the handler gets its values. It is
-    /// spanned at the return type, so that a response that is none, and a future that cannot
-    /// move between threads, are reported in the signature.
+    /// The one call: the library extracts the arguments and calls the handler. It is spanned at the
+    /// return type, so that an invalid response type, or a future that is not `Send`, is reported
+    /// in the signature.
     fn call(&self, via: &TokenStream) -> TokenStream {
         let Self { sig, arguments, .. } = self;
         let span = match &sig.output {

@@ -38,7 +38,7 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<Function>(rest) {
         Ok(function) if function.sig.receiver().is_none() => function,
         Ok(function) => {
-            // Inside of an `impl` nothing but the function and the errors can stand.
+            // Inside an `impl` only the function and the errors can be emitted.
             Arguments::fit(&function.sig, &[], &mut diagnostics);
             let errors = diagnostics.errors();
             return quote!(#item #errors);
@@ -76,12 +76,12 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The type that stands for the handler in `routes![..]`. With braces it lives among the types
-/// only, so that the function stays callable. It always exists: a wrong attribute is no reason
-/// for a second error at the list.
+/// The type for the handler in `routes![..]`. With braces it is only in the type namespace, so that
+/// the function stays callable. It is always emitted: a wrong attribute must not cause a second
+/// error in the list.
 ///
-/// It has the span of the handler, and so gets the compiler's warning about types that nobody
-/// constructs: for a handler that no list names, also when somebody calls it in another way.
+/// It has the span of the handler, so the compiler's warning about types that are never constructed
+/// points at a handler that no list names, even if other code calls it.
 fn marker(Function { vis, sig }: &Function) -> TokenStream {
     let name = &sig.ident;
     let item = quote_spanned!(name.span()=> struct #name {});

@@ -1,5 +1,5 @@
-//! Expansions, compared with files: `tests/expand/<case>.rs` is what a user writes, and
-//! `<case>.expanded.rs` what becomes of it. `UPDATE_GOLDEN=1` writes the latter anew.
+//! Compares expansions with files: `tests/expand/<case>.rs` is what a user writes, and
+//! `<case>.expanded.rs` is its expansion. `UPDATE_GOLDEN=1` rewrites the latter.
 
 use std::{fs, path::Path};
 
@@ -9,8 +9,8 @@ use syn::{Item, Meta, parse2};
 
 use crate::{attributes::Directive, collect::is_use_marker, expand, item::Annotated, routes};
 
-/// Expands the attributes of Policy as the compiler does, from top to bottom, until none is
-/// left; use markers stay to be seen.
+/// Expands the attributes of Policy as the compiler does, from top to bottom, until none is left;
+/// use markers stay visible.
 fn expanded(source: TokenStream) -> Vec<Item> {
     let file: syn::File = parse2(source).unwrap();
     file.items.into_iter().flat_map(|item| expanded_item(item.into_token_stream())).collect()
@@ -66,7 +66,7 @@ fn expansions_are_the_golden_ones() {
     assert_eq!(count, 15);
 }
 
-/// Without the use markers, which differ by where an attribute stood.
+/// Without the use markers, which depend on the position of an attribute.
 fn essence(source: &str) -> String {
     let mut items = expanded(source.parse().unwrap());
     items.retain(|item| !item.to_token_stream().to_string().contains("__policy_consumed"));

@@ -7,8 +7,8 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-/// Any item: its attributes, and the rest as it stands. The compiler has parsed the item before
-/// it calls a macro, so that much can always be read.
+/// Any item: its attributes, and its remaining tokens. The compiler has parsed the item before it
+/// calls a macro, so this much can always be read.
 pub(crate) struct Annotated {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) rest: TokenStream,
@@ -27,8 +27,8 @@ impl ToTokens for Annotated {
     }
 }
 
-/// What a route needs to know of its function. The body is left unparsed: that is faster, and
-/// an editor keeps working while it is half typed.
+/// The parts of a function that a route needs. The body is not parsed: this is faster, and an
+/// editor keeps working while the body is incomplete.
 pub(crate) struct Function {
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,

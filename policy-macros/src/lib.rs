@@ -1,13 +1,13 @@
 //! The attributes of Policy, re-exported by `policy-server`, which is the crate to depend on and
 //! where each of them is documented.
 //!
-//! A handler is an ordinary `async fn`; attributes say which requests it takes and what holds for
-//! them. The attributes stand in any order. They become constant data next to the function, which
-//! itself stays as it was written: it can be called, and tested, like any other.
+//! A handler is an ordinary `async fn`; attributes state which requests it takes and which policies
+//! apply, in any order. They become constant data next to the function, which itself stays
+//! unchanged: it can be called, and tested, like any other.
 //!
-//! The macros hold no rule of their own. What a literal says is checked by the validators of
-//! `policy-core` while the macro runs, every mistake at once and each on its own token; what is
-//! behind a name is checked by the same validators while the compiler evaluates constants. Rules
+//! The macros contain no rules of their own. Literals are checked by the validators of
+//! `policy-core` while the macro runs, every mistake at once and each on its own token; values of
+//! named constants are checked by the same validators when the compiler evaluates constants. Rules
 //! that only warn give a compiler warning, which `#[allow(deprecated)]` on the handler silences.
 //!
 //! With `POLICY_MACROS_DEBUG=1` in its environment, the compiler prints every expansion.
@@ -61,7 +61,7 @@ fn expand(directive: Directive, args: TokenStream, item: TokenStream) -> TokenSt
     shown(directive.name(), expand::attribute(directive, args.into(), item.into()))
 }
 
-/// Prints an expansion to stderr where `POLICY_MACROS_DEBUG=1` asks for it.
+/// Prints an expansion to stderr if `POLICY_MACROS_DEBUG=1` is set.
 fn shown(name: &str, expansion: proc_macro2::TokenStream) -> TokenStream {
     if std::env::var_os("POLICY_MACROS_DEBUG").is_some_and(|value| value == "1") {
         eprintln!("// {name}\n{expansion}\n");

@@ -11,7 +11,7 @@ use syn::{
 
 use crate::{collect::ParsedAttribute, diagnostics::Diagnostics};
 
-/// Reads `entry, entry, ..`; after a mistake it goes on behind the next comma.
+/// Reads `entry, entry, ..`; after an error it continues after the next comma.
 pub(crate) fn read_entries(
     tokens: TokenStream,
     diagnostics: &mut Diagnostics,
@@ -44,36 +44,36 @@ pub(crate) enum PolicyArgs<T> {
     Inline(T),
     /// As the value of an expression.
     Shared(Expr),
-    /// `none`: no policy, whatever the outer levels say.
+    /// `none`: no policy, whatever the outer levels state.
     None,
 }
 
 /// The parts of a policy that an attribute can state one by one.
 pub(crate) trait Inline: Sized {
-    /// The words that stand alone.
+    /// The words without a value.
     const FLAGS: &'static [&'static str];
     /// The words that have a value.
     const PARTS: &'static [&'static str];
-    /// Everything that the attribute takes, for the help of errors.
+    /// All arguments of the attribute, for the help of errors.
     const POSSIBLE: &'static str;
     /// Whether an attribute without arguments is a mistake that no rule of the policy reports.
     const NEEDS_ARGUMENTS: bool = false;
-    /// Whether `none` is a policy.
+    /// Whether `none` is a valid policy.
     const HAS_NONE: bool = true;
 
-    /// Takes a flag; false where it was there already.
+    /// Sets a flag; `false` if it is set already.
     fn flag(&mut self, _flag: Ident) -> bool {
         true
     }
 
-    /// Takes the value of a part; false where the part has one already.
+    /// Sets the value of a part; `false` if it has one already.
     fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool;
 
     /// How a part is written, for the help of errors.
     fn example(part: &str) -> String;
 
-    /// What can still be checked after an error in the arguments: what seems to be missing, or to
-    /// contradict itself, may be what could not be read.
+    /// The arguments that can still be checked after an error: a part that seems missing or
+    /// contradictory may be the one that could not be read.
     fn after_error(self) -> Option<Self>;
 
     /// Whether an expression can be a shared policy.
@@ -83,8 +83,8 @@ pub(crate) trait Inline: Sized {
 }
 
 impl<T: Inline> PolicyArgs<T> {
-    /// Reads the arguments into `inline`, or a whole policy in its place; `None` after an error
-    /// that leaves no policy.
+    /// Reads the arguments into `inline`, or a whole policy instead; `None` after an error that
+    /// leaves no policy.
     pub(crate) fn read_policy(
         parsed: ParsedAttribute,
         mut inline: T,
@@ -175,14 +175,14 @@ fn read_part<T: Inline>(
     Ok(())
 }
 
-/// Refuses what stands beside a whole policy.
+/// Refuses arguments next to a whole policy.
 fn reject_mixed(whole: impl IntoIterator<Item = impl ToTokens>, diagnostics: &mut Diagnostics) {
     for policy in whole {
         diagnostics.rule(policy, Rule::PolicyNotAlone, "");
     }
 }
 
-/// Adds a word that is not there yet.
+/// Adds a word unless it is there already.
 pub(crate) fn add_flag(flags: &mut Vec<Ident>, flag: Ident) -> bool {
     let is_first = !flags.contains(&flag);
     if is_first {
@@ -204,7 +204,7 @@ pub(crate) fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
     true
 }
 
-/// Whether a word stands here by itself, or before `=`: an argument that has a name.
+/// Whether the next argument begins with a name: a word alone, or before `=`.
 fn peek_word(input: ParseStream<'_>) -> bool {
     let alone = input.peek(Ident::peek_any) && {
         let ahead = input.fork();
@@ -213,7 +213,7 @@ fn peek_word(input: ParseStream<'_>) -> bool {
     alone || peek_assignment(input)
 }
 
-/// Whether `name = ..` stands here.
+/// Whether `name = ..` comes next.
 pub(crate) fn peek_assignment(input: ParseStream<'_>) -> bool {
     input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
 }
@@ -230,7 +230,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Takes anything that can be a list; what it is exactly the compiler finds out.
+    /// Reads any expression that can be a list; the compiler checks its type.
     pub(crate) fn read(
         value: Expr,
         part: &str,
@@ -251,7 +251,7 @@ impl List {
         }
     }
 
-    /// The same, of literals alone.
+    /// Reads a list of literals.
     pub(crate) fn read_literals(
         value: Expr,
         part: &str,
@@ -274,7 +274,7 @@ impl List {
         }
     }
 
-    /// The tokens of an entry; of the whole list where there is none to be seen.
+    /// The tokens of an entry; of the whole list if the entry is not visible.
     pub(crate) fn tokens_of(&self, index: usize) -> TokenStream {
         let entry = self.entries().and_then(|mut entries| entries.nth(index));
         entry.unwrap_or(&self.expr).to_token_stream()
@@ -286,13 +286,13 @@ impl List {
     }
 }
 
-/// The texts of a list of literals; none of one that cannot be seen.
+/// The texts of a list of literals; empty if the list is not visible.
 pub(crate) fn texts(list: Option<&List>) -> Vec<String> {
     let literals = list.and_then(List::literals).unwrap_or_default();
     literals.into_iter().map(LitStr::value).collect()
 }
 
-/// The same, as the rules take them.
+/// The texts as the rules take them.
 pub(crate) fn strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }

@@ -1,4 +1,4 @@
-//! What a function must look like to be a handler, and which argument gets what.
+//! The requirements for the signature of a handler, and the source of each argument.
 
 use policy_core::{
     Rule,
@@ -13,7 +13,7 @@ use syn::{
 
 use crate::{attributes::route, diagnostics::Diagnostics};
 
-/// The arguments of a handler, sorted by where their values come from.
+/// The arguments of a handler, grouped by source.
 #[derive(Default)]
 pub(crate) struct Arguments<'a> {
     /// The types of the path parameters, in the order of the path.
@@ -24,7 +24,7 @@ pub(crate) struct Arguments<'a> {
     pub(crate) order: Vec<Source>,
 }
 
-/// Where one argument comes from.
+/// The source of one argument.
 #[derive(Clone, Copy)]
 pub(crate) enum Source {
     /// This parameter of the path.
@@ -94,8 +94,8 @@ impl<'a> Arguments<'a> {
         self.extractors.iter().find_map(|ty| principal_in(ty))
     }
 
-    /// Whether an extractor is, or has in it, a `Session`, the `Sessions`, or a `CsrfToken`, which
-    /// is that of a session.
+    /// Whether an extractor is or contains a `Session`, `Sessions` or a `CsrfToken`, which belongs
+    /// to a session.
     pub(crate) fn takes_session(&self) -> bool {
         let words = ["Session", "Sessions", "CsrfToken"];
         let is_session = |word: &Ident| words.iter().any(|known| word == known);
@@ -235,8 +235,8 @@ fn principal_in(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Extractors that compile, and find nothing: they read what axum's router leaves in a request
-/// under private names. Also inside of `Option` and `Result`.
+/// Extractors that compile but find nothing: they read private values that axum's router adds to a
+/// request. Also inside `Option` and `Result`.
 fn refused(ty: &Type) -> Option<(String, &'static str)> {
     let path = match ty {
         Type::Group(group) => return refused(&group.elem),

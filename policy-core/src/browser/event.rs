@@ -1,4 +1,4 @@
-//! What a browser is told, and what it does about it.
+//! The events and outputs of a browser.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use super::{Fetch, Outcome, Page};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoadId(pub u64);
 
-/// What happens to a browser.
+/// An event for a browser.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A page loads something; without a page it is the address bar.
+    /// A page starts a load; without a page, the address bar does.
     Start {
         /// The name of the load from now on.
         id: LoadId,
-        /// The page that asks for it.
+        /// The page that starts the load.
         page: Option<Page>,
-        /// What is asked for.
+        /// The request of the page.
         fetch: Fetch,
     },
-    /// A server answers an [`Output::Request`].
+    /// A server responds to an [`Output::Request`].
     Response {
         /// The load whose request it was.
         id: LoadId,
-        /// What it says.
+        /// The response.
         response: ServerResponse,
     },
-    /// No server could be reached, or it said nothing that is HTTP.
+    /// No server could be reached, or its response was not HTTP.
     Unreachable {
         /// The load whose request it was.
         id: LoadId,
@@ -46,7 +46,7 @@ pub enum Event {
     Elapse(Duration),
 }
 
-/// What a browser does.
+/// An action of a browser.
 #[derive(Clone, Debug)]
 pub enum Output {
     /// It sends a request, and waits for [`Event::Response`] or [`Event::Unreachable`].
@@ -60,12 +60,12 @@ pub enum Output {
     Done {
         /// Its name, free again.
         id: LoadId,
-        /// What the page got.
+        /// The result for the page.
         outcome: Outcome,
     },
 }
 
-/// A request as it leaves a browser. Fields that say nothing about policy (`User-Agent`,
+/// A request as a browser sends it. Headers that no policy uses (`User-Agent`,
 /// `Accept-Encoding`, ..) are left out.
 #[derive(Clone, Debug)]
 pub struct Sent {
@@ -81,7 +81,7 @@ pub struct Sent {
     pub is_preflight: bool,
 }
 
-/// What a server answers.
+/// The response of a server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerResponse {
     /// The status code.

@@ -1,4 +1,4 @@
-//! What a page gets.
+//! The result of a load.
 
 use http::HeaderMap;
 use url::Url;
@@ -10,15 +10,15 @@ use super::{Page, PageOrigin};
 #[expect(clippy::large_enum_variant, reason = "made once a load, and matched on by tests")]
 pub enum Outcome {
     /// The page has a response, as much of it as it may see. It sees nothing of an image of another
-    /// origin, of a script that did not run, or of an answer that led to no document.
+    /// origin, of a script that did not run, or of a response that led to no document.
     Response(Response),
-    /// A script ran: its text, which the page cannot read and obeys.
+    /// A script ran: its text, which the page executes but cannot read.
     Script(Vec<u8>),
     /// A document was loaded: the page that it is, and all of its response.
     Page(Page, Response),
     /// A WebSocket is open.
     Open,
-    /// The browser kept it from the page: a network error, or a `TypeError` of the arguments.
+    /// The browser blocked the load: a network error, or a `TypeError` about the arguments.
     Blocked(Blocked),
 }
 
@@ -31,7 +31,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a script of the page that asked may read what was answered. It may not read
+    /// Whether a script of the page that started the load may read the response. It may not read
     /// another document, even where it has led to it.
     pub fn is_readable(&self) -> bool {
         let Self::Response(response) = self else { return false };
@@ -46,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// Why the page got nothing.
+    /// Why the browser blocked the load.
     pub fn blocked(&self) -> Option<&Blocked> {
         match self {
             Self::Blocked(blocked) => Some(blocked),
@@ -70,7 +70,7 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The content that is shown.
     pub body: Vec<u8>,
-    /// Whether it came out of the HTTP cache without asking.
+    /// Whether it came from the HTTP cache without revalidation.
     pub is_cached: bool,
 }
 
@@ -81,36 +81,36 @@ pub enum ResponseType {
     Basic,
     /// Of another origin, which granted it: safelisted and exposed fields.
     Cors,
-    /// Of another origin, which was not asked: nothing.
+    /// Of another origin, without CORS: nothing.
     Opaque,
     /// A redirect that the script wants to see: nothing.
     OpaqueRedirect,
 }
 
-/// Why a page got nothing. Shown as a browser's console says it, and with the reason that a
-/// console does not give.
+/// Why the browser blocked a load. `Display` shows the text of a browser's console, and the reason
+/// that consoles do not give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// What was asked for.
+    /// The requested address.
     pub url: String,
-    /// Who asked.
+    /// The origin of the page.
     pub origin: PageOrigin,
     /// Whether the preflight failed, and the request itself was never sent.
     pub in_preflight: bool,
-    /// What was wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What was wrong with a load, its request or its answer.
+/// What was wrong with a load, its request or its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The address is none, or has a user and a password.
+    /// The address is invalid, or has a user and a password.
     Address,
-    /// The method is no token, or one that pages may not use: CONNECT, TRACE, TRACK; in mode
+    /// The method is not a token, or one that pages may not use: CONNECT, TRACE, TRACK; in mode
     /// `no-cors` anything but GET, HEAD, POST.
     Method,
-    /// A field whose name is no token, or whose value breaks its line: the field.
+    /// A header with an invalid name or value: the header.
     Header(String),
     /// GET and HEAD have no content.
     Content,
@@ -118,9 +118,9 @@ pub enum Reason {
     Mode,
     /// The scheme is neither `http` nor `https`.
     Scheme,
-    /// A page of `https` asks `http`.
+    /// A page of `https` loads from `http`.
     MixedContent,
-    /// No server, or no HTTP.
+    /// No server could be reached, or its response was not HTTP.
     Unreachable,
     /// There is no `Access-Control-Allow-Origin`.
     NoAllowOrigin,

@@ -1,11 +1,12 @@
-//! The one list of everything that Policy can object to or tell: stable codes, messages, fixes.
+//! The catalogue of all rules, refusals and events: stable codes, messages, fixes.
 //!
 //! Compile errors, const panics, start-up errors, log lines and problem+json responses all take
-//! their words from here, so one rule has one wording everywhere. A code never changes its meaning.
+//! their texts from here, so one rule has the same text everywhere. A code never changes its
+//! meaning.
 //!
-//! Each area has a file, with up to three tables: `rules` (what a programmer or operator corrects:
-//! severity, code, message, help), `refusals` (why one request is refused: status, code, title) and
-//! `events` (what a server logs: level, code, message).
+//! Each area has a file, with up to three tables: `rules` (mistakes that a programmer or operator
+//! corrects: severity, code, message, help), `refusals` (reasons to refuse a request: status, code,
+//! title) and `events` (log events: level, code, message).
 
 /// Makes the tables of one area a macro, which appends them to the tables of the areas before it
 /// and passes all of them on to the next one. `$` comes in as an argument, since a macro cannot
@@ -56,7 +57,7 @@ use self::{
     syntax::syntax, tls::tls, token::token, tunnel::tunnel, wire::wire,
 };
 
-/// What a violated rule does to the program.
+/// The effect of a violated rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
     /// The policy is refused: a compile error, or the start stops.
@@ -68,11 +69,11 @@ pub enum Severity {
 /// How much an [`Event`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventLevel {
-    /// Somebody has to do something.
+    /// Somebody has to act.
     Error,
-    /// Somebody should look.
+    /// Somebody should look at it.
     Warn,
-    /// What an operator may want to know.
+    /// Information for operators.
     Info,
 }
 
@@ -94,12 +95,12 @@ macro_rules! all {
                 match self { $(Rule::$name => $code,)* }
             }
 
-            /// What is wrong: lower case, no full stop, reads on after the value it is about.
+            /// The violation: lower case, no full stop, continues after the value that it is about.
             pub const fn message(self) -> &'static str {
                 match self { $(Rule::$name => $message,)* }
             }
 
-            /// What to write instead.
+            /// The fix.
             pub const fn help(self) -> &'static str {
                 match self { $(Rule::$name => $help,)* }
             }
@@ -151,7 +152,7 @@ macro_rules! all {
                 match self { $(Event::$name => $code,)* }
             }
 
-            /// What happened.
+            /// The event.
             pub const fn message(self) -> &'static str {
                 match self { $(Event::$name => $message,)* }
             }
@@ -177,13 +178,13 @@ macro_rules! each_kind {
 each_kind! { rules refusals events }
 
 impl Refusal {
-    /// Whether no cache may keep the response: what is refused to one client now is nobody else's
-    /// response (RFC 6585 4, for one).
+    /// Whether no cache may keep the response: a refusal of one client at one time must not be
+    /// served to others (RFC 6585 4, for example).
     pub const fn is_uncacheable(self) -> bool {
         matches!(self.status(), 401 | 403 | 429 | 503)
     }
 
-    /// After how many seconds a client may ask again, where it is worth asking.
+    /// After how many seconds a client may try again, if that can help.
     pub const fn retry_after(self) -> Option<u32> {
         match self {
             Self::ConcurrencyExceeded

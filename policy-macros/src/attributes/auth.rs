@@ -1,6 +1,6 @@
-//! `#[auth]`: `public`, or `session | token, optional, scopes = [..], ..`, or
-//! `scheme = ApiKeys, ..`. With it stand the rules on which `#[csrf]`, `#[cors]` and the arguments
-//! of the handler have to agree with it.
+//! `#[auth]`: `public`, or `session | token, optional, scopes = [..], ..`, or `scheme = ApiKeys,
+//! ..`. Its rules include those by which `#[csrf]`, `#[cors]` and the arguments of the handler must
+//! be consistent with it.
 
 use policy_core::{
     Rule,
@@ -19,7 +19,7 @@ use crate::{
     parse::{List, PolicyArgs, read_entries, read_string, repeated, set, strs, texts},
 };
 
-/// What `#[auth]` says.
+/// The arguments of `#[auth]`.
 pub(crate) struct Args {
     /// The tokens to underline when the attribute as a whole is wrong.
     tokens: TokenStream,
@@ -30,12 +30,12 @@ pub(crate) struct Args {
     scopes: Option<List>,
     roles: Option<List>,
     fresh: Option<LitStr>,
-    /// An error about the attribute has been found already, so what is not there need not be
-    /// missing.
+    /// Whether an error about the attribute was reported already, so that missing parts are not
+    /// reported as well.
     is_broken: bool,
 }
 
-/// The type of an own scheme, and the word in front of it.
+/// The type of a custom scheme, and the word before it.
 struct SchemeType {
     key: Ident,
     ty: Type,
@@ -75,8 +75,8 @@ impl Attribute for Args {
         let (scopes, roles) = (texts(self.scopes.as_ref()), texts(self.roles.as_ref()));
         let (scopes, roles) = (strs(&scopes), strs(&roles));
         let spec = AuthSpec {
-            // Whether a scheme is ambient the compiler knows. Until it is asked, such a route
-            // agrees with everything.
+            // Only the compiler knows whether a scheme is ambient. Until it checks, such a route
+            // counts as consistent.
             csrf: csrf.is_some() && self.scheme.is_none(),
             scopes: self.scopes.as_ref().map(|_| &*scopes),
             roles: self.roles.as_ref().map(|_| &*roles),
@@ -125,7 +125,7 @@ impl Args {
         self.callers.iter().any(|word| word == caller)
     }
 
-    /// What its words say about who may call.
+    /// The statements about callers.
     pub(crate) fn words(&self) -> AuthSpec<'static> {
         AuthSpec {
             public: self.takes("public"),
@@ -138,7 +138,7 @@ impl Args {
         }
     }
 
-    /// The first word that says who may call.
+    /// The first word about callers.
     pub(super) fn first_word(&self) -> Option<TokenStream> {
         let scheme = self.scheme.as_ref().map(|scheme| &scheme.key);
         self.callers.first().or(scheme).map(ToTokens::to_token_stream)
@@ -287,7 +287,7 @@ impl Args {
         lists.filter_map(|(part, entries)| Some((part, entries?)))
     }
 
-    /// Whether something that the rules are about stands behind a name.
+    /// Whether a value that the rules need is a named constant.
     fn needs_compiler(&self, context: &Context<'_>) -> bool {
         let (is_shared, is_inline) = match &context.attributes.cors {
             Some(PolicyArgs::Shared(_)) => (true, false),
@@ -300,8 +300,8 @@ impl Args {
             || (self.takes("session") && is_shared)
     }
 
-    /// A constant whose evaluation asks the same rules. As that of a CORS policy it stands by
-    /// itself, so that one mistake is one error.
+    /// A constant whose evaluation applies the same rules. As for a CORS policy nothing refers to
+    /// it, so that one mistake gives one error.
     fn check_by_compiler(&self, context: &Context<'_>) -> TokenStream {
         let core = quote!(__policy::policy_core);
         let without_credentials = match &context.attributes.cors {
@@ -352,7 +352,7 @@ impl Args {
         quote!(#arms _ => #otherwise,)
     }
 
-    /// Whether everything that a part says can be seen.
+    /// Whether all values of a part are visible.
     fn is_visible(&self, part: Part) -> bool {
         let is_literal =
             |list: &Option<List>| list.as_ref().is_none_or(|list| list.literals().is_some());
@@ -402,7 +402,7 @@ fn is_without_credentials(context: &Context<'_>) -> bool {
     inline.is_some_and(|inline| !inline.has("credentials"))
 }
 
-/// The constant that holds a list which cannot be seen.
+/// The constant that holds a list whose values are not visible.
 fn constant_of(part: Part) -> TokenStream {
     let name = format_ident!("__POLICY_{}", part.name().to_ascii_uppercase());
     name.to_token_stream()

@@ -17,7 +17,7 @@ use crate::{
     parse::{Inline, List, PolicyArgs, add_flag, number_of, set, strs, texts},
 };
 
-/// What `#[cache]` says.
+/// The arguments of `#[cache]`.
 pub(crate) type Args = PolicyArgs<InlineCache>;
 
 /// A policy, part by part.

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What `#[cors]` says.
+/// The arguments of `#[cors]`.
 pub(crate) type Args = PolicyArgs<InlineCors>;
 
 /// A policy, part by part.
@@ -34,7 +34,7 @@ pub(crate) struct InlineCors {
     flags: Vec<Ident>,
 }
 
-/// Where origins come from.
+/// The source of the origins.
 enum OriginsArg {
     Listed(List),
     /// `config("name", within = ..)`
@@ -243,8 +243,8 @@ impl InlineCors {
         }
     }
 
-    /// Whether everything that a part says can be seen: each part is judged by itself and the
-    /// flags, so one that cannot be seen does not keep the others from being judged.
+    /// Whether all values of a part are visible: each part is checked by itself and with the flags,
+    /// so a part that is not visible does not prevent checks of the others.
     fn is_visible(&self, part: Part) -> bool {
         match (part, &self.origins) {
             (Part::Origins, Some(OriginsArg::Unreadable)) => false,
@@ -308,7 +308,7 @@ impl InlineCors {
         if parts.is_empty() { spec } else { quote!(#cors::CorsSpec { #(#parts,)* ..#spec }) }
     }
 
-    /// The fields of the spec that say something.
+    /// The fields of the spec that are stated.
     fn parts(&self) -> Vec<TokenStream> {
         let methods = self.methods.as_ref().map(|methods| some(&list(methods)));
         let headers = self.headers.as_ref().map(list);

@@ -1,5 +1,5 @@
-//! `#[csrf]`: `token`, `origin`, or `exempt = "reason"`. Its rules are asked with those of
-//! `#[auth]`, since they are about the same credentials.
+//! `#[csrf]`: `token`, `origin`, or `exempt = "reason"`. Its rules are checked together with those
+//! of `#[auth]`, because they are about the same credentials.
 
 use policy_core::Rule;
 use proc_macro2::TokenStream;
@@ -15,14 +15,14 @@ use crate::{
     parse::{read_entries, string_of},
 };
 
-/// What `#[csrf]` says.
+/// The arguments of `#[csrf]`.
 pub(crate) struct Args {
     /// The tokens to underline.
     pub(crate) tokens: TokenStream,
     protection: Protection,
 }
 
-/// What protects a route.
+/// The protection of a route.
 enum Protection {
     Token,
     Origin,

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// What `#[headers]` says.
+/// The arguments of `#[headers]`.
 pub(crate) type Args = PolicyArgs<InlineHeaders>;
 
 /// A policy, part by part.
@@ -37,7 +37,7 @@ pub(crate) struct InlineHeaders {
     flags: Vec<Ident>,
 }
 
-/// Who may show a page in a frame.
+/// Which pages may show this one in a frame.
 enum FrameArg {
     /// `none`, `same_origin` or `any`
     Word(Ident),
@@ -178,7 +178,7 @@ impl InlineHeaders {
         for (rule, word) in unread {
             diagnostics.rule(self.tokens_of(Part::Csp, 0), *rule, word);
         }
-        // What has nothing that could be read is not to be called empty, too.
+        // If nothing could be read, do not also report the policy as empty.
         let directives = parsed
             .as_ref()
             .filter(|parsed| parsed.violations.is_empty() || !parsed.directives.is_empty())

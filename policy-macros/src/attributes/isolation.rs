@@ -1,4 +1,4 @@
-//! `#[isolation]`: `same_origin`, `same_site` or `none`. No rule is about it.
+//! `#[isolation]`: `same_origin`, `same_site` or `none`. It has no rules.
 
 use policy_core::Rule;
 use quote::quote;
@@ -13,12 +13,12 @@ use crate::{
     parse::{read_entries, word_of},
 };
 
-/// What `#[isolation]` says.
+/// The argument of `#[isolation]`.
 #[derive(Clone, Copy)]
 pub(crate) enum Args {
     SameOrigin,
     SameSite,
-    /// Pages of everybody, whatever the outer levels say.
+    /// Every page, whatever the outer levels state.
     None,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     parse::{Inline, PolicyArgs, read_string, set},
 };
 
-/// What `#[jsonp]` says.
+/// The arguments of `#[jsonp]`.
 pub(crate) struct Args {
     /// The tokens to underline when the attribute as a whole is wrong.
     tokens: TokenStream,
@@ -26,8 +26,8 @@ pub(crate) struct Args {
 struct InlineJsonp {
     callback: Option<LitStr>,
     dotted: bool,
-    /// An error about the attribute has been found already, so what is not there need not be
-    /// missing.
+    /// Whether an error about the attribute was reported already, so that missing parts are not
+    /// reported as well.
     is_broken: bool,
 }
 
@@ -67,7 +67,7 @@ impl Attribute for Args {
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         let inline = self.policy.inline();
         let callback = inline.and_then(|inline| inline.callback.as_ref()).map(LitStr::value);
-        // What cannot be seen agrees with everything: of a constant the compiler asks it.
+        // A shared constant is not visible here; a const assertion checks it.
         let is_unseen = inline.is_none_or(|inline| inline.is_broken && callback.is_none());
         let spec = JsonpSpec {
             callback: callback.as_deref().unwrap_or_default(),

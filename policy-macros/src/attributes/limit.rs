@@ -17,7 +17,7 @@ use crate::{
     parse::{Inline, PolicyArgs, read_string, set, strip_groups},
 };
 
-/// What `#[limit]` says.
+/// The arguments of `#[limit]`.
 pub(crate) type Args = PolicyArgs<InlineLimits>;
 
 /// Limits, part by part.
@@ -120,7 +120,7 @@ fn checked(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
 }
 
 impl InlineLimits {
-    /// What the literals say, without those that say nothing that can be read.
+    /// The limits that the literals state; unreadable ones are left out.
     fn limits(&self, mut report: impl FnMut(Part, Rule)) -> Limits {
         fn read<T>(
             literal: Option<&LitStr>,
@@ -138,7 +138,7 @@ impl InlineLimits {
         limits
     }
 
-    /// The tokens of a part, and what stands there.
+    /// The tokens and the text of a part.
     fn text_of(&self, part: Part) -> (TokenStream, String) {
         let literal = match part {
             Part::Body => &self.body,

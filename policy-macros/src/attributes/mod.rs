@@ -1,6 +1,6 @@
-//! The attributes: each file reads what one of them says, has policy-core check it, and emits it
-//! as constant data. Literals are checked while the macro runs; what is behind a name is checked by
-//! the compiler, by the same rules, when it evaluates the constants.
+//! The attributes. Each file parses one of them, has policy-core check it, and emits it as constant
+//! data. Literals are checked while the macro runs; named constants are checked by the same rules
+//! when the compiler evaluates them.
 
 pub(crate) mod auth;
 pub(crate) mod cache;
@@ -79,8 +79,8 @@ macro_rules! define {
             }
         }
 
-        /// What the policy attributes of one handler say; nothing where one is missing, or an
-        /// error leaves nothing of it.
+        /// The parsed policy attributes of one handler; `None` if one is missing, or could not be
+        /// read.
         pub(crate) struct Attributes {
             $(pub(crate) $name: Option<$name::Args>,)*
         }
@@ -94,7 +94,7 @@ macro_rules! define {
                 Self { $($name,)* }
             }
 
-            /// Reports every violation that can be seen, each on its own token.
+            /// Reports every visible violation, each on its own token.
             pub(crate) fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
                 $(
                     if let Some(args) = &self.$name {
@@ -119,7 +119,7 @@ macro_rules! define {
 all_attributes!(define);
 
 impl Directive {
-    /// The method that a route attribute stands for; `route` names its own.
+    /// The method of a route attribute; `route` names its own.
     pub(crate) fn method(self) -> Option<String> {
         (self.is_route() && self != Self::Route).then(|| self.name().to_ascii_uppercase())
     }
@@ -133,10 +133,10 @@ impl Directive {
 
 /// The arguments of a policy attribute.
 pub(crate) trait Attribute: Sized {
-    /// Reads them; `None` after an error that leaves nothing to check.
+    /// Parses the arguments; `None` after an error that leaves nothing to check.
     fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self>;
 
-    /// Has policy-core check what can be seen.
+    /// Has policy-core check the visible values.
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics);
 
     /// States the policy, which broke no rule that could be seen.

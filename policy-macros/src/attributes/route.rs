@@ -17,7 +17,7 @@ use crate::{
     parse::{peek_assignment, read_entries, string_of, word_of},
 };
 
-/// What a route attribute says.
+/// The arguments of a route attribute.
 pub(crate) struct Args {
     methods: Vec<Method>,
     pub(crate) path: Option<LitStr>,
@@ -155,8 +155,8 @@ pub(crate) fn path(literal: &LitStr, diagnostics: &mut Diagnostics) -> Option<Ve
     }
 }
 
-/// Refuses a segment that other frameworks would read as a parameter, where an argument of the
-/// handler says that it is meant as one.
+/// Refuses a segment in the parameter syntax of other frameworks, if the handler has an argument
+/// with that name.
 pub(crate) fn foreign_parameters(
     literal: &LitStr,
     is_argument: impl Fn(&str) -> bool,
