@@ -122,7 +122,7 @@ pub use policy_macros::route;
 /// ```text
 /// #[cors(part, ..)]       a policy of this route
 /// #[cors(PARTNERS)]       a constant of type CorsPolicy, shared between routes
-/// #[cors(none)]           shared with nobody, whatever the group and the app say
+/// #[cors(none)]           not shared, whatever the group and the app allow
 /// ```
 ///
 /// | part | meaning |
@@ -190,9 +190,9 @@ pub use policy_macros::cors;
 /// # Grammar
 ///
 /// ```text
-/// #[auth(public)]                                 anybody, and nobody is asked who they are
-/// #[auth(session | token, part, ..)]              whoever has one of these credentials
-/// #[auth(scheme = ApiKeys, part, ..)]             whoever a scheme of your own lets in
+/// #[auth(public)]                                 everyone, without authentication
+/// #[auth(session | token, part, ..)]              a caller with one of these credentials
+/// #[auth(scheme = ApiKeys, part, ..)]             a caller that your scheme recognises
 /// ```
 ///
 /// | word | credential |
@@ -554,7 +554,7 @@ pub use policy_macros::headers;
 /// ```text
 /// #[isolation(same_origin)]      pages of the same origin
 /// #[isolation(same_site)]        those of the same site, too, such as of subdomains
-/// #[isolation(none)]             pages of everybody
+/// #[isolation(none)]             pages of every site
 /// ```
 ///
 /// ```

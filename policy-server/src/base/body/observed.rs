@@ -20,7 +20,7 @@ pub(crate) trait BodyObserver<B: Body> {
     /// Called with what the body gave, which may be changed.
     fn after(&mut self, _polled: &mut Polled<B>, _body: &B, _context: &mut Context<'_>) {}
 
-    /// Called when nobody will ask for more, whether the body has come to its end or not.
+    /// Called when the body is polled no more, whether it is complete or not.
     fn dropped(&mut self, _body: &B) {}
 
     /// The length that is stated.

@@ -32,7 +32,7 @@ const EPOCHS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_epo
 
 const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_deadlines");
 
-/// Rotations of one session whose graces overlap; more are no use to anybody.
+/// The most rotations with overlapping graces that a lookup follows from a replaced key.
 const MAX_SUCCESSIONS: usize = 8;
 
 /// What an entry in the deadlines is about.
@@ -219,7 +219,7 @@ impl<'t> SessionTables<'t> {
         Ok(ended)
     }
 
-    /// The session of this version, else what the answer is.
+    /// The session of this version, or the result to return.
     fn expect(
         &self,
         key: &SessionKey,
@@ -229,7 +229,7 @@ impl<'t> SessionTables<'t> {
         Ok(match living(&self.sessions.rows, key, now)? {
             Some(record) if record.version == expected => Ok(record),
             Some(_) => Err(Cas::Conflict),
-            // Under another key now; whoever loads it anew learns which.
+            // It has another key now, which loading it again returns.
             None if self.current(key, Some(now))? != *key => Err(Cas::Conflict),
             None => Err(Cas::Gone),
         })

@@ -59,7 +59,7 @@ impl TokenStore for EmbeddedStore {
     }
 }
 
-/// The answer of an operation that does nothing where its new token exists.
+/// The result of an operation that does nothing if its new token exists.
 fn new_token<T: Send + Unpin + 'static>(response: Answer<'_, Option<T>>) -> Answer<'_, T> {
     Answer::later(async {
         response.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
