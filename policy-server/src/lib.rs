@@ -217,6 +217,7 @@ pub use base::{
     clock::{Clock, Random, RandomError},
     error::{Error, StartProblem},
     exit::Report,
+    message_body::MessageBody,
     problem::{Invalid, Problem},
 };
 pub use client::trusted_proxies::Proxies;

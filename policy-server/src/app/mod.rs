@@ -21,7 +21,6 @@ pub(crate) mod tunnel;
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
 use axum_core::{BoxError, extract::Request, response::IntoResponse};
-use bytes::Bytes;
 use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -43,7 +42,10 @@ use crate::{
         session::SessionSettings,
         tokens::TokenSettings,
     },
-    base::clock::{Clock, Random},
+    base::{
+        clock::{Clock, Random},
+        message_body::MessageBody,
+    },
     client::trusted_proxies::Proxies,
     handler::service::{SharedService, Wrap},
     observe::health::Probe,
@@ -297,7 +299,7 @@ impl<S> App<S> {
             + Sync
             + 'static,
         <L::Service as Service<Request>>::Future: Send,
-        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: MessageBody,
     {
         self.parts.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
         self

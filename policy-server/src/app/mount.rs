@@ -1,7 +1,6 @@
 //! Services without attributes, under the same policies.
 
 use axum_core::{BoxError, extract::Request};
-use bytes::Bytes;
 use http::Method;
 use tower_service::Service;
 
@@ -10,6 +9,7 @@ use crate::{
         defaults::{Defaults, policy_methods},
         mounted_paths::{MountedPaths, path_methods},
     },
+    base::message_body::MessageBody,
     handler::service::SharedService,
 };
 
@@ -56,7 +56,7 @@ impl Mount {
             + Sync
             + 'static,
         T::Future: Send,
-        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: MessageBody,
     {
         Self {
             service: SharedService::new(service),

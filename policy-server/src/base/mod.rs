@@ -7,6 +7,7 @@ pub(crate) mod escape;
 pub(crate) mod event;
 pub(crate) mod exit;
 pub(crate) mod log;
+pub(crate) mod message_body;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
 pub(crate) mod relay;

@@ -14,11 +14,10 @@ use axum_core::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use tower_service::Service;
 
 use super::BoxFuture;
-use crate::base::problem::Problem;
+use crate::base::{message_body::MessageBody, problem::Problem};
 
 /// A type-erased service, called from many connections concurrently; layers wrap it.
 #[derive(Clone)]
@@ -36,7 +35,7 @@ impl SharedService {
             + Sync
             + 'static,
         T::Future: Send,
-        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: MessageBody,
     {
         Self(Arc::new(move |request| {
             let mut service = service.clone();

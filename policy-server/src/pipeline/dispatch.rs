@@ -6,11 +6,9 @@ use std::{
 };
 
 use axum_core::{
-    BoxError,
     body::Body,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use http::{Method, Request};
 use hyper::ext::Protocol;
 use policy_core::{
@@ -37,7 +35,7 @@ use super::{
 use crate::gateway::tunnel;
 use crate::{
     auth::RequestAuth,
-    base::problem::Problem,
+    base::{message_body::MessageBody, problem::Problem},
     client::Client,
     handler::BoxFuture,
     observe::{observation::Observation, span},
@@ -50,7 +48,7 @@ pub(crate) fn dispatch<B>(
     client: Client,
 ) -> ResponseFuture
 where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: MessageBody,
 {
     if !app.observing.is_wanted() {
         return respond(app, request, client, None);
@@ -73,7 +71,7 @@ fn respond<B>(
     observation: Option<&mut Observation>,
 ) -> ResponseFuture
 where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: MessageBody,
 {
     let path = normalize(&mut request);
     let mut head = Head::read(&request);

@@ -7,11 +7,9 @@ use std::{
 };
 
 use axum_core::{
-    BoxError,
     body::Body,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use pin_project_lite::pin_project;
 use policy_core::{
     Refusal,
@@ -23,7 +21,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
-    app::cors_source::CorsSource, base::problem::Problem, pipeline::respond::head::without_content,
+    app::cors_source::CorsSource,
+    base::{message_body::MessageBody, problem::Problem},
+    pipeline::respond::head::without_content,
 };
 
 /// Puts a CORS policy in front of a service such as an axum router: the first step of a migration,
@@ -130,7 +130,7 @@ pub struct PolicyService<T> {
 impl<T, A, B> Service<http::Request<A>> for PolicyService<T>
 where
     T: Service<http::Request<A>, Response = http::Response<B>>,
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: MessageBody,
 {
     type Response = Response;
     type Error = T::Error;
@@ -199,7 +199,7 @@ pin_project! {
 impl<F, B, E> Future for PolicyFuture<F>
 where
     F: Future<Output = Result<http::Response<B>, E>>,
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: MessageBody,
 {
     type Output = Result<Response, E>;
 

@@ -6,12 +6,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum_core::{BoxError, body::Body, extract::Request};
-use bytes::Bytes;
+use axum_core::{body::Body, extract::Request};
 use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
+    base::message_body::MessageBody,
     client::{Client, peer::Peer},
     handler::{
         extract::PeerAddr,
@@ -79,7 +79,7 @@ impl AppService {
         peer: Option<Peer>,
     ) -> ResponseFuture
     where
-        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: MessageBody,
     {
         join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
@@ -101,7 +101,7 @@ impl AppService {
 
 impl<B> Service<http::Request<B>> for AppService
 where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    B: MessageBody,
 {
     type Response = axum_core::response::Response;
     type Error = Infallible;
