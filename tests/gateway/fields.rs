@@ -44,6 +44,77 @@ async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
     assert_eq!(answer.text(), "127.0.0.1 over 127.0.0.1, ");
 }
 
+/// A proxy that appends its own entry to what its client sent, as nginx does.
+#[tokio::test]
+async fn clients_of_a_proxy_cannot_pass_for_the_proxy() {
+    let bytes = |client: &[u8], fields: &str| {
+        let before = get("/client", &[]);
+        let head = before.strip_suffix("\r\n").expect("a head").as_bytes();
+        [head, fields.split("CLIENT").next().unwrap_or_default().as_bytes(), client]
+            .concat()
+            .into_iter()
+            .chain(fields.split("CLIENT").nth(1).unwrap_or_default().bytes())
+            .chain(*b"\r\n\r\n")
+            .collect::<Vec<u8>>()
+    };
+    let proxies = || Proxies::new(PROXIES);
+    let x_forwarded = "x-forwarded-proto: https\r\nx-forwarded-for: CLIENT, 192.0.2.1";
+    let forwarded = "forwarded: CLIENT, for=192.0.2.1;proto=https";
+    for (proxies, fields) in
+        [(proxies().x_forwarded(), x_forwarded), (proxies().forwarded(), forwarded)]
+    {
+        let server = Running::start(deployed(proxies)).await;
+        for client in
+            [&b"\xff"[..], "\u{e9}".as_bytes(), b"for=\"", b"\"", b"127.0.0.1", b"unknown", b"\\"]
+        {
+            let answer = ask_from(PROXY, &server, &bytes(client, fields)).await;
+            assert!(
+                answer.text().starts_with("192.0.2.1 over 127.0.0.1"),
+                "{client:?}: {answer:?}"
+            );
+        }
+    }
+    let server = Running::start(deployed(proxies().forwarded())).await;
+    let plain = bytes(b"for=\"", "forwarded: CLIENT, for=192.0.2.1;proto=http");
+    assert_eq!(ask_from(PROXY, &server, &plain).await.problem().1, "origin.plain-http");
+}
+
+#[tokio::test]
+async fn reports_that_cannot_be_read_are_refused_and_hidden_clients_have_no_address() {
+    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    for report in ["192.0.2.1, 1.2.3", "192.0.2.1, [::", "192.0.2.1, 192.0.2.2:x"] {
+        let fields = [&*format!("x-forwarded-for: {report}"), "x-forwarded-proto: https"];
+        let answer = ask_from(PROXY, &server, &get("/client", &fields)).await;
+        assert_eq!(answer.problem(), (400, "wire.forwarded-malformed".to_owned()), "{report}");
+        assert_eq!(ask_from(STRANGER, &server, &get("/client", &fields)).await.status, 200);
+    }
+    let hidden = get("/once", &["x-forwarded-for: unknown", "x-forwarded-proto: https"]);
+    assert_eq!(ask_from(PROXY, &server, &hidden).await.status, 200);
+    assert_eq!(ask_from(PROXY, &server, &hidden).await.status, 429);
+    // The proxy itself has an account of its own.
+    assert_eq!(ask_from(PROXY, &server, &get("/once", &[])).await.status, 200);
+}
+
+#[tokio::test]
+async fn fields_about_the_sender_reach_no_handler_but_those_that_are_believed() {
+    let forged = [
+        "x-forwarded-for: 192.0.2.1",
+        "x-forwarded-proto: https",
+        "x-forwarded-host: evil.example",
+        "x-forwarded-user: admin",
+        "x_forwarded_for: 6.6.6.6",
+        "x-real-ip: 6.6.6.6",
+        "true-client-ip: 6.6.6.6",
+        "cf-connecting-ip: 6.6.6.6",
+        "x-original-url: /admin",
+    ];
+    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let seen = ask_from(PROXY, &server, &get("/sender-fields", &forged)).await;
+    assert_eq!(seen.text(), "x-forwarded-for x-forwarded-proto");
+    let seen = ask_from(STRANGER, &server, &get("/sender-fields", &forged)).await;
+    assert_eq!(seen.text(), "");
+}
+
 #[tokio::test]
 async fn proxies_have_each_of_their_clients_counted_alone() {
     let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;

@@ -40,13 +40,27 @@ async fn client(
     format!("{client} over {}, {}", peer.ip(), left.join(" "))
 }
 
+/// All fields about the sender that are left.
+#[get("/sender-fields")]
+#[auth(public)]
+async fn sender_fields(fields: HeaderMap) -> String {
+    let names = ["forwarded", "x-", "x_", "-ip"];
+    let mut left: Vec<_> = fields
+        .keys()
+        .map(HeaderName::as_str)
+        .filter(|name| names.iter().any(|part| name.contains(part)))
+        .collect();
+    left.sort_unstable();
+    left.join(" ")
+}
+
 #[get("/once")]
 #[limit(rate = "1/min per address")]
 #[auth(public)]
 async fn once() {}
 
 fn app() -> App<()> {
-    App::new(()).routes(routes![client, once])
+    App::new(()).routes(routes![client, once, sender_fields])
 }
 
 /// A connection from another address of this machine.
@@ -57,7 +71,11 @@ async fn connect_from(address: [u8; 4], server: &Running) -> Connection {
 }
 
 /// The answer to one request on a connection of its own.
-async fn ask_from(address: [u8; 4], server: &Running, bytes: &str) -> http::Answer {
+async fn ask_from(
+    address: [u8; 4],
+    server: &Running,
+    bytes: &(impl AsRef<[u8]> + ?Sized),
+) -> http::Answer {
     let mut connection = connect_from(address, server).await;
     connection.send(bytes).await;
     connection.answer().await

@@ -37,6 +37,8 @@ area! { $ wire
         ForwardedInDevelopment 421 "origin.forwarded-in-development", "A server without a public origin cannot stand behind a proxy";
         /// RFC 9110 15.5.20: what must not follow a redirect, over plain HTTP.
         PlainHttp 421 "origin.plain-http", "This is served over https only";
+        /// RFC 7239 4: a trusted proxy says who sent the request in a way that cannot be read.
+        ForwardedMalformed 400 "wire.forwarded-malformed", "The proxy's report of the client is malformed";
         /// RFC 8470 5.2: early data, which anybody can send again, for more than reading in public.
         TooEarly 425 "wire.too-early", "The request came before the connection was secure against replays";
         /// RFC 9110 9.3.8: a TRACE with content.

@@ -10,42 +10,63 @@ pub(super) struct Element<'a> {
     pub(super) proto: Option<&'a str>,
 }
 
-/// The elements of one line of the header, in order. `None` if the line breaks the grammar: then
-/// none of it can be trusted, because text from the client could have swallowed what its proxy
-/// appended.
+/// The elements of a line of the field, the last first, empty ones left out (RFC 9110 5.6.1).
 ///
-/// Blanks around `;` are accepted, because many proxies write them. A quoted value is returned
-/// without quotes but with its backslashes: no value that is used here contains an escaped
-/// character.
-pub(super) fn elements(line: &str) -> Option<Vec<Element<'_>>> {
-    let mut elements = Vec::new();
-    let mut rest = line;
-    loop {
-        let mut element = Element::default();
-        let mut is_empty = true;
-        loop {
-            rest = rest.trim_start_matches([' ', '\t']);
-            if !rest.is_empty() && !rest.starts_with([';', ',']) {
-                rest = element.pair(rest)?.trim_start_matches([' ', '\t']);
-                is_empty = false;
+/// A line is cut from its end. A proxy appends its element to what the client sent, so what the
+/// client wrote, such as a quote that it does not close, cannot change where the element begins.
+pub(super) fn elements_from_right(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (before, last) = match last_comma(text) {
+            Some(at) => (text.get(..at), text.get(at + 1..)),
+            None => (None, Some(text)),
+        };
+        rest = before;
+        last
+    })
+    .map(<[u8]>::trim_ascii)
+    .filter(|element| !element.is_empty())
+}
+
+/// The index of the last comma that is not in a quoted-string (RFC 9110 5.6.4).
+fn last_comma(text: &[u8]) -> Option<usize> {
+    let mut is_quoted = false;
+    for (at, byte) in text.iter().enumerate().rev() {
+        match byte {
+            b'"' if is_quoted => {
+                let before = text.get(..at).unwrap_or_default();
+                let escapes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+                is_quoted = escapes % 2 == 1;
             }
-            match rest.strip_prefix(';') {
-                Some(behind) => rest = behind,
-                None => break,
-            }
-        }
-        // RFC 9110 5.6.1: empty elements of a list are ignored.
-        if !is_empty {
-            elements.push(element);
-        }
-        match rest.strip_prefix(',') {
-            Some(behind) => rest = behind,
-            None => return rest.is_empty().then_some(elements),
+            b'"' => is_quoted = true,
+            b',' if !is_quoted => return Some(at),
+            _ => (),
         }
     }
+    None
 }
 
 impl<'a> Element<'a> {
+    /// Reads one element; `None` if it breaks the grammar.
+    ///
+    /// Blanks around `;` are accepted, since many proxies write them. A quoted value is given without
+    /// its quotes and with its backslashes: no value used here contains a character to escape.
+    pub(super) fn read(text: &'a [u8]) -> Option<Self> {
+        let mut element = Self::default();
+        let mut rest = str::from_utf8(text).ok()?;
+        loop {
+            rest = rest.trim_start_matches([' ', '\t']);
+            if !rest.is_empty() && !rest.starts_with(';') {
+                rest = element.pair(rest)?.trim_start_matches([' ', '\t']);
+            }
+            match rest.strip_prefix(';') {
+                Some(behind) => rest = behind,
+                None => return rest.is_empty().then_some(element),
+            }
+        }
+    }
+
     /// Reads one `token "=" value` and returns the rest.
     fn pair(&mut self, text: &'a str) -> Option<&'a str> {
         let (name, behind) = text.split_once('=')?;
@@ -99,6 +120,11 @@ mod tests {
         Element { r#for: said(r#for), host: said(host), proto: said(proto) }
     }
 
+    /// The elements of a line, the last first; nothing where one breaks the grammar.
+    fn elements(line: &str) -> Option<Vec<Element<'_>>> {
+        elements_from_right(line.as_bytes()).map(Element::read).collect()
+    }
+
     /// RFC 7239 4 and 7.1, and common deviations.
     #[test]
     fn lines_of_the_grammar() {
@@ -109,11 +135,11 @@ mod tests {
             ("for=192.0.2.60;proto=http;by=203.0.113.43", vec![element("192.0.2.60", "", "http")]),
             (
                 "for=192.0.2.43, for=198.51.100.17",
-                vec![element("192.0.2.43", "", ""), element("198.51.100.17", "", "")],
+                vec![element("198.51.100.17", "", ""), element("192.0.2.43", "", "")],
             ),
             (
                 "for=_hidden;ext=\"a, b; c=\\\"d\\\"\",proto=https; host=\"a.example:8443\"",
-                vec![element("_hidden", "", ""), element("", "a.example:8443", "https")],
+                vec![element("", "a.example:8443", "https"), element("_hidden", "", "")],
             ),
             (",, for=unknown ,", vec![element("unknown", "", "")]),
             (";for=a;;", vec![element("a", "", "")]),
@@ -123,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_break_of_the_grammar_makes_a_line_say_nothing() {
+    fn elements_that_break_the_grammar_say_nothing() {
         for line in [
             "for",
             "=a",
@@ -138,10 +164,20 @@ mod tests {
             "for=\"a\"b",
             "for=a;for=b",
             "for=a;FOR=b",
-            "for=\"x, for=192.0.2.1",
-            "for=x;host=\", for=\"[2001:db8::1]\"",
         ] {
             assert_eq!(elements(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_wrote_in_front_does_not_reach_into_the_last_element() {
+        for client in ["for=\"x", "\"", "x=\"\\", "\\", "\\\"", "for=x;host=\"", "\u{e9}", ",\",\""]
+        {
+            for own in ["for=192.0.2.1", "for=\"[2001:db8::1]:443\";proto=http"] {
+                let line = format!("{client}, {own}");
+                let last = elements_from_right(line.as_bytes()).next();
+                assert_eq!(last, Some(own.as_bytes()), "{line}");
+            }
         }
     }
 }

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderName, header::FORWARDED};
 
 use super::{
-    element::elements,
+    element::{Element, elements_from_right},
     network::{Network, any_contains},
 };
+use crate::catalogue::Refusal;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -17,13 +18,25 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statement<'a> {
-    /// The client, as far as it is known: the first address outside the trusted networks, or the
-    /// last one inside. `None` if the proxies do not state or hide it.
-    pub client: Option<Node>,
+    /// The client: the first address from the right outside the trusted networks, or the last one
+    /// inside.
+    pub client: Reported,
     /// The scheme of the client's request.
     pub scheme: Option<Scheme>,
-    /// The host of the client's request, not validated yet; empty if it is not text.
+    /// The host of the client's request, not validated yet.
     pub host: Option<&'a str>,
+}
+
+/// What proxies report of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reported {
+    /// They report none: the peer may be the client.
+    #[default]
+    Nothing,
+    /// They hide it: `unknown`, an obfuscated identifier (RFC 7239 6.3), or an element without `for`.
+    Hidden,
+    /// Its address.
+    Node(Node),
 }
 
 /// One end of a connection.
@@ -55,39 +68,47 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 ///
 /// The last element was written by the peer, so it is trusted; it names the sender that the peer
 /// saw. If that sender is a trusted proxy as well, the element before it is trusted, too. The walk
-/// ends at the first address that is not trusted, or that is unusable (`unknown`, an obfuscated
-/// one, or a line that breaks the grammar).
+/// ends at the first address that is not trusted, or that is hidden.
+///
+/// # Errors
+///
+/// An element that a trusted proxy wrote breaks the grammar.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::FORWARDED};
-/// use policy_core::forwarded::{Network, Scheme, forwarded};
+/// use policy_core::forwarded::{Network, Reported, Scheme, forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// let line = "for=203.0.113.7, for=192.0.2.1;proto=https;host=a.example, for=10.0.0.1;proto=http";
 /// headers.insert(FORWARDED, HeaderValue::from_static(line));
-/// let said = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]);
-/// // What stands in front of it, the client wrote itself.
-/// assert_eq!(said.client.unwrap().address.to_string(), "192.0.2.1");
+/// let said = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]).unwrap();
+/// // The client wrote the element in front of it.
+/// let Reported::Node(client) = said.client else { panic!("{said:?}") };
+/// assert_eq!(client.address.to_string(), "192.0.2.1");
 /// assert_eq!(said.scheme, Some(Scheme::Https));
 /// assert_eq!(said.host, Some("a.example"));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
-pub fn forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network]) -> Statement<'a> {
+pub fn forwarded<'a>(
+    headers: &'a HeaderMap,
+    trusted: &[Network],
+) -> Result<Statement<'a>, Refusal> {
     let mut said = Statement::default();
-    for line in headers.get_all(FORWARDED).iter().rev() {
-        let Some(elements) = line.to_str().ok().and_then(elements) else { return said };
-        for element in elements.into_iter().rev() {
-            // The author of this element is trusted: it is the peer, or named by a trusted element.
-            said.scheme = element.proto.map(Scheme::of);
-            said.host = element.host;
-            let Some(node) = element.r#for.and_then(Node::of_forwarded) else { return said };
-            said.client = Some(node);
-            if !any_contains(trusted, node.address) {
-                return said;
-            }
+    let lines = headers.get_all(FORWARDED).iter().rev();
+    for text in lines.flat_map(|line| elements_from_right(line.as_bytes())) {
+        // The author of this element is trusted: it is the peer, or named by a trusted element.
+        let element = Element::read(text).ok_or(Refusal::ForwardedMalformed)?;
+        said.scheme = element.proto.map(Scheme::of);
+        said.host = element.host;
+        said.client = match element.r#for {
+            None => Reported::Hidden,
+            Some(text) => Reported::of(text, Node::of_forwarded)?,
+        };
+        if !said.client.is_in(trusted) {
+            break;
         }
     }
-    said
+    Ok(said)
 }
 
 /// Reads `X-Forwarded-For` and `X-Forwarded-Proto` of a request that came from one of the trusted
@@ -97,33 +118,45 @@ pub fn forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network]) -> Statement<'
 /// values are not tied to an address: of several values the last one counts, which the peer itself
 /// wrote.
 ///
+/// # Errors
+///
+/// An address that a trusted proxy wrote is none, or the host is no text.
+///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
-/// use policy_core::forwarded::{Hosts, Network, Scheme, x_forwarded};
+/// use policy_core::forwarded::{Hosts, Network, Reported, Scheme, x_forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
 /// headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
-/// let said = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored);
-/// assert_eq!(said.client.unwrap().address.to_string(), "192.0.2.1");
+/// let said = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
+/// let Reported::Node(client) = said.client else { panic!("{said:?}") };
+/// assert_eq!(client.address.to_string(), "192.0.2.1");
 /// assert_eq!(said.scheme, Some(Scheme::Https));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
-pub fn x_forwarded<'a>(headers: &'a HeaderMap, trusted: &[Network], hosts: Hosts) -> Statement<'a> {
+pub fn x_forwarded<'a>(
+    headers: &'a HeaderMap,
+    trusted: &[Network],
+    hosts: Hosts,
+) -> Result<Statement<'a>, Refusal> {
     let host = match hosts {
         Hosts::Ignored => None,
-        Hosts::Believed => from_right(headers, &X_FORWARDED_HOST).next(),
+        Hosts::Believed => {
+            from_right(headers, &X_FORWARDED_HOST).next().map(text_of).transpose()?
+        }
     };
-    let scheme = from_right(headers, &X_FORWARDED_PROTO).next().map(Scheme::of);
-    let mut said = Statement { client: None, scheme, host };
+    let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
+    // What is no text is not `https`.
+    let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::of));
+    let mut said = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
-        let Some(node) = Node::of_x_forwarded(entry) else { return said };
-        said.client = Some(node);
-        if !any_contains(trusted, node.address) {
-            return said;
+        said.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
+        if !said.client.is_in(trusted) {
+            break;
         }
     }
-    said
+    Ok(said)
 }
 
 /// Whether `X-Forwarded-Host` counts.
@@ -135,14 +168,33 @@ pub enum Hosts {
     Believed,
 }
 
-/// The entries of a list that may span several lines (RFC 9110 5.3), the last one first. A line
-/// that is not text counts as one unusable entry.
-fn from_right<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+/// The entries of a list that may be in several lines (RFC 9110 5.3), the last first. Each is read by
+/// itself, so that bytes which a client wrote in front of an entry do not make it unreadable.
+fn from_right<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
     headers.get_all(name).into_iter().rev().flat_map(|line| {
-        let entries = line.to_str().unwrap_or("?").rsplit(',');
+        let entries = line.as_bytes().rsplit(|byte| *byte == b',');
         // RFC 9110 5.6.1: empty elements of a list are ignored.
-        entries.map(|entry| entry.trim_matches([' ', '\t'])).filter(|entry| !entry.is_empty())
+        entries.map(<[u8]>::trim_ascii).filter(|entry| !entry.is_empty())
     })
+}
+
+fn text_of(entry: &[u8]) -> Result<&str, Refusal> {
+    let text = str::from_utf8(entry).ok().filter(|text| text.is_ascii());
+    text.ok_or(Refusal::ForwardedMalformed)
+}
+
+impl Reported {
+    fn of(text: &str, read: impl Fn(&str) -> Option<Node>) -> Result<Self, Refusal> {
+        let name = text.split(':').next().unwrap_or_default();
+        if name.eq_ignore_ascii_case("unknown") || name.starts_with('_') {
+            return Ok(Self::Hidden);
+        }
+        read(text).map(Self::Node).ok_or(Refusal::ForwardedMalformed)
+    }
+
+    fn is_in(self, trusted: &[Network]) -> bool {
+        matches!(self, Self::Node(node) if any_contains(trusted, node.address))
+    }
 }
 
 impl Scheme {
@@ -206,18 +258,21 @@ mod tests {
         headers
     }
 
-    fn shown(said: Statement<'_>) -> String {
-        match said.client {
-            None => "nobody".to_owned(),
-            Some(Node { address, port: None }) => address.to_string(),
-            Some(Node { address, port: Some(port) }) => SocketAddr::new(address, port).to_string(),
+    fn shown(client: Reported) -> String {
+        match client {
+            Reported::Nothing => "nothing".to_owned(),
+            Reported::Hidden => "hidden".to_owned(),
+            Reported::Node(Node { address, port: None }) => address.to_string(),
+            Reported::Node(Node { address, port: Some(port) }) => {
+                SocketAddr::new(address, port).to_string()
+            }
         }
     }
 
     #[test]
     fn the_client_is_the_first_from_the_right_who_is_not_trusted() {
         for (values, client) in [
-            (&[][..], "nobody"),
+            (&[][..], "nothing"),
             (&["192.0.2.1"], "192.0.2.1"),
             (&["192.0.2.1:4711"], "192.0.2.1:4711"),
             (&["203.0.113.9, 192.0.2.1"], "192.0.2.1"),
@@ -230,30 +285,32 @@ mod tests {
             (&["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             // RFC 9110 5.6.1.
             (&[", 192.0.2.1, ,"], "192.0.2.1"),
-            // An unusable entry ends the walk; what is known until then stays.
-            (&["192.0.2.1, unknown"], "nobody"),
-            (&["192.0.2.1, unknown, 10.0.0.1"], "10.0.0.1"),
-            (&["192.0.2.1, 192.0.2.2.3, 10.0.0.1"], "10.0.0.1"),
-            (&["192.0.2.1", "\u{e9}"], "nobody"),
-            (&["192.0.2.1:99999"], "nobody"),
-            (&["192.0.2.1:+80"], "nobody"),
-            (&["192.0.2.1:"], "nobody"),
-            (&["[192.0.2.1]"], "nobody"),
-            (&["[2001:db8::1]443"], "nobody"),
+            // A proxy hides its client. The address of the proxy is not the client's.
+            (&["192.0.2.1, unknown"], "hidden"),
+            (&["192.0.2.1, unknown, 10.0.0.1"], "hidden"),
+            // Whatever a client wrote in front.
+            (&["\u{e9}, 192.0.2.1"], "192.0.2.1"),
+            (&["\u{e9}", "\", 192.0.2.1, 10.0.0.1"], "192.0.2.1"),
+            // What a proxy wrote and cannot be read.
+            (&["192.0.2.1, 192.0.2.2.3, 10.0.0.1"], "refused"),
+            (&["192.0.2.1", "\u{e9}"], "refused"),
+            (&["192.0.2.1:99999"], "refused"),
+            (&["192.0.2.1:+80"], "refused"),
+            (&["192.0.2.1:"], "refused"),
+            (&["[192.0.2.1]"], "refused"),
+            (&["[2001:db8::1]443"], "refused"),
         ] {
             let headers = lines("x-forwarded-for", values);
-            assert_eq!(
-                shown(x_forwarded(&headers, &trusted(), Hosts::Ignored)),
-                client,
-                "{values:?}"
-            );
+            let said = x_forwarded(&headers, &trusted(), Hosts::Ignored);
+            let found = said.map_or("refused".to_owned(), |said| shown(said.client));
+            assert_eq!(found, client, "{values:?}");
         }
     }
 
     #[test]
     fn elements_of_forwarded_are_walked_the_same_way() {
         for (values, client, scheme, host) in [
-            (&[][..], "nobody", None, None),
+            (&[][..], "nothing", None, None),
             (&["for=192.0.2.1;proto=https"], "192.0.2.1", Some(Scheme::Https), None),
             (&["for=\"192.0.2.1:80\";proto=HTTPS"], "192.0.2.1:80", Some(Scheme::Https), None),
             (&["for=\"192.0.2.1:_port\""], "192.0.2.1", None, None),
@@ -286,22 +343,29 @@ mod tests {
             // Hidden, but by a trusted proxy.
             (
                 &["for=192.0.2.1", "for=_a;proto=https;host=a"],
-                "nobody",
+                "hidden",
                 Some(Scheme::Https),
                 Some("a"),
             ),
-            (&["for=192.0.2.1, for=unknown, for=10.0.0.1"], "10.0.0.1", None, None),
-            // A client cannot swallow what its proxy appends to the line.
-            (&["for=203.0.113.9;x=\", for=192.0.2.1;proto=https"], "nobody", None, None),
-            (&["for=\"2001:db8::1\""], "nobody", None, None),
+            (&["for=192.0.2.1, for=unknown, for=10.0.0.1"], "hidden", None, None),
+            (&["for=192.0.2.1, proto=https"], "hidden", Some(Scheme::Https), None),
+            // A client cannot swallow what its proxy adds to the line.
+            (
+                &["for=203.0.113.9;x=\", for=192.0.2.1;proto=http"],
+                "192.0.2.1",
+                Some(Scheme::Other),
+                None,
+            ),
+            (&["\u{e9}, for=192.0.2.1"], "192.0.2.1", None, None),
+            (&["for=\"2001:db8::1\""], "refused", None, None),
+            (&["for=192.0.2.1, \u{e9}"], "refused", None, None),
         ] {
             let headers = lines("forwarded", values);
-            let said = forwarded(&headers, &trusted());
-            assert_eq!(
-                (shown(said), said.scheme, said.host),
-                (client.to_owned(), scheme, host),
-                "{values:?}"
-            );
+            let found = match forwarded(&headers, &trusted()) {
+                Ok(said) => (shown(said.client), said.scheme, said.host),
+                Err(_) => ("refused".to_owned(), None, None),
+            };
+            assert_eq!(found, (client.to_owned(), scheme, host), "{values:?}");
         }
     }
 
@@ -309,10 +373,14 @@ mod tests {
     fn of_several_schemes_and_hosts_the_last_counts() {
         let mut headers = lines("x-forwarded-proto", &["https", "https, http"]);
         headers.extend(lines("x-forwarded-host", &["evil.example, a.example"]));
-        let said = x_forwarded(&headers, &trusted(), Hosts::Believed);
+        let said = x_forwarded(&headers, &trusted(), Hosts::Believed).unwrap();
         assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
-        assert_eq!(x_forwarded(&headers, &trusted(), Hosts::Ignored).host, None);
+        assert_eq!(x_forwarded(&headers, &trusted(), Hosts::Ignored).unwrap().host, None);
         let broken = lines("x-forwarded-proto", &["https", "\u{e9}"]);
-        assert_eq!(x_forwarded(&broken, &trusted(), Hosts::Ignored).scheme, Some(Scheme::Other));
+        let said = x_forwarded(&broken, &trusted(), Hosts::Ignored).unwrap();
+        assert_eq!(said.scheme, Some(Scheme::Other));
+        let broken = lines("x-forwarded-host", &["\u{e9}"]);
+        let refused = x_forwarded(&broken, &trusted(), Hosts::Believed);
+        assert_eq!(refused, Err(Refusal::ForwardedMalformed));
     }
 }

@@ -10,5 +10,5 @@ mod fields;
 mod network;
 pub mod proxy_protocol;
 
-pub use fields::{Hosts, Node, Scheme, Statement, forwarded, is_forwarding, x_forwarded};
+pub use fields::{Hosts, Node, Reported, Scheme, Statement, forwarded, is_forwarding, x_forwarded};
 pub use network::{Network, any_contains};

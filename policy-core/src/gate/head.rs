@@ -9,6 +9,8 @@ use http::{
     },
 };
 
+use crate::headers::groups::is_about_sender;
+
 /// A header that may occur once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Single<'a> {
@@ -69,7 +71,8 @@ pub struct Head<'a> {
     /// Whether the request came over TLS. [`Head::read`] leaves it `false`, because no header
     /// states it; the server sets it from the connection.
     pub is_secure: bool,
-    /// Whether a `Forwarded` or `X-Forwarded-*` field is there.
+    /// Whether a field is there that says where the request came from
+    /// ([`is_about_sender`](crate::headers::groups::is_about_sender)).
     pub is_forwarded: bool,
     /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
     pub is_early: bool,
@@ -136,7 +139,7 @@ impl<'a> Head<'a> {
                 _ => match name.as_str() {
                     "early-data" => head.is_early = true,
                     "keep-alive" | "proxy-connection" => head.has_connection_field = true,
-                    name => head.is_forwarded |= name.starts_with("x-forwarded-"),
+                    name => head.is_forwarded |= is_about_sender(name),
                 },
             }
         }

@@ -72,6 +72,34 @@ pub const HOP_BY_HOP: [&str; 6] =
 /// Headers with credentials: never echoed by TRACE (RFC 9110 9.3.8), and never logged.
 pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
+/// What says where a request came from or what it asked for, next to `Forwarded` and `X-Forwarded-*`:
+/// the fields of proxies, load balancers and content delivery networks. A client can write each of
+/// them, so they mean something only where a trusted proxy wrote them.
+pub const SENDER: [&str; 22] = [
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "client-ip",
+    "fastly-client-ip",
+    "forwarded",
+    "forwarded-for",
+    "proxy-client-ip",
+    "true-client-ip",
+    "wl-proxy-client-ip",
+    "x-appengine-user-ip",
+    "x-azure-clientip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-forwarded",
+    "x-host",
+    "x-original-forwarded-for",
+    "x-original-host",
+    "x-original-url",
+    "x-proxyuser-ip",
+    "x-real-ip",
+    "x-rewrite-url",
+];
+
 /// Whether a field is one of [`REQUEST`].
 ///
 /// ```
@@ -103,6 +131,25 @@ pub const fn is_hop_by_hop(name: &str) -> bool {
     names_contain(&HOP_BY_HOP, name.as_bytes())
 }
 
+/// Whether a field is one of [`SENDER`] or `X-Forwarded-*`, in lower case, or one that an upstream
+/// takes for one of them: CGI and WSGI read `X_Forwarded_For` as `X-Forwarded-For` (RFC 3875 4.1.18).
+///
+/// ```
+/// use policy_core::headers::groups::is_about_sender;
+///
+/// assert!(is_about_sender("x-forwarded-for") && is_about_sender("x_real_ip"));
+/// assert!(!is_about_sender("x-request-id"));
+/// ```
+pub fn is_about_sender(name: &str) -> bool {
+    // Most fields begin with another letter.
+    if !matches!(name.as_bytes(), [b'c' | b'f' | b'p' | b't' | b'w' | b'x', ..]) {
+        return false;
+    }
+    let is_one =
+        |name: &str| name.starts_with("x-forwarded-") || SENDER.binary_search(&name).is_ok();
+    is_one(name) || (name.contains('_') && is_one(&name.replace('_', "-")))
+}
+
 /// Whether a field is one of [`CREDENTIALS`].
 pub const fn is_credential(name: &str) -> bool {
     names_contain(&CREDENTIALS, name.as_bytes())
@@ -121,6 +168,19 @@ mod tests {
     }
 
     #[test]
+    fn fields_about_the_sender_are_known_with_underscores_too() {
+        for name in SENDER.into_iter().chain(["x-forwarded-user", "x-forwarded-"]) {
+            assert!(is_about_sender(name), "{name}");
+            assert!(is_about_sender(&name.replace('-', "_")), "{name}");
+        }
+        for name in
+            ["x-forwarder", "x-forwardedness", "cookie", "cache-control", "x", "x_request_id", ""]
+        {
+            assert!(!is_about_sender(name), "{name}");
+        }
+    }
+
+    #[test]
     fn no_field_is_of_requests_and_of_responses() {
         for name in REQUEST {
             assert!(!is_response(name), "{name}");
@@ -129,8 +189,8 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_lower_case() {
-        let lists: [&[&str]; 6] =
-            [&REQUEST, &RESPONSE, &REPRESENTATION, &PAYLOAD, &HOP_BY_HOP, &CREDENTIALS];
+        let lists: [&[&str]; 7] =
+            [&REQUEST, &RESPONSE, &REPRESENTATION, &PAYLOAD, &HOP_BY_HOP, &CREDENTIALS, &SENDER];
         for list in lists {
             assert!(list.is_sorted());
             assert!(list.iter().all(|name| **name == name.to_ascii_lowercase()));

@@ -3,11 +3,12 @@
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
     header::{
-        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST,
-        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
-        UPGRADE,
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
 };
+
+use crate::headers::groups::is_about_sender;
 
 /// Whether a header is about one connection, even if `Connection` does not name it (RFC 9110 7.6.1,
 /// 11.7).
@@ -19,12 +20,6 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
         name.as_str(),
         "keep-alive" | "proxy-connection" | "proxy-authentication-info" | "http2-settings"
     )
-}
-
-/// Whether a header states where a request came from. Only the gateway states this to its upstream.
-fn is_about_sender(name: &HeaderName) -> bool {
-    let text = name.as_str();
-    *name == FORWARDED || text.starts_with("x-forwarded-") || text == "x-real-ip"
 }
 
 /// The fields that `Connection` names.
@@ -45,7 +40,10 @@ pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     for (name, value) in headers {
         let is_said_anew =
             matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
-        if !is_said_anew && !is_hop_by_hop(name) && !is_about_sender(name) && !named.contains(name)
+        if !is_said_anew
+            && !is_hop_by_hop(name)
+            && !is_about_sender(name.as_str())
+            && !named.contains(name)
         {
             kept.append(name, value.clone());
         }
@@ -80,7 +78,7 @@ pub fn keep_trailers(trailers: &mut HeaderMap) {
             *name,
             HOST | CONTENT_LENGTH | COOKIE | SET_COOKIE | AUTHORIZATION | TRAILER | ALT_SVC
         ) || name.as_str().starts_with("access-control-");
-        !is_of_head && !is_hop_by_hop(name) && !is_about_sender(name)
+        !is_of_head && !is_hop_by_hop(name) && !is_about_sender(name.as_str())
     });
 }
 

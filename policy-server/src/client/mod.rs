@@ -8,8 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use policy_core::{
     Refusal,
-    forwarded::{Node, Scheme, is_forwarding},
+    forwarded::{Reported, Scheme, is_forwarding},
     gate::{Head, OwnOrigin},
+    headers::groups::is_about_sender,
 };
 
 use crate::client::{
@@ -32,9 +33,11 @@ pub(crate) struct Client {
 
 #[derive(Clone, Debug)]
 struct ForwardedInfo {
-    node: Option<Node>,
+    client: Reported,
     scheme: Option<Scheme>,
     host: Option<Box<str>>,
+    /// Whether the report cannot be read. It then says nothing, and the request is refused.
+    is_malformed: bool,
 }
 
 impl Client {
@@ -52,11 +55,22 @@ impl Client {
     ) {
         let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
-            let said = proxies.read(headers);
-            let host = said.host.map(Into::into);
-            Box::new(ForwardedInfo { node: said.client, scheme: said.scheme, host })
+            Box::new(match proxies.read(headers) {
+                Ok(said) => ForwardedInfo {
+                    client: said.client,
+                    scheme: said.scheme,
+                    host: said.host.map(Into::into),
+                    is_malformed: false,
+                },
+                Err(_) => ForwardedInfo {
+                    client: Reported::Hidden,
+                    scheme: Some(Scheme::Other),
+                    host: None,
+                    is_malformed: true,
+                },
+            })
         });
-        self.is_forged = believed.is_none();
+        self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
         remove_untrusted(headers, believed);
     }
@@ -67,7 +81,7 @@ impl Client {
         headers: &mut HeaderMap,
         proxies: Option<&TrustedProxies>,
     ) -> Self {
-        if !self.is_resolved && headers.keys().any(is_forwarding) {
+        if !self.is_resolved && headers.keys().any(|name| is_about_sender(name.as_str())) {
             self.resolve_forwarded(headers, proxies);
         }
         self.is_resolved = true;
@@ -92,8 +106,12 @@ impl Client {
         head.forwarded_host = self.said.as_ref().and_then(|said| said.host.as_deref());
     }
 
-    /// Refuses a request whose scheme, as the proxy reports it, is not that of the public origin.
+    /// Refuses a request whose proxy reports it in a way that cannot be read, or with another scheme
+    /// than that of the public origin.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
+        if self.said.as_ref().is_some_and(|said| said.is_malformed) {
+            return Err(Refusal::ForwardedMalformed);
+        }
         match (own, self.scheme()) {
             (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
             _ => Ok(()),
@@ -105,11 +123,14 @@ impl Client {
         self.peer.map(|peer| peer.address)
     }
 
-    /// The address of the client, if known.
+    /// The address of the client, if known: not that of a proxy which hides it.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| peer.client.unwrap_or(peer.address).ip().to_canonical();
-        let said = self.said.as_ref().and_then(|said| said.node);
-        said.map(|node| node.address).or(self.peer.map(of_peer))
+        match self.said.as_ref().map(|said| said.client) {
+            Some(Reported::Node(node)) => Some(node.address),
+            Some(Reported::Hidden) => None,
+            Some(Reported::Nothing) | None => self.peer.map(of_peer),
+        }
     }
 
     /// Whether the client uses `https`. An app inside another server takes that from its public

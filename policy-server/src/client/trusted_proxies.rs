@@ -4,8 +4,9 @@ use std::{fmt, net::IpAddr};
 
 use http::{HeaderMap, HeaderName};
 use policy_core::{
-    Rule,
-    forwarded::{Hosts, Network, Statement, any_contains, forwarded, is_forwarding, x_forwarded},
+    Refusal, Rule,
+    forwarded::{Hosts, Network, Statement, any_contains, forwarded, x_forwarded},
+    headers::groups::is_about_sender,
 };
 
 use crate::base::error::StartProblem;
@@ -34,8 +35,12 @@ use crate::base::error::StartProblem;
 /// came over https. Only the one format named here is trusted, since a proxy that writes one header
 /// passes on the others as its client wrote them.
 ///
-/// Untrusted `Forwarded` and `X-Forwarded-*` headers are removed before a handler sees them, from
-/// other peers as well as in other formats, so a client cannot affect anything with them.
+/// All other headers that say where a request came from are removed before a handler sees them, from
+/// trusted proxies too: `Forwarded`, `X-Forwarded-*`, `X-Real-IP`, those of content delivery networks
+/// and those with `_` for `-` ([`is_about_sender`]). A client cannot affect anything with them.
+///
+/// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). Where a proxy hides
+/// its client (`unknown`), there is no address: it is not that of the proxy.
 ///
 /// | format | client | scheme | host |
 /// |---|---|---|---|
@@ -183,11 +188,15 @@ impl TrustedProxies {
     }
 
     /// What one of them reports about a request.
-    pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Statement<'a> {
+    ///
+    /// # Errors
+    ///
+    /// The report cannot be read.
+    pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Result<Statement<'a>, Refusal> {
         match self.way {
             ForwardedFormat::Forwarded => forwarded(headers, &self.networks),
             ForwardedFormat::XForwarded(hosts) => x_forwarded(headers, &self.networks, hosts),
-            ForwardedFormat::ProxyProtocol => Statement::default(),
+            ForwardedFormat::ProxyProtocol => Ok(Statement::default()),
         }
     }
 
@@ -195,7 +204,11 @@ impl TrustedProxies {
     fn believe(&self, name: &HeaderName) -> bool {
         match self.way {
             ForwardedFormat::Forwarded => name == "forwarded",
-            ForwardedFormat::XForwarded(_) => name != "forwarded",
+            ForwardedFormat::XForwarded(hosts) => match name.as_str() {
+                "x-forwarded-for" | "x-forwarded-proto" => true,
+                "x-forwarded-host" => hosts == Hosts::Believed,
+                _ => false,
+            },
             ForwardedFormat::ProxyProtocol => false,
         }
     }
@@ -204,8 +217,10 @@ impl TrustedProxies {
 /// Removes all forwarding headers except those that these proxies are trusted to write.
 pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&TrustedProxies>) {
     let is_believed = |name: &HeaderName| believed.is_some_and(|proxies| proxies.believe(name));
-    let forged: Vec<_> =
-        headers.keys().filter(|name| is_forwarding(name) && !is_believed(name)).cloned().collect();
+    let forged: Vec<_> = (headers.keys())
+        .filter(|name| is_about_sender(name.as_str()) && !is_believed(name))
+        .cloned()
+        .collect();
     for name in forged {
         headers.remove(name);
     }
@@ -255,7 +270,18 @@ mod tests {
 
     #[test]
     fn what_is_not_believed_is_removed() {
-        let all = ["forwarded", "x-forwarded-for", "x-forwarded-user", "x-forwarder", "host"];
+        let all = [
+            "forwarded",
+            "x-forwarded-for",
+            "x-forwarded-host",
+            "x-forwarded-user",
+            "x_forwarded_for",
+            "x-real-ip",
+            "true-client-ip",
+            "x-original-url",
+            "x-forwarder",
+            "host",
+        ];
         let left = |proxies: Option<Proxies>| {
             let proxies = proxies.map(|proxies| proxies.check().unwrap());
             let mut headers = HeaderMap::new();
@@ -273,7 +299,11 @@ mod tests {
         assert_eq!(left(Some(proxies().forwarded())), [&["forwarded"], &always[..]].concat());
         assert_eq!(
             left(Some(proxies().x_forwarded())),
-            [&["x-forwarded-for", "x-forwarded-user"], &always[..]].concat()
+            [&["x-forwarded-for"], &always[..]].concat()
+        );
+        assert_eq!(
+            left(Some(proxies().x_forwarded_with_host())),
+            [&["x-forwarded-for", "x-forwarded-host"], &always[..]].concat()
         );
     }
 }

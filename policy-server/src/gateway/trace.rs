@@ -5,7 +5,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONTENT_TYPE, HOST},
 };
-use policy_core::{Refusal, forwarded::is_forwarding, gate::Head};
+use policy_core::{Refusal, gate::Head, headers::groups::is_about_sender};
 
 /// Returns the head of a request as `message/http` (RFC 9110 9.3.8), without possible credentials.
 ///
@@ -48,7 +48,7 @@ const SENSITIVE: [&str; 9] =
 
 /// Whether a header may be a credential or identify the client.
 fn is_sensitive(name: &HeaderName) -> bool {
-    is_forwarding(name) || SENSITIVE.iter().any(|part| name.as_str().contains(part))
+    is_about_sender(name.as_str()) || SENSITIVE.iter().any(|part| name.as_str().contains(part))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use super::context::{Context, ContextRejection, optional};
 /// [`App::behind`](crate::App::behind) reports. Rate limits by address and the log use the same
 /// address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) becomes IPv4.
 ///
-/// If a trusted proxy does not report its client, this is the proxy's address. Requests of the test
+/// If a trusted proxy does not report its client, this is the proxy's address; if it hides it
+/// (`unknown`), there is none. Requests of the test
 /// client, and those to an app inside another server, have no socket; there it fails with 500, and
 /// `Option<ClientAddr>` is `None`.
 ///
