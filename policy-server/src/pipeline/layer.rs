@@ -223,6 +223,7 @@ where
 mod tests {
     use std::convert::Infallible;
 
+    use bytes::Bytes;
     use http::{Method, Request};
     use http_body_util::{BodyExt, Empty, Full};
     use policy_core::{
